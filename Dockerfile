@@ -1,17 +1,17 @@
-# The image of the starcast command: a client of the two databases, without the embedded stack's servers.
+# The image of the starcast command: a client of the two databases, without the embedded servers.
 ARG PYTHON=python:3.13-slim
 
-# Dependencies come before the sources: when only the code changes, their layer stays as it is.
+# Dependencies come before the sources, so that their layer stays cached when only code changes.
 FROM ${PYTHON} AS dependencies
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
-# An environment without pip, so that the image carries none twice.
+# An environment without pip: the base image has one already.
 RUN python -m venv --without-pip /opt/starcast
 COPY pyproject.toml ./
 RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
         open('/tmp/run', 'w').write('\n'.join(p['project']['dependencies'])); \
         open('/tmp/build', 'w').write('\n'.join(p['build-system']['requires']))"
-# numpy's own tests are a seventh of the environment and never run here.
+# numpy's tests are a seventh of the environment and never run here.
 RUN --mount=type=cache,target=/root/.cache/pip \
     pip install --quiet --requirement /tmp/build \
  && pip --python /opt/starcast/bin/python install --quiet --requirement /tmp/run \
@@ -32,12 +32,13 @@ COPY --from=dependencies /opt/starcast /opt/starcast
 RUN --mount=type=bind,from=wheel,source=/tmp/wheel,target=/tmp/wheel \
     pip --python /opt/starcast/bin/python install --quiet --no-cache-dir --disable-pip-version-check \
         --root-user-action=ignore --no-deps --no-index /tmp/wheel/*.whl
-# Settings come from the environment, or from a file mounted over the empty one; never from the user's in /work.
-# pip has compiled the modules already; the user may write none. What is said reaches the log line by line.
+# Settings come from the environment, or from a file mounted over the empty one; never from /work.
+# pip has compiled the modules already, and the user must not write any. Output is not buffered, so that
+# logs are complete.
 ENV PATH=/opt/starcast/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 STARCAST_CONFIG=/etc/starcast.toml
 USER starcast
 WORKDIR /work
-# As process 1 Python is deaf to SIGTERM; SIGINT ends it in order.
+# As process 1 Python ignores SIGTERM; SIGINT ends it cleanly.
 STOPSIGNAL SIGINT
 ENTRYPOINT ["starcast"]
 CMD ["--help"]

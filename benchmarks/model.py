@@ -128,10 +128,8 @@ def figures() -> Iterator[Figure]:
     for model in MODELS:
         results.append(_measured(model, contents))
         say(
-
-                f"{model.name}: {results[-1].mean(SIZES[-1]) * 1000:.3g} ms, "
-                f"{results[-1].size / MB:.0f} MB"
-
+            f"{model.name}: {results[-1].mean(SIZES[-1]) * 1000:.3g} ms, "
+            f"{results[-1].size / MB:.0f} MB"
         )
     shipped, *others = results
     for result in others:

@@ -122,7 +122,7 @@ def _peak(home: Home) -> Iterator[Callable[[], int]]:
 
     def watch() -> None:
         while not over.wait(_LOOK_SECONDS):
-            most[0] = max(most[0], sum(map(processes.memory, _family(home))))
+            most[0] = max(most[0], sum(map(processes.memory_bytes, _family(home))))
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -138,6 +138,6 @@ def _family(home: Home) -> set[int]:
     own = psutil.Process()
     children = {child.pid for child in own.children(recursive=True)}
     servers = [home.published()["postgres"].pid] + [
-        process.pid for process in Neo4j(home).leftovers()
+        process.pid for process in Neo4j(home).find_processes()
     ]
     return {own.pid, *(set(servers) - children)}

@@ -1,7 +1,7 @@
-"""Every shipped query on S6, S7 and S8, against the same question in NetworkX, igraph and numpy.
+"""Time every shipped query on S6, S7 and S8, and the same question in NetworkX, igraph and numpy.
 
-All of it is measured in one run, warm: the median of some runs each. Answers are compared first, so that like is compared with
-like. ``python -m benchmarks packs --write`` keeps the figures in `queries/measured.json`, for the catalogue.
+All times are medians of several warm runs. The results are compared first. ``python -m benchmarks
+packs --write`` writes the times to `queries/measured.json`, for the page about the queries.
 """
 
 import json
@@ -16,7 +16,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from benchmarks import packs_arrays  # noqa: F401 - registers what numpy answers
+from benchmarks import packs_arrays  # noqa: F401 - registers the functions of numpy
 from benchmarks.measure import Figure
 from benchmarks.packs_cases import CASES, COMPARED
 from benchmarks.packs_peers import PEERS
@@ -28,16 +28,17 @@ from starcast.errors import LimitError
 from starcast.graph.connection import Graph
 from starcast.graph.writer import BoltWriter
 from starcast.progress import Silent
-from starcast.queries import Query, library, run
+from starcast.queries import Query, load_queries, run
 from starcast.queries.parameters import bind
 from starcast.settings import Settings
 
 SIZES = ("S6", "S7", "S8")
 LIBRARIES = ("networkx", "igraph", "numpy")
 FILE = Path(__file__).parents[1] / "queries" / "measured.json"
-#: Runs of one question: at most so many, and another one as long as they took less than these seconds together.
-MOST, ENOUGH = 25, 1.5
-ALL = 10_000_000  # rows
+#: The maximum number of runs of one question, and the total seconds after which no run is added.
+MAX_RUNS = 25
+ENOUGH_SECONDS = 1.5
+ALL_ROWS = 10_000_000
 YARDSTICK = "topology/neighbours"
 
 Table = list[tuple[Any, ...]]
@@ -45,7 +46,14 @@ Table = list[tuple[Any, ...]]
 
 @dataclass
 class Measured:
-    """One query: seconds of its worst case and of its typical one by size, None where it did not end; others' on S8."""
+    """Times of one query.
+
+    Attributes:
+        query: the query.
+        worst: seconds of its worst case by topology; None if it did not finish.
+        typical: the same for its typical case.
+        others: seconds of other libraries on the largest topology, by library.
+    """
 
     query: Query
     worst: dict[str, float | None] = field(default_factory=dict)
@@ -53,7 +61,7 @@ class Measured:
     others: dict[str, float] = field(default_factory=dict)
 
     def row(self) -> dict[str, object]:
-        """Milliseconds, and on the largest size how many times as long as another library."""
+        """Return milliseconds by topology, and the ratio to other libraries on the largest one."""
         cells: dict[str, object] = {"query": self.query.name}
         for spec in SIZES:
             cells[spec] = _milliseconds(self.worst[spec])
@@ -64,20 +72,20 @@ class Measured:
         }
 
     def record(self) -> dict[str, object]:
-        """What `queries/measured.json` keeps."""
+        """Return the entry for `queries/measured.json`."""
         seconds = {spec: _digits(value) for spec, value in self.worst.items()}
         others = {name: _digits(value) for name, value in self.others.items()}
         return {"revision": self.query.header.revision, "seconds": seconds, "others": others}
 
 
 def figures(write: bool = False) -> Iterator[Figure]:
-    """Every query on S6, which has to answer within a second, against looking up a node's neighbours.
+    """Yield the time of every query on S6, at most a second, relative to a look-up of neighbours.
 
     Args:
-        write: keep the figures in `queries/measured.json`.
+        write: write the times to `queries/measured.json`.
 
     Raises:
-        AssertionError: a query and another library answer differently.
+        AssertionError: the results of a query and another library differ.
     """
     with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
         settings = Settings.load(home=Path(folder) / "home")
@@ -88,7 +96,7 @@ def figures(write: bool = False) -> Iterator[Figure]:
                 version = graph.version
         finally:
             stack.down(settings.home, Silent())
-    titles = "ms, worst case; typical on S8; how many times as long as another library on S8"
+    titles = "ms, worst case; typical case on S8; ratio to other libraries on S8"
     emit([one.row() for one in found], ["query", *SIZES, "typical", *LIBRARIES], title=titles)
     say(
         f"built on {SIZES[-1]}, seconds: "
@@ -112,13 +120,36 @@ def figures(write: bool = False) -> Iterator[Figure]:
         )
 
 
+def keep_figures(renamed: Mapping[str, str]) -> None:
+    """Keep the measured times of queries whose texts or names changed, but whose plans did not.
+
+    A new revision or a new name would otherwise require a new measurement. Call it from Python, and
+    only if `tests/packs/test_plans.py` passes and no clause of the Cypher changed except names and
+    comments.
+
+    Args:
+        renamed: new names by old names.
+    """
+    document = json.loads(FILE.read_text(encoding="utf-8"))
+    revisions = {query.name: query.header.revision for query in load_queries().values()}
+    entries = {renamed.get(name, name): entry for name, entry in document["queries"].items()}
+    document["queries"] = {
+        name: entries[name] | {"revision": revisions[name]} for name in sorted(entries)
+    }
+    FILE.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
 def measured(
     graph: Graph, settings: Settings, only: Sequence[str] = ()
 ) -> tuple[list[Measured], dict[str, float]]:
-    """All queries, or some, on every size; and seconds to build what each library asks, on the largest."""
+    """Time all or some queries on every topology.
+
+    Returns:
+        The times, and the seconds to build the data structure of each library on the largest one.
+    """
     way = BoltWriter(graph, settings.batch)
     way.prepare()
-    found = [Measured(query) for name, query in library().items() if not only or name in only]
+    found = [Measured(query) for name, query in load_queries().items() if not only or name in only]
     built: dict[str, float] = {}
     for spec in SIZES:
         place = Place(spec)
@@ -135,7 +166,7 @@ def _ask(graph: Graph, timeout: float, place: Place, one: Measured) -> None:
     for kind, case in cases.items():
         given, took = place.parameters(case), None
         try:
-            answer = run(graph, one.query, given, row_limit=ALL, timeout=timeout)
+            answer = run(graph, one.query, given, row_limit=ALL_ROWS, timeout=timeout)
             took = _median(partial(run, graph, one.query, given, timeout=timeout))
             _compare(place, one.query, given, answer.rows)
         except LimitError as error:
@@ -148,7 +179,7 @@ def _ask(graph: Graph, timeout: float, place: Place, one: Measured) -> None:
 
 
 def _others(place: Place, query: Query, given: Mapping[str, str]) -> dict[str, Callable[[], Table]]:
-    """What answers the question, by library."""
+    """Return the functions that answer the question, by library."""
     typed = bind(query.parameters, given)
     return {
         name: partial(PEERS[query.name, name], place, typed)
@@ -161,15 +192,15 @@ def _compare(
     place: Place, query: Query, given: Mapping[str, str], rows: list[dict[str, Any]]
 ) -> None:
     for name, work in _others(place, query, given).items():
-        assert sorted(work()) == sorted(_told(place, rows, COMPARED[query.name])), (
+        assert sorted(work()) == sorted(_normalise(place, rows, COMPARED[query.name])), (
             query.name,
             name,
             given,
         )
 
 
-def _told(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Table:
-    """The query's rows as other libraries give them: nodes as ranks, sets of numbers as bits, a path in place of its column."""
+def _normalise(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Table:
+    """Return rows as other libraries give them: nodes as ranks, sets of numbers as bits."""
     return [
         tuple(cell for column in columns for cell in _cells(place, row[column])) for row in rows
     ]
@@ -185,9 +216,9 @@ def _cells(place: Place, value: Any) -> list[int]:
 
 
 def _median(work: Callable[[], object]) -> float:
-    """The median time of some runs; what takes long is run once."""
+    """Return the median time of several runs; a long one runs once."""
     times: list[float] = []
-    while not times or (len(times) < MOST and sum(times) < ENOUGH):
+    while not times or (len(times) < MAX_RUNS and sum(times) < ENOUGH_SECONDS):
         begin = perf_counter()
         work()
         times.append(perf_counter() - begin)
@@ -205,9 +236,12 @@ def _digits(value: float | None) -> float | None:
 def _document(
     found: list[Measured], built: Mapping[str, float], version: str, settings: Settings
 ) -> dict[str, object]:
-    """All that is kept; a time of null means that the query did not end within ``timeout`` seconds, or ran out of memory."""
+    """Return the document; a time of null means a time-out or too little memory."""
     return {
-        "machine": f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, heap {settings.neo4j_heap}",
+        "machine": (
+            f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, "
+            f"heap {settings.neo4j_heap}"
+        ),
         "neo4j": version,
         "timeout": settings.timeout,
         "built": {name: _digits(value) for name, value in built.items()},

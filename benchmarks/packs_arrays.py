@@ -1,4 +1,4 @@
-"""Questions about forests and schedules, answered by numpy on starcast's arrays; see `benchmarks.packs_peers`."""
+"""Questions about forests and schedules, answered with numpy; see `benchmarks.packs_peers`."""
 
 from typing import Any
 
@@ -24,14 +24,14 @@ def _(place: Place, given: Given) -> Rows:
 @peer("overlap/shared-links", "numpy")
 def _(place: Place, given: Given) -> Rows:
     masks = place.numpy.masks(given["forest"])
-    links = np.flatnonzero(_bits(masks) >= given["least"])
+    links = np.flatnonzero(_bits(masks) >= given["min_load"])
     return table(*place.numpy.ends(links), masks[links])
 
 
 @peer("overlap/most-loaded-links", "numpy")
 def _(place: Place, given: Given) -> Rows:
     masks = place.numpy.masks(given["forest"])
-    links = np.argsort(-_bits(masks).astype(np.int8), kind="stable")[: given["count"]]
+    links = np.argsort(-_bits(masks).astype(np.int8), kind="stable")[: given["limit"]]
     return table(*place.numpy.ends(links), masks[links])
 
 
@@ -54,19 +54,19 @@ def _(place: Place, given: Given) -> Rows:
     links = np.flatnonzero(masks)
     node, port = place.numpy.ends(links)
     other = place.numpy.across(node, port)
-    down = masks[place.numpy.link(other, port)]  # on S_n a port leads back over itself
+    down = masks[place.numpy.link(other, port)]  # on S_n both ends of a link have the same port
     both = (down > 0) & (node < other)
     return table(node[both], port[both], masks[links][both], down[both])
 
 
 @peer("overlap/two-forests", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    masks, others = place.numpy.masks(given["forest"]), place.numpy.masks(given["other"])
+    masks, others = place.numpy.masks(given["forest"]), place.numpy.masks(given["other_forest"])
     links = np.flatnonzero((masks > 0) & (others > 0))
     return table(*place.numpy.ends(links), masks[links], others[links])
 
 
-@peer("overlap/units-a-packet", "numpy")
+@peer("overlap/packet-sizes", "numpy")
 def _(place: Place, given: Given) -> Rows:
     packets = _packets(place, place.broadcast)
     if not given["by_step"]:
@@ -82,15 +82,15 @@ def _(place: Place, given: Given) -> Rows:
 @peer("overlap/simultaneous-sends", "numpy")
 def _(place: Place, given: Given) -> Rows:
     step, units, links = _packets(place, place.broadcast)
-    chosen = units >= given["least"]
+    chosen = units >= given["min_units"]
     return table(step[chosen], *place.numpy.ends(links[chosen]), units[chosen])
 
 
-def _packets(place: Place, planned: Schedule) -> tuple[Numbers, Numbers, Numbers]:
-    """Step, units and link of every packet."""
+def _packets(place: Place, schedule: Schedule) -> tuple[Numbers, Numbers, Numbers]:
+    """Return step, number of units and link of every packet."""
     size = place.topology.nodes * place.topology.degree
     keys, units = np.unique(
-        planned.step * np.int64(size) + place.numpy.link(planned.sender, planned.port),
+        schedule.step * np.int64(size) + place.numpy.link(schedule.sender, schedule.port),
         return_counts=True,
     )
     return keys // size, units, keys % size
@@ -112,9 +112,9 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("trees/leaves", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown, tree = place.forests[given["forest"]], given["tree"]
-    leaves = np.flatnonzero(grown.members()[tree] & (_children(place, given)[tree] == 0))
-    return table(leaves, grown.parents()[tree, leaves], grown.levels()[tree, leaves])
+    forest, tree = place.forests[given["forest"]], given["tree"]
+    leaves = np.flatnonzero(forest.members()[tree] & (_children(place, given)[tree] == 0))
+    return table(leaves, forest.parents()[tree, leaves], forest.levels()[tree, leaves])
 
 
 @peer("trees/fan-out", "numpy")
@@ -130,11 +130,11 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _children(place: Place, given: Given) -> Numbers:
-    """How many children each node has in each tree, int64 ``[trees, nodes]``."""
-    grown, edges = place.forests[given["forest"]], place.numpy.edges[given["forest"]]
-    size = grown.trees * place.topology.nodes
+    """Return the number of children of each node in each tree, int64 ``[trees, nodes]``."""
+    forest, edges = place.forests[given["forest"]], place.numpy.edges[given["forest"]]
+    size = forest.trees * place.topology.nodes
     return np.bincount(edges.tree * place.topology.nodes + edges.parent, minlength=size).reshape(
-        grown.trees, -1
+        forest.trees, -1
     )
 
 
@@ -147,15 +147,15 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("trees/root-subtrees", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown = place.forests[given["forest"]]
-    trees, nodes = np.nonzero(grown.levels() == 1)
-    return table(trees, nodes, grown.subtree_sizes()[trees, nodes])
+    forest = place.forests[given["forest"]]
+    trees, nodes = np.nonzero(forest.levels() == 1)
+    return table(trees, nodes, forest.subtree_sizes()[trees, nodes])
 
 
 @peer("trees/deeper-nodes", "numpy")
 def _(place: Place, given: Given) -> Rows:
     excess = _excess(place, place.forests[given["forest"]])
-    trees, nodes = np.nonzero(excess >= given["least"])
+    trees, nodes = np.nonzero(excess >= given["min_excess"])
     return table(trees, nodes, excess[trees, nodes])
 
 
@@ -170,57 +170,55 @@ def _(place: Place, given: Given) -> Rows:
     ]
 
 
-def _excess(place: Place, grown: Forest) -> Numbers:
-    """Of a spanning forest."""
-    return np.asarray(grown.levels() - place.topology.distances(grown.root).astype(np.int64))
+def _excess(place: Place, forest: Forest) -> Numbers:
+    """Return level minus distance, for a spanning forest."""
+    return np.asarray(forest.levels() - place.topology.distances(forest.root).astype(np.int64))
 
 
 @peer("trees/changed-parents", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    one, other = (place.forests[given[name]].parents() for name in ("forest", "other"))
+    one, other = (place.forests[given[name]].parents() for name in ("forest", "other_forest"))
     trees = min(len(one), len(other))
     changed = np.nonzero(one[:trees] != other[:trees])
     return table(*changed, one[changed], other[changed])
 
 
-@peer("trees/places", "numpy")
+@peer("trees/node-in-trees", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown, node = place.forests[given["forest"]], place.rank[given["node"]]
+    forest, node = place.forests[given["forest"]], place.rank[given["node"]]
     return table(
-        range(grown.trees),
-        grown.levels()[:, node],
-        grown.parents()[:, node],
-        grown.subtree_sizes()[:, node],
+        range(forest.trees),
+        forest.levels()[:, node],
+        forest.parents()[:, node],
+        forest.subtree_sizes()[:, node],
     )
 
 
 @peer("paths/parallel-paths", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown = place.forests[given["forest"]]
+    forest = place.forests[given["forest"]]
     return [
         (tree, len(path) - 1, *path[::-1])
-        for tree, path in enumerate(_climbs(grown, place.rank[given["node"]]))
+        for tree, path in enumerate(_climbs(forest, place.rank[given["node"]]))
     ]
 
 
 @peer("paths/tree-path", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown, tree = place.forests[given["forest"]], given["tree"]
-    up, down = (_climbs(grown, place.rank[given[name]])[tree] for name in ("source", "target"))
-    ahead, behind = (
-        [node for node in up if node not in down],
-        [node for node in down if node not in up],
-    )
+    forest, tree = place.forests[given["forest"]], given["tree"]
+    up, down = (_climbs(forest, place.rank[given[name]])[tree] for name in ("source", "target"))
+    ahead = [node for node in up if node not in down]
+    behind = [node for node in down if node not in up]
     meeting = up[len(ahead)]
     return [(len(ahead) + len(behind), len(ahead), *ahead, meeting, *reversed(behind))]
 
 
-def _climbs(grown: Forest, node: int) -> list[list[int]]:
-    """The path from the node to the root in each tree."""
+def _climbs(forest: Forest, node: int) -> list[list[int]]:
+    """Return the path from the node to the root in each tree."""
     paths = []
-    for parents in grown.parents():
+    for parents in forest.parents():
         path = [node]
-        while path[-1] != grown.root:
+        while path[-1] != forest.root:
             path.append(int(parents[path[-1]]))
         paths.append(path)
     return paths
@@ -228,23 +226,23 @@ def _climbs(grown: Forest, node: int) -> list[list[int]]:
 
 @peer("faults/cut-off", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown = place.forests[given["forest"]]
+    forest = place.forests[given["forest"]]
     cut = _cut(place, given)
     cut[:, _dead(place, given)] = False
     trees, nodes = np.nonzero(cut)
-    return table(trees, nodes, grown.levels()[trees, nodes], grown.parents()[trees, nodes])
+    return table(trees, nodes, forest.levels()[trees, nodes], forest.parents()[trees, nodes])
 
 
 @peer("faults/damage", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown, dead = place.forests[given["forest"]], _dead(place, given)
+    forest, dead = place.forests[given["forest"]], _dead(place, given)
     living = np.ones(place.topology.nodes, dtype=bool)
     living[dead] = False
-    cut, owed = _cut(place, given) & living, (grown.parents() >= 0) & living
-    return table(range(grown.trees), (owed & ~cut).sum(axis=1), cut.sum(axis=1))
+    cut, owed = _cut(place, given) & living, (forest.parents() >= 0) & living
+    return table(range(forest.trees), (owed & ~cut).sum(axis=1), cut.sum(axis=1))
 
 
-@peer("faults/left-by-all", "numpy")
+@peer("faults/unreached-nodes", "numpy")
 def _(place: Place, given: Given) -> Rows:
     owed = place.forests[given["forest"]].parents() >= 0
     cut = _cut(place, given)
@@ -260,52 +258,52 @@ def _(place: Place, given: Given) -> Rows:
     cut = _cut(place, given)
     reached = (owed & ~cut).sum(axis=0)
     few = np.setdiff1d(
-        np.flatnonzero(cut.any(axis=0) & (reached < given["needed"])), _dead(place, given)
+        np.flatnonzero(cut.any(axis=0) & (reached < given["required_trees"])), _dead(place, given)
     )
     return table(few, reached[few])
 
 
 def _dead(place: Place, given: Given) -> list[int]:
-    return [place.rank[label] for label in given["nodes"]]
+    return [place.rank[label] for label in given["dead_nodes"]]
 
 
 def _cut(place: Place, given: Given) -> NDArray[np.bool_]:
-    """What nothing from the root comes to, dead nodes among them or not: bool ``[trees, nodes]``."""
-    grown = place.forests[given["forest"]]
-    parents, broken = grown.parents(), np.zeros((grown.trees, place.topology.nodes), dtype=bool)
+    """Return the nodes that the root does not reach, bool ``[trees, nodes]``."""
+    forest = place.forests[given["forest"]]
+    parents, broken = forest.parents(), np.zeros((forest.trees, place.topology.nodes), dtype=bool)
     for dead in _dead(place, given):
         broken |= parents == dead
-    for link in given["links"]:
+    for link in given["dead_links"]:
         one, other = (place.rank[label] for label in link.split("-"))
         broken[:, one] |= parents[:, one] == other
         broken[:, other] |= parents[:, other] == one
-    return place.numpy.below(grown, broken)
+    return place.numpy.below(forest, broken)
 
 
 @peer("faults/worst-nodes", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown = place.forests[given["forest"]]
-    cut = np.where(grown.parents() >= 0, grown.subtree_sizes() - 1, 0).sum(axis=0)
-    nodes = np.argsort(-cut, kind="stable")[: given["count"]]
+    forest = place.forests[given["forest"]]
+    cut = np.where(forest.parents() >= 0, forest.subtree_sizes() - 1, 0).sum(axis=0)
+    nodes = np.argsort(-cut, kind="stable")[: given["limit"]]
     return table(nodes, cut[nodes])
 
 
 @peer("faults/worst-links", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    grown, arrays, edges = (
+    forest, arrays, edges = (
         place.forests[given["forest"]],
         place.numpy,
         place.numpy.edges[given["forest"]],
     )
-    sizes = grown.subtree_sizes()[edges.tree, edges.child]
+    sizes = forest.subtree_sizes()[edges.tree, edges.child]
     links = arrays.link(
         np.minimum(edges.parent, edges.child), edges.port
-    )  # on S_n both ends have one port
+    )  # on S_n both ends of a link have the same port
     cut = np.bincount(
         links, weights=sizes, minlength=place.topology.nodes * place.topology.degree
     ).astype(np.int64)
     lower, port = arrays.ends(np.arange(len(cut)))
-    order = np.lexsort((arrays.across(lower, port), lower, -cut))[: given["count"]]
+    order = np.lexsort((arrays.across(lower, port), lower, -cut))[: given["limit"]]
     return table(lower[order], port[order], cut[order])
 
 
@@ -329,8 +327,8 @@ def _(place: Place, given: Given) -> Rows:
     return _sends(place.broadcast, busy, "step", "port", "unit", "tree")
 
 
-def _sends(planned: Schedule, chosen: NDArray[np.bool_], *columns: str) -> Rows:
-    return table(*(getattr(planned, column)[chosen] for column in columns))
+def _sends(schedule: Schedule, chosen: NDArray[np.bool_], *columns: str) -> Rows:
+    return table(*(getattr(schedule, column)[chosen] for column in columns))
 
 
 @peer("schedules/idle-links", "numpy")
@@ -343,7 +341,7 @@ def _(place: Place, given: Given) -> Rows:
 
 
 @peer("schedules/steps", "numpy")
-def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - there is one schedule a place
+def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - a place has one schedule
     step, units, _links = _packets(place, place.broadcast)
     largest = np.zeros(place.broadcast.steps + 1, dtype=np.int64)
     np.maximum.at(largest, step, units)
@@ -355,7 +353,7 @@ def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - there is one schedu
 
 
 @peer("schedules/dimensions", "numpy")
-def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - there is one schedule a place
+def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - a place has one schedule
     used: Any = np.zeros((place.broadcast.steps + 1, place.topology.n + 1), dtype=np.int64)
     used[place.broadcast.step, place.broadcast.port] = 1
     return table(range(1, len(used)), (used << np.arange(used.shape[1])).sum(axis=1)[1:])
@@ -363,18 +361,18 @@ def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - there is one schedu
 
 @peer("schedules/last-arrivals", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    """Back along the same unit and tree; where a unit arrives once, what it left by is what brought it there."""
-    planned = place.broadcast
-    last = np.flatnonzero(planned.step == planned.steps)
-    order = np.lexsort((planned.tree[last], planned.unit[last], planned.receiver[last]))
-    return [_chain(planned, int(row)) for row in last[order][: given["count"]]]
+    """Trace back along the same unit and tree, where each node receives a unit at most once."""
+    schedule = place.broadcast
+    last = np.flatnonzero(schedule.step == schedule.steps)
+    order = np.lexsort((schedule.tree[last], schedule.unit[last], schedule.receiver[last]))
+    return [_chain(schedule, int(row)) for row in last[order][: given["limit"]]]
 
 
-def _chain(planned: Schedule, row: int) -> tuple[Any, ...]:
-    unit, tree = int(planned.unit[row]), int(planned.tree[row])
-    same = np.flatnonzero((planned.unit == unit) & (planned.tree == tree))
-    into = dict(zip(planned.receiver[same].tolist(), planned.sender[same].tolist(), strict=True))
-    nodes = [int(planned.receiver[row])]
+def _chain(schedule: Schedule, row: int) -> tuple[Any, ...]:
+    unit, tree = int(schedule.unit[row]), int(schedule.tree[row])
+    same = np.flatnonzero((schedule.unit == unit) & (schedule.tree == tree))
+    into = dict(zip(schedule.receiver[same].tolist(), schedule.sender[same].tolist(), strict=True))
+    nodes = [int(schedule.receiver[row])]
     while nodes[-1] in into:
         nodes.append(into[nodes[-1]])
     return unit, tree, *nodes[::-1]

@@ -1,8 +1,9 @@
-"""What every shipped query is asked in the benchmark of the packs, and by which columns other answers are compared.
+"""The parameters of every query in the benchmark, and the columns that are compared.
 
-A query has a ``worst`` case, whose time is recorded, and a ``typical`` one where that differs. Words in braces are
-`Place.words`: ``near`` is next to the root (and the root of tree 0's only subtree), ``half`` is half the diameter away
-from it, ``far`` the whole; ``link`` leads from the root to ``near``; ``step`` is in the middle of the schedule.
+A query has a ``worst`` case, whose time is recorded, and a ``typical`` one if it differs. Words in
+braces are those of `Place.words`: ``near`` is adjacent to the root (and the child of tree 0's
+root), ``half`` is half a diameter away from the root, ``far`` a diameter; ``link`` leads from the
+root to ``near``; ``step`` is in the middle of the schedule.
 """
 
 from collections.abc import Mapping
@@ -11,12 +12,12 @@ Case = Mapping[str, str]
 
 
 def _ends(**more: str) -> Mapping[str, Case]:
-    """From the root to a node, in ``topology``."""
+    """Return cases from the root to another node of the topology."""
     return _pair({"topology": "{topology}", "source": "{root}", **more}, "target")
 
 
 def _pair(case: Case, name: str) -> Mapping[str, Case]:
-    """The parameter names a node that is half the diameter away, or the whole."""
+    """Return cases with a node half a diameter or a diameter away."""
     return {"typical": {**case, name: "{half}"}, "worst": {**case, name: "{far}"}}
 
 
@@ -25,16 +26,16 @@ def _only(**case: str) -> Mapping[str, Case]:
 
 
 def _faults(**more: str) -> Mapping[str, Case]:
-    """A node half way from the root dies, or one next to the root and the link between them."""
+    """Return cases with a dead node, or with a dead neighbour and link of the root."""
     case = {"forest": "{multiple}", **more}
     return {
-        "typical": {**case, "nodes": "{half}"},
-        "worst": {**case, "nodes": "{near}", "links": "{link}"},
+        "typical": {**case, "dead_nodes": "{half}"},
+        "worst": {**case, "dead_nodes": "{near}", "dead_links": "{link}"},
     }
 
 
 _FOREST = _only(forest="{multiple}")
-_TWO = _only(forest="{multiple}", other="{disjoint}")
+_TWO = _only(forest="{multiple}", other_forest="{disjoint}")
 _SCHEDULE = _only(schedule="{broadcast}")
 _STEP = _only(schedule="{broadcast}", step="{step}")
 _TRAFFIC = {
@@ -46,8 +47,8 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "faults/copies": _faults(copies="2"),
     "faults/cut-off": _faults(),
     "faults/damage": _faults(),
-    "faults/fewer-trees": _faults(needed="7"),
-    "faults/left-by-all": _faults(),
+    "faults/fewer-trees": _faults(required_trees="7"),
+    "faults/unreached-nodes": _faults(),
     "faults/worst-links": _FOREST,
     "faults/worst-nodes": _FOREST,
     "overlap/both-directions": _FOREST,
@@ -57,10 +58,10 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "overlap/simultaneous-sends": _SCHEDULE,
     "overlap/tree-pairs": _FOREST,
     "overlap/two-forests": _TWO,
-    "overlap/units-a-packet": _only(schedule="{broadcast}", by_step="true"),
-    "paths/avoiding-path": _ends(nodes="{near}"),
+    "overlap/packet-sizes": _only(schedule="{broadcast}", by_step="true"),
+    "paths/avoiding-path": _ends(avoided_nodes="{near}"),
     "paths/k-shortest-paths": _ends(),
-    "paths/next-hops": _pair({"topology": "{topology}", "node": "{root}"}, "target"),
+    "paths/next-hops": _pair({"topology": "{topology}", "source": "{root}"}, "target"),
     "paths/number-of-shortest-paths": _ends(),
     "paths/parallel-paths": _pair({"forest": "{multiple}"}, "node"),
     "paths/parallel-paths-shared": _pair({"forest": "{multiple}"}, "node"),
@@ -73,15 +74,15 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "schedules/deliveries": _only(schedule="{broadcast}", node="{far}"),
     "schedules/dimensions": _SCHEDULE,
     "schedules/idle-links": _STEP,
-    "schedules/last-arrivals": _only(schedule="{broadcast}", count="10"),
+    "schedules/last-arrivals": _only(schedule="{broadcast}", limit="10"),
     "schedules/sends": _STEP,
     "schedules/steps": _SCHEDULE,
-    "topology/adjacency": _only(topology="{topology}", first="{root}", second="{near}"),
+    "topology/adjacency": _only(topology="{topology}", source="{root}", target="{near}"),
     "topology/distance-profile": _only(topology="{topology}", node="{far}"),
     "topology/necklace": _only(topology="{topology}", node="{far}"),
     "topology/neighbours": _only(topology="{topology}", node="{far}"),
     "topology/nodes-at-distance": _only(topology="{topology}", node="{far}", distance="{distance}"),
-    "topology/substar": _only(topology="{topology}", members="{substar}"),
+    "topology/substar": _only(topology="{topology}", pattern="{substar}"),
     "trees/changed-parents": _TWO,
     "trees/deeper-nodes": _FOREST,
     "trees/fan-out": _FOREST,
@@ -89,7 +90,7 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "trees/leaf-count": _FOREST,
     "trees/leaves": _only(forest="{multiple}", tree="1"),
     "trees/level-profile": _FOREST,
-    "trees/places": {
+    "trees/node-in-trees": {
         "typical": {"forest": "{multiple}", "node": "{half}"},
         "worst": {"forest": "{multiple}", "node": "{root}"},
     },
@@ -97,53 +98,54 @@ CASES: Mapping[str, Mapping[str, Case]] = {
     "trees/stretch": _FOREST,
 }
 
-#: The columns by which an answer is compared with that of another library; where any of several answers is right, what all
-#: of them have in common.
+#: The columns compared with the results of other libraries; if several results are valid, those on
+#: which
+#: all of them agree.
 COMPARED: Mapping[str, tuple[str, ...]] = {
     "faults/cut-off": ("tree", "node", "level", "parent"),
-    "faults/damage": ("tree", "reached", "cut"),
-    "faults/fewer-trees": ("node", "reached"),
-    "faults/left-by-all": ("node", "trees"),
-    "faults/worst-links": ("lower", "port", "cut"),
-    "faults/worst-nodes": ("node", "cut"),
-    "overlap/both-directions": ("lower", "port", "upward", "downward"),
+    "faults/damage": ("tree", "reached", "unreached"),
+    "faults/fewer-trees": ("node", "trees_left"),
+    "faults/unreached-nodes": ("node", "trees"),
+    "faults/worst-links": ("lower", "port", "unreached"),
+    "faults/worst-nodes": ("node", "unreached"),
+    "overlap/both-directions": ("lower", "port", "upward_trees", "downward_trees"),
     "overlap/load-histogram": ("load", "links"),
-    "overlap/most-loaded-links": ("sender", "port", "trees"),
-    "overlap/shared-links": ("sender", "port", "trees"),
-    "overlap/simultaneous-sends": ("step", "sender", "port", "sends"),
-    "overlap/tree-pairs": ("first", "second", "links"),
-    "overlap/two-forests": ("sender", "port", "trees", "others"),
-    "overlap/units-a-packet": ("step", "units", "packets"),
+    "overlap/most-loaded-links": ("sender", "port", "tree_numbers"),
+    "overlap/shared-links": ("sender", "port", "tree_numbers"),
+    "overlap/simultaneous-sends": ("step", "sender", "port", "units"),
+    "overlap/tree-pairs": ("first_tree", "second_tree", "links"),
+    "overlap/two-forests": ("sender", "port", "tree_numbers", "other_tree_numbers"),
+    "overlap/packet-sizes": ("step", "units", "packets"),
     "paths/avoiding-path": ("length",),
     "paths/k-shortest-paths": ("length",),
-    "paths/next-hops": ("port", "next", "left"),
+    "paths/next-hops": ("port", "next_node", "distance"),
     "paths/number-of-shortest-paths": ("length", "paths"),
-    "paths/parallel-paths": ("tree", "length", "nodes"),
+    "paths/parallel-paths": ("tree", "length", "path"),
     "paths/routing-table": ("node", "distance", "ports"),
     "paths/shortest-path": ("length",),
-    "paths/shortest-paths": ("nodes",),
-    "paths/tree-path": ("length", "climbed", "nodes"),
+    "paths/shortest-paths": ("path",),
+    "paths/tree-path": ("length", "upward_links", "path"),
     "schedules/activity": ("step", "port", "unit", "tree"),
     "schedules/deliveries": ("step", "unit", "sender", "port", "tree"),
     "schedules/dimensions": ("step", "dimensions"),
     "schedules/idle-links": ("sender", "port", "receiver"),
-    "schedules/last-arrivals": ("unit", "tree", "nodes"),
+    "schedules/last-arrivals": ("unit", "tree", "path"),
     "schedules/sends": ("sender", "port", "unit", "tree"),
-    "schedules/steps": ("step", "busy", "units", "largest"),
+    "schedules/steps": ("step", "links_used", "units", "largest_packet"),
     "topology/adjacency": ("adjacent",),
     "topology/distance-profile": ("distance", "nodes"),
     "topology/necklace": ("rotations", "rank"),
     "topology/neighbours": ("neighbour",),
     "topology/nodes-at-distance": ("rank",),
     "topology/substar": ("rank",),
-    "trees/changed-parents": ("tree", "node", "parent", "instead"),
+    "trees/changed-parents": ("tree", "node", "parent", "other_parent"),
     "trees/deeper-nodes": ("tree", "node", "excess"),
     "trees/fan-out": ("tree", "children", "nodes"),
-    "trees/heights": ("tree", "height", "deepest"),
+    "trees/heights": ("tree", "height", "deepest_nodes"),
     "trees/leaf-count": ("tree", "nodes", "leaves"),
     "trees/leaves": ("leaf", "parent", "level"),
     "trees/level-profile": ("tree", "level", "nodes"),
-    "trees/places": ("tree", "level", "parent", "subtree"),
-    "trees/root-subtrees": ("tree", "child", "nodes"),
+    "trees/node-in-trees": ("tree", "level", "parent", "subtree_nodes"),
+    "trees/root-subtrees": ("tree", "child", "subtree_nodes"),
     "trees/stretch": ("tree", "excess", "nodes"),
 }

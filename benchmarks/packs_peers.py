@@ -1,7 +1,7 @@
-"""Questions about paths and topologies, answered by NetworkX, igraph and numpy; nodes are ranks everywhere.
+"""Questions about paths and topologies, answered with NetworkX, igraph and numpy; nodes are ranks.
 
-Each function takes a `Place` and the typed parameters of the query, and gives rows of the columns that `COMPARED` of
-`benchmarks.packs_cases` names: what is unique about the answer, so that any shortest path will do.
+Each function takes a `Place` and the typed parameters of the query, and returns rows of the columns
+in `benchmarks.packs_cases.COMPARED`: those that all valid results share.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -138,14 +138,14 @@ def _(place: Place, given: Given) -> Rows:
 def _avoided(place: Place, given: Given) -> tuple[list[int], list[tuple[int, int]]]:
     links = [
         (place.rank[one], place.rank[other])
-        for one, other in (link.split("-") for link in given["links"])
+        for one, other in (link.split("-") for link in given["avoided_links"])
     ]
-    return [place.rank[label] for label in given["nodes"]], links
+    return [place.rank[label] for label in given["avoided_nodes"]], links
 
 
 @peer("paths/next-hops", "networkx")
 def _(place: Place, given: Given) -> Rows:
-    node, target = place.rank[given["node"]], place.rank[given["target"]]
+    node, target = place.rank[given["source"]], place.rank[given["target"]]
     links = place.networkx.adj[node].items()
     return _hops(
         (link["port"], hop, nx.shortest_path_length(place.networkx, hop, target))
@@ -155,7 +155,7 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/next-hops", "igraph")
 def _(place: Place, given: Given) -> Rows:
-    node, target = place.rank[given["node"]], place.rank[given["target"]]
+    node, target = place.rank[given["source"]], place.rank[given["target"]]
     hops, ports = place.igraph.neighbors(node), place.igraph.es[place.igraph.incident(node)]["port"]
     away = [row[0] for row in place.igraph.distances(hops, target)]
     return _hops(zip(ports, hops, away, strict=True))
@@ -163,12 +163,12 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/next-hops", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    hops = place.numpy.table[:, place.rank[given["node"]]]
+    hops = place.numpy.table[:, place.rank[given["source"]]]
     return _hops(table(place.topology.ports, hops, place.topology.distances(given["target"])[hops]))
 
 
 def _hops(hops: Iterable[tuple[int, int, int]]) -> Rows:
-    """Those of the (port, node, distance) that are nearest."""
+    """Return those (port, node, distance) with the least distance."""
     listed = list(hops)
     least = min(distance for _, _, distance in listed)
     return [hop for hop in listed if hop[2] == least]
@@ -285,14 +285,14 @@ def _(place: Place, given: Given) -> Rows:
 
 
 def _two(place: Place, given: Given) -> Iterator[int]:
-    return (place.rank[given[name]] for name in ("first", "second"))
+    return (place.rank[given[name]] for name in ("source", "target"))
 
 
 @peer("topology/substar", "numpy")
 def _(place: Place, given: Given) -> Rows:
     symbols = place.topology.labels().view(np.uint32).reshape(place.topology.nodes, -1)
     wanted = [
-        (position, ord(symbol)) for position, symbol in enumerate(given["members"]) if symbol != "*"
+        (position, ord(symbol)) for position, symbol in enumerate(given["pattern"]) if symbol != "*"
     ]
     return table(
         np.flatnonzero(

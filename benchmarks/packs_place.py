@@ -1,4 +1,4 @@
-"""What the benchmark of the packs asks about: a topology with forests and a schedule, in the graph and as arrays."""
+"""The data of the benchmark: a topology with forests and a schedule, in the graph and as arrays."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -24,7 +24,7 @@ Numbers = NDArray[np.int64]
 
 
 class Place:
-    """One star graph with its forests and a broadcast. What takes time to build is built when it is first asked for.
+    """One star graph with its forests and a broadcast; data structures are built on first use.
 
     Args:
         spec: the topology, such as ``S6``.
@@ -33,14 +33,14 @@ class Place:
     def __init__(self, spec: str) -> None:
         self.topology = topology(spec)
         self.forests = {
-            grown.id: grown for grown in (forest(self.topology, name) for name in CONSTRUCTIONS)
+            each.id: each for each in (forest(self.topology, name) for name in CONSTRUCTIONS)
         }
         self.broadcast = schedule(self.topology, "broadcast", "multiple", segments=1)
         self.labels: list[str] = self.topology.labels().tolist()
         self.rank = {label: rank for rank, label in enumerate(self.labels)}
 
     def words(self) -> dict[str, str]:
-        """What the cases may name in braces: see `benchmarks.packs_cases`."""
+        """Return the values of the words in braces, see `benchmarks.packs_cases`."""
         topology, away = self.topology, self.topology.distances()
         half, far = (
             self.labels[int(np.flatnonzero(away == d)[0])]
@@ -62,19 +62,19 @@ class Place:
         }
 
     def parameters(self, case: Mapping[str, str]) -> dict[str, str]:
-        """The parameters of a case on this topology."""
+        """Return the parameters of a case on this topology."""
         words = self.words()
         return {name: value.format_map(words) for name, value in case.items()}
 
     def write(self, way: GraphWriter) -> None:
-        """Write all of it into the graph."""
+        """Write everything to the graph."""
         topology = self.topology
         way.begin(topology_node(topology))
         with Silent().task("", topology.nodes) as task:
             way.write_nodes(topology, task)
         self._relationships(way, topology_node(topology), link_rows(topology), begun=True)
-        for grown in self.forests.values():
-            self._relationships(way, forest_node(grown), tree_rows(grown))
+        for each in self.forests.values():
+            self._relationships(way, forest_node(each), tree_rows(each))
         self._relationships(way, schedule_node(self.broadcast), send_rows(self.broadcast))
 
     @staticmethod
@@ -103,13 +103,13 @@ class Place:
         return Arrays(self)
 
     def building(self) -> dict[str, float]:
-        """Seconds to build what each library asks, from the topology and its forests."""
-        found = {}
+        """Return the seconds to build the data structure of each library."""
+        seconds = {}
         for name in ("networkx", "igraph", "numpy"):
             begin = perf_counter()
             getattr(self, name)
-            found[name] = perf_counter() - begin
-        return found
+            seconds[name] = perf_counter() - begin
+        return seconds
 
 
 class Arrays:
@@ -125,23 +125,23 @@ class Arrays:
     def __init__(self, place: Place) -> None:
         self.topology = place.topology
         self.table = place.topology.table()
-        self.edges = {name: _by_level(edges_of(grown)) for name, grown in place.forests.items()}
+        self.edges = {name: _by_level(edges_of(each)) for name, each in place.forests.items()}
         self.steps = {name: _levels(edges.level) for name, edges in self.edges.items()}
 
     def link(self, node: NDArray[np.integer], port: NDArray[np.integer]) -> Numbers:
-        """A number for each directed link, by sender and port: on S_n ports begin with 2."""
+        """Return the numbers of directed links, by sender and port; ports of S_n begin with 2."""
         return node.astype(np.int64) * self.topology.degree + port.astype(np.int64) - 2
 
     def ends(self, links: Numbers) -> tuple[Numbers, Numbers]:
-        """Sender and port of directed links."""
+        """Return sender and port of directed links."""
         return links // self.topology.degree, links % self.topology.degree + 2
 
     def across(self, node: Numbers, port: Numbers) -> Numbers:
-        """The nodes across these ports."""
+        """Return the nodes across ports."""
         return np.asarray(self.table[port - 2, node], dtype=np.int64)
 
     def masks(self, name: str) -> Numbers:
-        """For each directed link, which trees of a forest use it, tree i as bit i."""
+        """Return for each directed link the trees of a forest that use it, tree i as bit i."""
         edges = self.edges[name]
         # Every tree uses a link once, so the sum of powers of two is exact.
         size = self.topology.nodes * self.topology.degree
@@ -150,11 +150,11 @@ class Arrays:
         )
         return np.asarray(sums, dtype=np.int64)
 
-    def below(self, grown: Forest, broken: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """What hangs below broken edges too: bool ``[trees, nodes]``, from the children of the broken ones."""
+    def below(self, stored: Forest, broken: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the nodes at and below broken edges, bool ``[trees, nodes]``."""
         cut = broken.copy()
-        edges = self.edges[grown.id]
-        for first, last in pairwise(self.steps[grown.id]):
+        edges = self.edges[stored.id]
+        for first, last in pairwise(self.steps[stored.id]):
             part = slice(first, last)
             cut[edges.tree[part], edges.child[part]] |= cut[edges.tree[part], edges.parent[part]]
         return cut
@@ -170,5 +170,5 @@ def _levels(level: Numbers) -> list[int]:
 
 
 def table(*columns: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Columns of equal length as rows."""
+    """Return columns of equal length as rows."""
     return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))

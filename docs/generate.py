@@ -122,7 +122,7 @@ def queries_page() -> str:
     """Every shipped query."""
     from starcast.queries import catalogue
 
-    return catalogue.page()
+    return catalogue.build_page()
 
 
 #: What stands in the columns of a schedule, as the docstrings of `Schedule` and `schedule` have it.

@@ -1,55 +1,64 @@
-// title: Do x copies still reach everybody
-// question: When given nodes and links are dead, does everybody still get every message that goes through x trees of a forest?
+// title: Whether x copies reach every node
+// question: With given dead nodes and links, does every node still receive every message that is
+//     sent through x trees of a forest?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
-//   copies (int >= 1): x, how many trees carry each message; there is no answer for more than there are trees
-//   nodes (list of node, default []): labels of the dead nodes; a dead root leaves nobody
-//   links (list of link, default []): the dead links, dead in both directions
-//   messages (int >= 1, default 1): how many messages there are
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
+//   copies (int >= 1): x, the number of trees that carry each message; no result if the forest has
+//     fewer trees
+//   dead_nodes (list of node, default []): labels of the dead nodes; with a dead root no node is
+//     reached
+//   dead_links (list of link, default []): the dead links, dead in both directions
+//   messages (int >= 1, default 1): number of messages
 // columns:
-//   everybody: whether every living node still gets all messages that it got without the faults; they are dealt to the trees
-//     like cards: copy c of message m goes to tree (m x + c) mod trees, c from 0, as broadcast,
-//     allgather and alltoall along edge-disjoint trees do
-//   lost: how many nodes miss a message
-//   missing: numbers, from 0, of the messages that somebody misses, of the first ones, as many as there are trees: after them
-//     the deal repeats
-//   any_trees: whether everybody would be reached whichever x trees carried a message
-//   exposed: how many nodes some choice of x trees leaves out
-//   enough: the least number of copies that reach everybody whichever trees carry them; nothing where some node is left by all
+//   all_reached: whether every living node receives all messages that it receives without faults.
+//     Copies are assigned to the trees in turn: copy c of message m uses tree (m x + c) mod trees,
+//     c from 0, as in broadcast, allgather and alltoall along edge-disjoint trees
+//   incomplete_nodes: number of nodes that miss a message
+//   missing_messages: numbers, from 0, of the messages that some node misses, among the first
+//     messages, as many as there are trees; after them the assignment repeats
+//   all_choices_reach: whether every node would be reached whichever x trees carried a message
+//   exposed_nodes: number of nodes that some choice of x trees does not reach
+//   sufficient_copies: least number of copies that reach every node whichever trees carry them;
+//     null if no tree reaches some node
 // cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
-//     and every tree edge into what is cut off
-// revision: 1
+//     and every tree edge into unreached nodes
+// revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3 (x copies survive x-1 faults)
 
-// Every copy counts for itself. In a simulation a node that lacks a copy passes on another one that it got in time, so there no
-// more is lost than here. Scatter and gather choose trees by the node, not by this deal: for them see any_trees.
+// Every copy is counted separately. In a simulation a node without one copy forwards another copy
+// that arrived in time, so no more is lost there than here. Scatter and gather choose trees by the
+// destination, not in turn: for them use all_choices_reach.
 MATCH (f:Forest {id: $forest})
 WHERE $copies <= f.trees
 CALL (f) {
   CALL (f) {
-    UNWIND $nodes AS dead
+    UNWIND $dead_nodes AS dead
     MATCH (:Node {topology: f.topology, label: dead})-[broken:TREE_EDGE {forest: f.id}]->(below)
     RETURN broken.tree AS tree, below
     UNION
-    UNWIND $links AS link
-    MATCH (:Node {topology: f.topology, label: split(link, '-')[0]})-[broken:TREE_EDGE {forest: f.id}]-(other)
+    UNWIND $dead_links AS link
+    MATCH (:Node {topology: f.topology, label: split(link,
+      '-')[0]})-[broken:TREE_EDGE {forest: f.id}]-(other)
     WHERE other.label = split(link, '-')[1]
     RETURN broken.tree AS tree, endNode(broken) AS below
   }
   MATCH (below)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*(node)
-  // The dead are not owed anything.
+  // Dead nodes need not be reached.
   WITH DISTINCT tree, node
-  WHERE NOT node.label IN $nodes
+  WHERE NOT node.label IN $dead_nodes
   WITH f, node, collect(tree) AS cut
   WITH f, node, cut, COLLECT {
     MATCH (node)<-[e:TREE_EDGE {forest: $forest}]-() WHERE NOT e.tree IN cut RETURN e.tree
   } AS through
-  WITH f, node, size(through) AS reached, [m IN range(0, CASE WHEN $messages < f.trees THEN $messages ELSE f.trees END - 1)
+  WITH f, node, size(through) AS reached, [m IN range(0, CASE WHEN $messages < f.trees
+    THEN $messages ELSE f.trees END - 1)
     WHERE any(c IN range(0, $copies - 1) WHERE (m * $copies + c) % f.trees IN cut)
       AND none(c IN range(0, $copies - 1) WHERE (m * $copies + c) % f.trees IN through)] AS missing
   RETURN count(CASE WHEN size(missing) > 0 THEN node END) AS lost,
     count(CASE WHEN reached + $copies <= f.trees THEN node END) AS exposed,
     min(reached) AS least, collect(DISTINCT missing) AS missed
 }
-RETURN lost = 0 AS everybody, lost, [m IN range(0, f.trees - 1) WHERE any(missing IN missed WHERE m IN missing)] AS missing,
-  exposed = 0 AS any_trees, exposed, CASE WHEN least = 0 THEN null ELSE f.trees + 1 - coalesce(least, f.trees) END AS enough
+RETURN lost = 0 AS all_reached, lost AS incomplete_nodes, [m IN range(0, f.trees - 1)
+  WHERE any(missing IN missed WHERE m IN missing)] AS missing_messages,
+  exposed = 0 AS all_choices_reach, exposed AS exposed_nodes, CASE WHEN least = 0 THEN null
+    ELSE f.trees + 1 - coalesce(least, f.trees) END AS sufficient_copies

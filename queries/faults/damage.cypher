@@ -1,40 +1,44 @@
-// title: What faults do to each tree
-// question: How many nodes does each tree of a forest still reach, and how many not, when given nodes and links are dead?
+// title: Effect of faults on each tree
+// question: How many nodes does each tree of a forest still reach with given dead nodes and links,
+//     and how many not?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
-//   nodes (list of node, default []): labels of the dead nodes; a dead root leaves nobody
-//   links (list of link, default []): the dead links, dead in both directions
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
+//   dead_nodes (list of node, default []): labels of the dead nodes; with a dead root no node is
+//     reached
+//   dead_links (list of link, default []): the dead links, dead in both directions
 // columns:
 //   tree: number of the tree in the forest
-//   reached: living nodes other than the root that it still reaches
-//   cut: living nodes in the tree that it does not reach any more
+//   reached: number of living nodes, without the root, that the tree still reaches
+//   unreached: number of living nodes of the tree that it no longer reaches
 // cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
 //     and every edge of the forest once
-// revision: 1
+// revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {
   MATCH ()-[e:TREE_EDGE WHERE e.forest = f.id AND e.tree >= 0]->(member)
-  // The dead are not owed anything.
-  RETURN e.tree AS tree, count(CASE WHEN NOT member.label IN $nodes THEN member END) AS members, 0 AS cut
+  // Dead nodes need not be reached.
+  RETURN e.tree AS tree, count(CASE WHEN NOT member.label IN $dead_nodes
+    THEN member END) AS members, 0 AS cut
   UNION ALL
   CALL (f) {
-    UNWIND $nodes AS dead
+    UNWIND $dead_nodes AS dead
     MATCH (:Node {topology: f.topology, label: dead})-[broken:TREE_EDGE {forest: f.id}]->(below)
     RETURN broken.tree AS tree, below
     UNION
-    UNWIND $links AS link
-    MATCH (:Node {topology: f.topology, label: split(link, '-')[0]})-[broken:TREE_EDGE {forest: f.id}]-(other)
+    UNWIND $dead_links AS link
+    MATCH (:Node {topology: f.topology, label: split(link,
+      '-')[0]})-[broken:TREE_EDGE {forest: f.id}]-(other)
     WHERE other.label = split(link, '-')[1]
     RETURN broken.tree AS tree, endNode(broken) AS below
   }
   MATCH (below)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*(node)
-  // The dead are not owed anything.
+  // Dead nodes need not be reached.
   WITH DISTINCT tree, node
-  WHERE NOT node.label IN $nodes
+  WHERE NOT node.label IN $dead_nodes
   RETURN tree, 0 AS members, count(*) AS cut
 }
 WITH tree, sum(members) AS members, sum(cut) AS cut
-RETURN tree, members - cut AS reached, cut
+RETURN tree, members - cut AS reached, cut AS unreached
 ORDER BY tree

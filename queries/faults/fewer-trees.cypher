@@ -1,41 +1,47 @@
-// title: Nodes that fewer trees reach
-// question: Which trees of a forest still reach the nodes that given dead nodes and links cut off in some of them?
+// title: Nodes reached by fewer trees
+// question: Which trees of a forest still reach the nodes that given dead nodes and links cut off
+//     in other trees?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
-//   nodes (list of node, default []): labels of the dead nodes; a dead root leaves nobody
-//   links (list of link, default []): the dead links, dead in both directions
-//   needed (int >= 1, default 1): list nodes that fewer trees reach; 1 for those that none does
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
+//   dead_nodes (list of node, default []): labels of the dead nodes; with a dead root no node is
+//     reached
+//   dead_links (list of link, default []): the dead links, dead in both directions
+//   required_trees (int >= 1, default 1): list nodes that fewer trees reach; 1 for the nodes that
+//     no tree reaches
 // columns:
 //   node (node): a living node that is cut off in some tree
-//   reached: how many trees still reach it
-//   through: their numbers
-//   cut: the trees in which it is cut off
+//   trees_left: number of trees that still reach it
+//   reaching_trees: their numbers
+//   failing_trees: numbers of the trees in which it is cut off
 // cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
-//     and every tree edge into what is cut off
-// revision: 1
+//     and every tree edge into nodes that are cut off
+// revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {
-  UNWIND $nodes AS dead
+  UNWIND $dead_nodes AS dead
   MATCH (:Node {topology: f.topology, label: dead})-[broken:TREE_EDGE {forest: f.id}]->(below)
   RETURN broken.tree AS tree, below
   UNION
-  UNWIND $links AS link
-  MATCH (:Node {topology: f.topology, label: split(link, '-')[0]})-[broken:TREE_EDGE {forest: f.id}]-(other)
+  UNWIND $dead_links AS link
+  MATCH (:Node {topology: f.topology, label: split(link,
+    '-')[0]})-[broken:TREE_EDGE {forest: f.id}]-(other)
   WHERE other.label = split(link, '-')[1]
   RETURN broken.tree AS tree, endNode(broken) AS below
 }
 MATCH (below)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*(node)
-// The dead are not owed anything.
+// Dead nodes need not be reached.
 WITH DISTINCT tree, node
-WHERE NOT node.label IN $nodes
+WHERE NOT node.label IN $dead_nodes
 WITH node, tree
 ORDER BY tree
 WITH node, collect(tree) AS cut
 WITH node, cut, COLLECT {
-  MATCH (node)<-[e:TREE_EDGE {forest: $forest}]-() WHERE NOT e.tree IN cut RETURN e.tree AS tree ORDER BY tree
+  MATCH (node)<-[e:TREE_EDGE {forest: $forest}]-()
+    WHERE NOT e.tree IN cut RETURN e.tree AS tree ORDER BY tree
 } AS through
-WHERE size(through) < $needed
-RETURN node.label AS node, size(through) AS reached, through, cut
-ORDER BY reached, node
+WHERE size(through) < $required_trees
+RETURN node.label AS node, size(through) AS trees_left, through AS reaching_trees,
+  cut AS failing_trees
+ORDER BY trees_left, node

@@ -1,24 +1,27 @@
-// title: Links whose loss cuts most
-// question: Which single links, if dead in both directions, cut off most nodes, counted once for every tree that misses them?
+// title: Links whose loss cuts off most nodes
+// question: Which single links, if dead in both directions, cut off most nodes, counted once per
+//     tree that no longer reaches them?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
-//   count (int >= 1, default 10): how many to list; of equal ones the first by the labels of their ends
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
+//   limit (int >= 1, default 10): maximum number of links to list; ties are ordered by the
+//     labels of their ends
 // columns:
-//   lower (node): end of the lower rank
+//   lower (node): end of lower rank
 //   port: port of that end
 //   higher (node): the other end
-//   cut: nodes below the link, in all trees together
-//   by_tree: the same for each tree, from tree 0
-// cost: every node of every tree, with all the edges on its way from the root: trees x nodes x mean level;
-//     and for each node the edges of all forests that leave it
-// revision: 1
-// reference: Fragopoulou & Akl 1996, section 4.3; edge-disjoint-trees, pitfall 5 (a link fault kills both directions)
+//   unreached: number of nodes below the link, summed over all trees
+//   unreached_by_tree: the same number for each tree, from tree 0
+// cost: every node of every tree, with all the edges on its path from the root: trees x nodes x
+//     mean level; and for each node the edges of all forests that leave it
+// revision: 2
+// reference: Fragopoulou & Akl 1996, section 4.3; edge-disjoint-trees, pitfall 5 (a link fault
+//     kills both directions)
 
 MATCH (f:Forest {id: $forest})
 MATCH (root:Node {topology: f.topology, rank: f.root})
 MATCH (root)-[first:TREE_EDGE {forest: f.id}]->(child)
 WITH f, first, first.tree AS tree, child
-// Every node once in every tree, with the edges on its way from the root: it hangs below each of them.
+// Every node once per tree, with the edges of its path from the root: it is below each of them.
 MATCH (child)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*()
 UNWIND [first] + e AS edge
 WITH f, edge, count(*) AS size
@@ -27,8 +30,9 @@ WITH f, CASE WHEN parent.rank < child.rank THEN parent ELSE child END AS lower,
   CASE WHEN parent.rank < child.rank THEN child ELSE parent END AS higher,
   sum(size) AS cut, collect({tree: edge.tree, cut: size}) AS parts
 ORDER BY cut DESC, lower.rank, higher.rank
-LIMIT $count
+LIMIT $limit
 MATCH (lower)-[l:LINK]->(higher)
-RETURN lower.label AS lower, l.port AS port, higher.label AS higher, cut,
-  [tree IN range(0, f.trees - 1) | coalesce(head([part IN parts WHERE part.tree = tree | part.cut]), 0)] AS by_tree
-ORDER BY cut DESC, lower, higher
+RETURN lower.label AS lower, l.port AS port, higher.label AS higher, cut AS unreached,
+  [tree IN range(0, f.trees - 1) | coalesce(head([part IN parts
+    WHERE part.tree = tree | part.cut]), 0)] AS unreached_by_tree
+ORDER BY unreached DESC, lower, higher

@@ -1,25 +1,28 @@
 // title: Links used in both directions
-// question: Which links do trees of a forest use in both directions? (That is no overlap: each direction has its own capacity.)
+// question: Which links do trees of a forest use in both directions? (Opposite directions are not
+//     an overlap: each has its own capacity.)
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
-//   lower (node): end of the lower rank
+//   lower (node): end of lower rank
 //   port: port of that end
 //   higher (node): the other end
-//   upward: trees that use the link from the lower end to the higher
-//   downward: trees that use it the other way
+//   upward_trees: numbers of the trees that use the link from the lower end to the higher one
+//   downward_trees: numbers of the trees that use it in the opposite direction
 // cost: every edge of the forest once, at most trees x (nodes - 1)
-// revision: 2
+// revision: 3
 // reference: conventions: opposite directions are not an overlap
 
-// The index is on forest and tree; it is used only where both are asked for.
+// The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender.rank < receiver.rank AS up, sender, receiver, e
 ORDER BY e.tree
-WITH CASE WHEN up THEN sender ELSE receiver END AS lower, CASE WHEN up THEN receiver ELSE sender END AS higher,
+WITH CASE WHEN up THEN sender ELSE receiver END AS lower,
+  CASE WHEN up THEN receiver ELSE sender END AS higher,
   collect(CASE WHEN up THEN e.port END) AS ports,
   collect(CASE WHEN up THEN e.tree END) AS upward,
   collect(CASE WHEN NOT up THEN e.tree END) AS downward
 WHERE size(upward) >= 1 AND size(downward) >= 1
-RETURN lower.label AS lower, head(ports) AS port, higher.label AS higher, upward, downward
+RETURN lower.label AS lower, head(ports) AS port, higher.label AS higher, upward AS upward_trees,
+  downward AS downward_trees
 ORDER BY lower, port

@@ -1,23 +1,24 @@
-// title: Links that several trees share
-// question: Which directed links do several trees of a forest use, and which trees?
+// title: Links shared by several trees
+// question: Which directed links are used by several trees of a forest, and by which trees?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
-//   least (int >= 1, default 2): how many trees a link must carry to be listed
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
+//   min_load (int >= 1, default 2): list links that at least so many trees use
 // columns:
-//   sender (node): node that the link leaves
+//   sender (node): the node that the link leaves
 //   port: port of the sender
-//   receiver (node): node that the link enters
-//   load: how many trees use the link from parent to child
-//   trees: their numbers
+//   receiver (node): the node that the link enters
+//   load: number of trees that use the link from parent to child
+//   tree_numbers: their numbers
 // cost: every edge of the forest once, at most trees x (nodes - 1)
-// revision: 2
-// reference: Tseng & Sheu 1997, Lemma 6 (no link of the n-1 trees carries more than two)
+// revision: 3
+// reference: Tseng & Sheu 1997, Lemma 6 (no link carries more than two of the n-1 trees)
 
-// The index is on forest and tree; it is used only where both are asked for.
+// The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree
 WITH sender, receiver, e.port AS port, collect(e.tree) AS trees
-WHERE size(trees) >= $least
-RETURN sender.label AS sender, port, receiver.label AS receiver, size(trees) AS load, trees
+WHERE size(trees) >= $min_load
+RETURN sender.label AS sender, port, receiver.label AS receiver, size(trees) AS load,
+  trees AS tree_numbers
 ORDER BY load DESC, sender, port

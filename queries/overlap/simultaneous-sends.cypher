@@ -1,26 +1,31 @@
-// title: Several sends on one link in a step
-// question: Over which directed links does a schedule send several units in one step, which ones, and along which trees?
+// title: Several units on a link in one step
+// question: Over which directed links does a schedule send several units in one step, which units,
+//     and along which trees?
 // parameters:
-//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it; of a symmetric one, the sends of the one
-//     source that is stored
-//   least (int >= 1, default 2): how many sends a link must carry in the step to be listed
+//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
+//     schedule, only the sends of one source are stored
+//   min_units (int >= 1, default 2): list links that carry at least so many units in the step
 // columns:
 //   step: the step, from 1
-//   sender (node): node that the link leaves
+//   sender (node): the node that the link leaves
 //   port: port of the sender
-//   receiver (node): node that the link enters
-//   sends: how many units cross the link in that step; more than one is a packet, or an overlap where packets are not meant
-//   trees: the trees along which they travel, in order
-//   units: the number of each unit, as schedules/sends gives it, in the same order
+//   receiver (node): the node that the link enters
+//   units: number of units that cross the link in that step; more than one form a packet, or an
+//     overlap if the schedule has no packets
+//   tree_numbers: numbers of the trees along which they travel, in order
+//   unit_numbers: numbers of the units, as in schedules/sends, in the same order
 // cost: every send of the schedule once
-// revision: 1
-// reference: Tseng & Sheu 1997, Alg. 1 (a packet is what a link carries in a step); conventions: capacity of one packet a step
+// revision: 2
+// reference: Tseng & Sheu 1997, Alg. 1 (a link carries one packet per step); conventions: capacity
+//     of one packet per step
 
-// The index is on schedule and step; it is used only where both are asked for.
+// The index on schedule and step is used only if both are given.
 MATCH (sender:Node)-[e:SEND WHERE e.schedule = $schedule AND e.step >= 1]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree, e.unit
-WITH e.step AS step, sender, receiver, e.port AS port, collect(e.tree) AS trees, collect(e.unit) AS units
-WHERE size(units) >= $least
-RETURN step, sender.label AS sender, port, receiver.label AS receiver, size(units) AS sends, trees, units
+WITH e.step AS step, sender, receiver, e.port AS port, collect(e.tree) AS trees,
+  collect(e.unit) AS units
+WHERE size(units) >= $min_units
+RETURN step, sender.label AS sender, port, receiver.label AS receiver, size(units) AS units,
+  trees AS tree_numbers, units AS unit_numbers
 ORDER BY step, sender, port

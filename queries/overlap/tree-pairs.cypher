@@ -1,16 +1,17 @@
-// title: Tree pairs by shared links
+// title: Links shared by pairs of trees
 // question: How many directed links does each pair of trees of a forest share?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
-//   first: number of one tree
-//   second: number of the other, the greater one
-//   links: how many directed links both use; 0 for a pair that is edge-disjoint
-// cost: every edge of the forest once, at most trees x (nodes - 1), and the pairs of trees on each link that several use
-// revision: 2
-// reference: Fragopoulou & Akl 1996, Def. 8 (edge-disjoint: every pair shares none)
+//   first_tree: number of one tree
+//   second_tree: number of the other tree, the greater one
+//   links: number of directed links that both use; 0 if the pair is edge-disjoint
+// cost: every edge of the forest once, at most trees x (nodes - 1), and the pairs of trees on each
+//     link that several trees use
+// revision: 3
+// reference: Fragopoulou & Akl 1996, Def. 8 (edge-disjoint: no pair shares a link)
 
-// The index is on forest and tree; it is used only where both are asked for.
+// The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, collect(e.tree) AS trees
 WHERE size(trees) >= 2
@@ -18,10 +19,11 @@ UNWIND trees AS first
 UNWIND trees AS second
 WITH first, second, count(*) AS links
 WITH collect({first: first, second: second, links: links}) AS shared
-// Pairs that share nothing are on no link.
+// Pairs of edge-disjoint trees are on no link.
 MATCH (f:Forest {id: $forest})
 UNWIND range(0, f.trees - 2) AS first
 UNWIND range(first + 1, f.trees - 1) AS second
-RETURN first, second,
-  coalesce(head([pair IN shared WHERE pair.first = first AND pair.second = second | pair.links]), 0) AS links
-ORDER BY links DESC, first, second
+RETURN first AS first_tree, second AS second_tree,
+  coalesce(head([pair IN shared WHERE pair.first = first AND pair.second = second | pair.links]),
+    0) AS links
+ORDER BY links DESC, first_tree, second_tree

@@ -1,25 +1,28 @@
 // title: Overlap of two forests
-// question: Which directed links are used by trees of one forest and by trees of another on the same topology?
+// question: Which directed links are used both by trees of one forest and by trees of another
+//     forest on the same topology?
 // parameters:
-//   forest (forest): id of one forest, as 'starcast tree list' prints it
-//   other (forest): id of the other
+//   forest (forest): id of the first forest, as printed by 'starcast forest list'
+//   other_forest (forest): id of the second forest
 // columns:
-//   sender (node): node that the link leaves
+//   sender (node): the node that the link leaves
 //   port: port of the sender
-//   receiver (node): node that the link enters
-//   trees: trees of the first forest that use the link from parent to child
-//   others: trees of the other that do
+//   receiver (node): the node that the link enters
+//   tree_numbers: numbers of the trees of the first forest that use the link from parent to child
+//   other_tree_numbers: the same for the second forest
 // cost: every edge of both forests once
-// revision: 2
+// revision: 3
 // reference: conventions: load of a directed link
 
-// The index is on forest and tree; it is used only where both are asked for.
-MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest IN [$forest, $other] AND e.tree >= 0]->(receiver:Node)
+// The index on forest and tree is used only if both are given.
+MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest IN [$forest, $other_forest]
+  AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree
 WITH sender, receiver, e.port AS port,
   collect(CASE WHEN e.forest = $forest THEN e.tree END) AS trees,
-  collect(CASE WHEN e.forest = $other THEN e.tree END) AS others
+  collect(CASE WHEN e.forest = $other_forest THEN e.tree END) AS others
 WHERE size(trees) >= 1 AND size(others) >= 1
-RETURN sender.label AS sender, port, receiver.label AS receiver, trees, others
+RETURN sender.label AS sender, port, receiver.label AS receiver, trees AS tree_numbers,
+  others AS other_tree_numbers
 ORDER BY sender, port

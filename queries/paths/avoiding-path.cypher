@@ -1,41 +1,45 @@
-// title: A path that avoids nodes and links
-// question: How does a message travel by the shortest way that avoids given nodes and links?
+// title: A shortest path that avoids nodes and links
+// question: Which is a shortest path between two nodes that avoids given nodes and links?
 // parameters:
 //   topology (topology): name of the topology
-//   source (node): label of the node where the path begins
-//   target (node): label of the node where it ends
-//   nodes (list of node, default []): labels of nodes to avoid; if one is an end, there is no path
-//   links (list of link, default []): links to avoid, in both directions
+//   source (node): label of the first node of the path
+//   target (node): label of its last node
+//   avoided_nodes (list of node, default []): labels of the nodes to avoid; no path exists if an
+//     end is among them
+//   avoided_links (list of link, default []): the links to avoid, in both directions
 // columns:
-//   length: links on the path; there is no row if there is no path
-//   nodes (list of node): labels of the nodes on the path, the two ends included
-//   ports: port that each hop leaves by
+//   length: number of links of the path; no row if no path exists
+//   path (list of node): labels of the nodes of the path, including its ends
+//   ports: port through which each hop leaves
 // cost: the nodes within half the path's length of either end
-// revision: 1
-// reference: Fragopoulou & Akl 1996, section 4.3; Akers & Krishnamurthy 1989 (S_n stays connected after n-2 faults)
+// revision: 2
+// reference: Fragopoulou & Akl 1996, section 4.3; Akers & Krishnamurthy 1989 (S_n stays connected
+//     after n-2 faults)
 
 MATCH (t:Topology {spec: $topology})
 CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// In a subquery of its own, or the planner multiplies the two ends.
+// In a separate subquery, or the planner builds a cartesian product of the two ends.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
-// What a link is avoided by is said of the link alone, not of the nodes before and after it: Neo4j 5 would check that of whole
-// paths only, and where there is none try all.
+// The condition on a link mentions only the link, not the nodes before and after it: Neo4j 5 would
+// check such a condition on complete paths, and try all paths if none satisfies it.
 MATCH path = SHORTEST 1 (source)(()-[l:LINK
-  WHERE NOT startNode(l).label + '-' + endNode(l).label IN $links
-    AND NOT endNode(l).label + '-' + startNode(l).label IN $links
-]-(v WHERE NOT v.label IN $nodes))*(target)
-WHERE NOT source.label IN $nodes
-// A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
-// properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
+  WHERE NOT startNode(l).label + '-' + endNode(l).label IN $avoided_links
+    AND NOT endNode(l).label + '-' + startNode(l).label IN $avoided_links
+]-(v WHERE NOT v.label IN $avoided_nodes))*(target)
+WHERE NOT source.label IN $avoided_nodes
+// LINK has the port of its lower end. The port of the other end differs only for residual ports of
+// (n,k)-stars.
+// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
-RETURN size(links) AS length, [v IN nodes | v.label] AS nodes,
+RETURN size(links) AS length, [v IN nodes | v.label] AS path,
   [i IN range(0, size(links) - 1) | CASE
-    WHEN nodes[i].rank > nodes[i + 1].rank AND links[i].port > properties(t).k THEN t.n + properties(t).k + 1 - links[i].port
+    WHEN nodes[i].rank > nodes[i + 1].rank AND links[i].port > properties(t).k
+      THEN t.n + properties(t).k + 1 - links[i].port
     ELSE links[i].port
   END] AS ports

@@ -1,23 +1,26 @@
 // title: Path lengths
-// question: How many paths from one node to another are as short as can be, and how many take the least detour?
+// question: How many shortest paths lead from one node to another, and how many paths of the next
+//     length?
 // parameters:
 //   topology (topology): name of the topology
-//   source (node): label of the node where the paths begin
-//   target (node): label of the node where they end
+//   source (node): label of the first node of the paths
+//   target (node): label of their last node
 // columns:
-//   length: links on each of the paths; first the distance, then the next length that there is
-//   paths: how many different ones there are that pass no node twice
-// cost: every such path once; a detour has many forms, some fifteen times as many as there are shortest paths in S6
+//   length: number of links of each path; first the distance, then the next length that occurs
+//   paths: number of paths of that length that visit no node twice
+// cost: every such path once; in S6 there are about fifteen times as many next-longer paths as
+//     shortest ones
 // revision: 1
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (source:Node {topology: $topology, label: $source})
-// In a subquery of its own, or the planner multiplies the two ends.
+// In a separate subquery, or the planner builds a cartesian product of the two ends.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
-// That no step leads back to the source spares the search for longer and longer ways where source and target are one.
+// The condition that no step returns to the source avoids an endless search if source and target
+// are equal.
 MATCH SHORTEST 2 GROUPS (path = (source)(()-[:LINK]-(onward WHERE onward <> source))*(target)
   WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
 RETURN length(path) AS length, count(path) AS paths

@@ -1,12 +1,13 @@
 // title: Routing table for a node
-// question: By which ports does every node come nearer to a given one, and how far away is it?
+// question: Through which ports does every node get nearer to a given node, and what is its
+//     distance?
 // parameters:
 //   topology (topology): name of the topology
-//   target (node): label of the node that all messages are for
+//   target (node): label of the destination of all messages
 // columns:
-//   node (node): a node; every one but the target
+//   node (node): a node other than the target
 //   distance: its distance from the target
-//   ports: its ports that lie on a shortest path
+//   ports: its ports on shortest paths
 // cost: every link of the topology four times: twice for the distances, twice to compare them
 // revision: 1
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
@@ -14,17 +15,18 @@
 MATCH (t:Topology {spec: $topology})
 CALL (t) {
   MATCH (target:Node {topology: t.spec, label: $target})
-  // Asked for the least length only, the planner searches in breadth and visits every link once.
+  // For the minimum length alone the planner uses breadth-first search and visits every link once.
   MATCH (target)-[links:LINK*0..]-(v)
   WITH v, min(size(links)) AS distance
   ORDER BY v.rank
   RETURN collect(distance) AS distances
 }
-// Ranks are 0, 1, .. without a gap, so the distance of a node stands in the list at its rank.
+// Ranks are 0, 1, ... without gaps, so the list has the distance of a node at its rank.
 MATCH (node:Node {topology: t.spec} WHERE node.rank >= 0)-[l:LINK]-(next)
 WHERE distances[next.rank] < distances[node.rank]
-// A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
-// properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
+// LINK has the port of its lower end. The port of the other end differs only for residual ports of
+// (n,k)-stars.
+// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
 WITH t, node.rank AS rank, node.label AS label, distances[node.rank] AS distance, collect(CASE
     WHEN node.rank > next.rank AND l.port > properties(t).k THEN t.n + properties(t).k + 1 - l.port
     ELSE l.port

@@ -2,14 +2,14 @@
 // question: Which are all the shortest paths from one node to another?
 // parameters:
 //   topology (topology): name of the topology
-//   source (node): label of the node where the paths begin
-//   target (node): label of the node where they end
+//   source (node): label of the first node of the paths
+//   target (node): label of their last node
 // columns:
-//   length: links on the path, which is the distance of the two nodes
-//   nodes (list of node): labels of the nodes on the path, the two ends included
-//   ports: port that each hop leaves by
+//   length: number of links of the path, the distance of the two nodes
+//   path (list of node): labels of the nodes of the path, including its ends
+//   ports: port through which each hop leaves
 // cost: the nodes within half the distance of either end, and every link of every path
-// revision: 3
+// revision: 4
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (t:Topology {spec: $topology})
@@ -17,18 +17,20 @@ CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// In a subquery of its own, or the planner multiplies the two ends.
+// In a separate subquery, or the planner builds a cartesian product of the two ends.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
 MATCH path = ALL SHORTEST (source)-[:LINK]-*(target)
-// A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
-// properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
+// LINK has the port of its lower end. The port of the other end differs only for residual ports of
+// (n,k)-stars.
+// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
-RETURN size(links) AS length, [v IN nodes | v.label] AS nodes,
+RETURN size(links) AS length, [v IN nodes | v.label] AS path,
   [i IN range(0, size(links) - 1) | CASE
-    WHEN nodes[i].rank > nodes[i + 1].rank AND links[i].port > properties(t).k THEN t.n + properties(t).k + 1 - links[i].port
+    WHEN nodes[i].rank > nodes[i + 1].rank AND links[i].port > properties(t).k
+      THEN t.n + properties(t).k + 1 - links[i].port
     ELSE links[i].port
   END] AS ports
 ORDER BY ports

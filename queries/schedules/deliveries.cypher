@@ -1,16 +1,17 @@
 // title: Deliveries to a node
-// question: When does a node get each unit of a schedule, and from whom?
+// question: When does a node receive each unit of a schedule, and from which node?
 // parameters:
-//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it; of a symmetric one, the units of the one
-//     source that is stored
-//   node (node): label of the node that receives
+//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
+//     schedule, only the units of one source are stored
+//   node (node): label of the receiving node
 // columns:
 //   step: step in which the unit arrives, from 1
-//   unit: number of the unit, from 0, in the whole collective, or of a symmetric schedule among those of its source
-//   sender (node): node that it comes from
+//   unit: number of the unit, from 0, in the collective, or in a symmetric schedule among the units
+//     of its source
+//   sender (node): the node that sends it
 //   port: port of the sender
-//   tree: number of the tree along which it travels
-// cost: everything that the node receives in the schedules of its topology
+//   tree: number of the tree along which the unit travels
+// cost: all receptions of the node in the schedules of its topology
 // revision: 2
 // reference: Tseng & Sheu 1997, Alg. 1 and Theorem 2; Sheu, Liaw & Chen 1993
 

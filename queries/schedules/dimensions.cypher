@@ -1,29 +1,31 @@
-// title: Dimensions in use
-// question: Which dimensions, or ports, does each step of a schedule use, on how many links each?
+// title: Dimensions used in each step
+// question: Which dimensions, or ports, does each step of a schedule use, and on how many links
+//     each?
 // parameters:
-//   schedule (schedule): id of the schedule, as 'starcast schedule list' prints it; of a symmetric one, the sends of the one
-//     source that is stored: on S_n and Q_d, with all sources at work, every directed link of a dimension carries as many
-//     units as stand for it
+//   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
+//     schedule, only the sends of one source are stored: on S_n and Q_d, with all sources active,
+//     every directed link of a dimension carries as many units as are listed for it
 // columns:
 //   step: the step, from 1
-//   dimensions: ports over which somebody sends, ascending
-//   links: for each of them, over how many directed links
-//   units: for each of them, how many units in all
+//   dimensions: ports through which nodes send, ascending
+//   links_used: for each of them, the number of directed links
+//   units: for each of them, the number of units
 // cost: every send of the schedule once
-// revision: 1
+// revision: 2
 // reference: Fragopoulou & Akl 1993, section 3; Fragopoulou & Akl 1996, Lemma 7
 
-// Of a symmetric schedule on S_n or Q_d no two sources meet on a link in a step where all ``units`` are 1.
+// In a symmetric schedule on S_n or Q_d, no two sources use the same link in a step with all units
+// 1.
 MATCH (s:Schedule {id: $schedule})
 CALL (s) {
   MATCH (sender)-[e:SEND WHERE e.schedule = s.id AND e.step >= 1]->()
   RETURN e.step AS step, e.port AS dimension, count(DISTINCT sender) AS links, count(*) AS units
   UNION ALL
-  // A one-port schedule may leave a step empty.
+  // A step of a one-port schedule may be empty.
   UNWIND range(1, s.steps) AS step
   RETURN step, null AS dimension, null AS links, null AS units
 }
 WITH step, dimension, links, units
 ORDER BY step, dimension
-RETURN step, collect(dimension) AS dimensions, collect(links) AS links, collect(units) AS units
+RETURN step, collect(dimension) AS dimensions, collect(links) AS links_used, collect(units) AS units
 ORDER BY step

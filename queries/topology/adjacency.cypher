@@ -1,31 +1,34 @@
-// title: Are two nodes adjacent
-// question: Are two nodes adjacent, and by which ports?
+// title: Adjacency of two nodes
+// question: Are two nodes adjacent, and through which ports?
 // parameters:
 //   topology (topology): name of the topology
-//   first (node): label of one node
-//   second (node): label of the other
+//   source (node): label of the first node
+//   target (node): label of the second node
 // columns:
 //   adjacent: whether a link joins them
-//   port: port of the first node that leads to the second; nothing when they are not adjacent
-//   back: port of the second node that leads to the first; the same but for residual ports of (n,k)-stars
+//   port: port of the first node that leads to the second; null if they are not adjacent
+//   reverse_port: port of the second node that leads to the first; it differs only for residual
+//     ports of (n,k)-stars
 // cost: the links of either node
-// revision: 3
+// revision: 4
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (t:Topology {spec: $topology})
 CALL (t) {
-  MATCH (first:Node {topology: t.spec, label: $first})
+  MATCH (first:Node {topology: t.spec, label: $source})
   RETURN first
 }
-// In a subquery of its own, or the planner multiplies the two ends.
+// In a separate subquery, or the planner builds a cartesian product of the two ends.
 CALL (first) {
-  MATCH (second:Node {topology: first.topology, label: $second})
+  MATCH (second:Node {topology: first.topology, label: $target})
   RETURN second
 }
 OPTIONAL MATCH (first)-[l:LINK]-(second)
-// A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
-// properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
-WITH first, second, l, CASE WHEN l.port > properties(t).k THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS reverse
+// LINK has the port of its lower end. The port of the other end differs only for residual ports of
+// (n,k)-stars.
+// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
+WITH first, second, l, CASE WHEN l.port > properties(t).k
+  THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS reverse
 RETURN l IS NOT NULL AS adjacent,
   CASE WHEN first.rank < second.rank THEN l.port ELSE reverse END AS port,
-  CASE WHEN first.rank < second.rank THEN reverse ELSE l.port END AS back
+  CASE WHEN first.rank < second.rank THEN reverse ELSE l.port END AS reverse_port

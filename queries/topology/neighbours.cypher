@@ -1,11 +1,11 @@
 // title: Neighbours of a node
-// question: Which nodes are next to a node, and by which port?
+// question: Which nodes are adjacent to a node, and through which port?
 // parameters:
 //   topology (topology): name of the topology
 //   node (node): label of the node
 // columns:
 //   port: port of the node
-//   neighbour (node): the node across it
+//   neighbour (node): the node across the port
 // cost: the links of the node
 // revision: 3
 // reference: Akers & Krishnamurthy 1989 (port i exchanges the symbols in positions 1 and i)
@@ -15,8 +15,10 @@ CALL (t) {
   MATCH (node:Node {topology: t.spec, label: $node})-[l:LINK]-(neighbour:Node)
   RETURN node, l, neighbour
 }
-// A link bears the port of its lower end. The other end's is the same but for residual ports of (n,k)-stars.
-// properties(t).k, not t.k: where no (n,k)-star is stored, Neo4j does not know that property and would say so.
-RETURN CASE WHEN node.rank > neighbour.rank AND l.port > properties(t).k THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS port,
+// LINK has the port of its lower end. The port of the other end differs only for residual ports of
+// (n,k)-stars.
+// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
+RETURN CASE WHEN node.rank > neighbour.rank AND l.port > properties(t).k
+  THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS port,
   neighbour.label AS neighbour
 ORDER BY port

@@ -3,16 +3,16 @@
 // parameters:
 //   topology (topology): name of the topology
 //   node (node): label of the node
-//   distance (int >= 0): how many links away
+//   distance (int >= 0): number of links of a shortest path
 // columns:
-//   rank: rank of the node found
+//   rank: rank of a node at that distance
 //   node (node): its label
-// cost: every link of the topology twice, however near the nodes are
+// cost: every link of the topology twice, whatever the distance is
 // revision: 2
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (node:Node {topology: $topology, label: $node})
-// Asked for the least length only, the planner searches in breadth and visits every link once.
+// For the minimum length alone the planner uses breadth-first search and visits every link once.
 MATCH (node)-[links:LINK*0..]-(other)
 WITH other, min(size(links)) AS distance
 WHERE distance = $distance

@@ -1,17 +1,19 @@
 // title: Members of a substar
-// question: Which nodes belong to a substar, the nodes that agree in some positions other than the first?
+// question: Which nodes belong to a substar, the set of nodes that agree in some positions other
+//     than the first?
 // parameters:
 //   topology (topology): name of the topology
-//   members (pattern): a label with * in the positions that are free, as ****5 for S_4(5) in S5
+//   pattern (pattern): a label with * in the free positions, such as ****5 for S_4(5) in S5
 // columns:
 //   rank: rank of the node
 //   node (node): its label
 // cost: every node of the topology once
-// revision: 2
+// revision: 3
 // reference: Akers & Krishnamurthy 1989; Sheu, Liaw & Chen 1993, section 2
 
-// The index is on topology and rank; it is used only where both are asked for.
+// The index on topology and rank is used only if both are given.
 MATCH (node:Node {topology: $topology} WHERE node.rank >= 0)
-WHERE all(i IN range(0, size($members) - 1) WHERE substring($members, i, 1) IN ['*', substring(node.label, i, 1)])
+WHERE all(i IN range(0, size($pattern) - 1) WHERE substring($pattern, i, 1) IN ['*',
+  substring(node.label, i, 1)])
 RETURN node.rank AS rank, node.label AS node
 ORDER BY rank

@@ -1,30 +1,32 @@
 // title: Nodes deeper than their distance
-// question: Which nodes of a forest's trees are deeper than their distance from the root, and by how much?
+// question: Which nodes of a forest's trees are deeper than their distance from the root, and by
+//     how much?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
-//   least (int >= 0, default 1): how much deeper a node must be to be listed; 0 lists all but the root
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
+//   min_excess (int >= 0, default 1): list nodes that are deeper by at least so many levels; 0
+//     lists all nodes but the root
 // columns:
 //   tree: number of the tree in the forest
 //   node (node): label of the node
 //   level: its distance from the root in that tree
 //   distance: its distance from the root in the topology
-//   excess: by how much it is deeper
+//   excess: level minus distance
 // cost: every link of the topology twice, for the distances, and every edge of the forest once
-// revision: 1
+// revision: 2
 // reference: Akers & Krishnamurthy 1989 (distance); Tseng & Sheu 1997, Def. 1 and 2
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {
   MATCH (root:Node {topology: f.topology, rank: f.root})
-  // Asked for the least length only, the planner searches in breadth and visits every link once.
+  // For the minimum length alone the planner uses breadth-first search and visits every link once.
   MATCH (root)-[links:LINK*0..]-(node:Node)
   WITH node, min(size(links)) AS distance
   ORDER BY node.rank
   RETURN collect(distance) AS distances
 }
-// The index is on forest and tree; it is used only where both are asked for.
+// The index on forest and tree is used only if both are given.
 MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(node:Node)
 WITH e.tree AS tree, node, e.level AS level, distances[node.rank] AS distance
-WHERE level - distance >= $least
+WHERE level - distance >= $min_excess
 RETURN tree, node.label AS node, level, distance, level - distance AS excess
 ORDER BY excess DESC, tree, node

@@ -1,21 +1,22 @@
 // title: Heights
 // question: How high is each tree of a forest, and which nodes are farthest from the root?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
 //   tree: number of the tree in the forest
-//   nodes: nodes in the tree, the root among them
-//   height: the greatest level
-//   deepest: how many nodes are on that level
-//   first (node): the one of the lowest rank
+//   nodes: number of nodes of the tree, including the root
+//   height: greatest level
+//   deepest_nodes: number of nodes on that level
+//   lowest_node (node): the one of lowest rank among them
 // cost: every edge of the forest once, at most trees x (nodes - 1)
-// revision: 1
+// revision: 2
 // reference: Tseng & Sheu 1997, Lemma 5 (the n-1 trees); conventions: height
 
-// The index is on forest and tree; it is used only where both are asked for.
+// The index on forest and tree is used only if both are given.
 MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(child:Node)
 WITH e.tree AS tree, e.level AS level, count(e) AS nodes, min(child.label) AS first
 ORDER BY level DESC
-WITH tree, sum(nodes) + 1 AS nodes, head(collect({level: level, nodes: nodes, first: first})) AS last
-RETURN tree, nodes, last.level AS height, last.nodes AS deepest, last.first AS first
+WITH tree, sum(nodes) + 1 AS nodes, head(collect({level: level, nodes: nodes,
+  first: first})) AS last
+RETURN tree, nodes, last.level AS height, last.nodes AS deepest_nodes, last.first AS lowest_node
 ORDER BY tree

@@ -1,14 +1,15 @@
-// title: Leaves of tree i
-// question: Which nodes of tree i of a forest have no children, and how far are they from the root?
+// title: Leaves of a tree
+// question: Which nodes of a tree of a forest have no children, and how far are they from the root?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   tree (tree): number of the tree in the forest, from 0
 // columns:
 //   parent (node): the leaf's parent
 //   port: port of the parent that leads to the leaf
 //   leaf (node): label of the leaf
-//   level: its distance from the root in that tree
-// cost: every edge of the tree once, nodes - 1, and for each the edges of all forests at its lower end
+//   level: its distance from the root in the tree
+// cost: every edge of the tree once, nodes - 1, and for each the edges of all forests at its lower
+//     end
 // revision: 1
 // reference: Fragopoulou & Akl 1996, Def. 6 to 8
 

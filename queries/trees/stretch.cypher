@@ -1,11 +1,13 @@
-// title: Levels above the distance
-// question: How many nodes of each tree of a forest are deeper than their distance from the root, and by how much?
+// title: Levels in excess of the distance
+// question: How many nodes of each tree of a forest are deeper than their distance from the root,
+//     and by how much?
 // parameters:
-//   forest (forest): id of the forest, as 'starcast tree list' prints it
+//   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
 //   tree: number of the tree in the forest
-//   excess: level of a node in that tree minus its distance from the root; 0 for all nodes of a shortest-path tree
-//   nodes: how many nodes are so much deeper; the root at 0
+//   excess: level of a node in that tree minus its distance from the root; 0 for all nodes of a
+//     shortest-path tree
+//   nodes: number of nodes with that excess, including the root at 0
 // cost: every link of the topology twice, for the distances, and every edge of the forest once
 // revision: 1
 // reference: Akers & Krishnamurthy 1989 (distance); Tseng & Sheu 1997, Def. 1 and 2
@@ -13,18 +15,18 @@
 MATCH (f:Forest {id: $forest})
 CALL (f) {
   MATCH (root:Node {topology: f.topology, rank: f.root})
-  // Asked for the least length only, the planner searches in breadth and visits every link once.
+  // For the minimum length alone the planner uses breadth-first search and visits every link once.
   MATCH (root)-[links:LINK*0..]-(node:Node)
   WITH node, min(size(links)) AS distance
   ORDER BY node.rank
   RETURN collect(distance) AS distances
 }
 CALL (f, distances) {
-  // The index is on forest and tree; it is used only where both are asked for.
+  // The index on forest and tree is used only if both are given.
   MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(node:Node)
   RETURN e.tree AS tree, e.level - distances[node.rank] AS excess
 UNION ALL
-  // The root belongs to every tree, and no edge leads to it.
+  // The root belongs to every tree, but no edge leads to it.
   UNWIND range(0, f.trees - 1) AS tree
   RETURN tree, 0 AS excess
 }

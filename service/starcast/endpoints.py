@@ -1,4 +1,4 @@
-"""Which servers are meant: those that the settings name, else the embedded ones in ``home``."""
+"""Addresses of the two databases: servers of the settings, or else the embedded servers."""
 
 from pathlib import Path
 
@@ -11,16 +11,16 @@ from starcast.errors import InputError, UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.settings import Settings
 
-#: What a PostgreSQL URI begins with; we connect with psycopg whichever it is.
-_POSTGRES = {"postgresql", "postgresql+psycopg", "postgres"}
+#: Accepted schemes of a PostgreSQL URI; the driver is always psycopg.
+_POSTGRES_SCHEMES = {"postgresql", "postgresql+psycopg", "postgres"}
 _LAST_PORT = 65_535
 
 
 def graph_address(settings: Settings) -> GraphAddress:
-    """The Neo4j server in force.
+    """Return the address of the Neo4j server.
 
     Raises:
-        UnavailableError: it is the embedded one, which does not run, or no password is set.
+        UnavailableError: the embedded server is not running, or no password is set.
     """
     if settings.neo4j_uri is None:
         uri, embedded_password = stack.graph_endpoint(settings.home)
@@ -29,17 +29,17 @@ def graph_address(settings: Settings) -> GraphAddress:
     if password is None:
         raise UnavailableError(
             f"no password is set for the Neo4j server {settings.neo4j_uri}",
-            hint="put it into a file and name that in STARCAST_NEO4J_PASSWORD_FILE",
+            hint="write it to a file and name the file in STARCAST_NEO4J_PASSWORD_FILE",
         )
     return GraphAddress(settings.neo4j_uri, settings.neo4j_user, password, settings.neo4j_database)
 
 
 def store_url(settings: Settings) -> URL:
-    """The PostgreSQL database in force, as SQLAlchemy's URL (which hides its password when printed).
+    """Return the URL of the PostgreSQL database; SQLAlchemy hides its password when printed.
 
     Raises:
-        InputError: the URI is none of PostgreSQL's, or its port is out of range.
-        UnavailableError: it is the embedded one, which does not run.
+        InputError: the URI is not one of PostgreSQL, or its port is out of range.
+        UnavailableError: the embedded server is not running.
     """
     if settings.postgres_uri is None:
         return stack.store_endpoint(settings.home)
@@ -51,21 +51,21 @@ def store_url(settings: Settings) -> URL:
 def _postgres_url(uri: str) -> URL:
     try:
         url = make_url(uri)
-    except (ArgumentError, ValueError):  # SQLAlchemy reads a port as int() does
-        raise _no_uri(uri) from None
-    if url.drivername not in _POSTGRES:
-        raise _no_uri(uri)
+    except (ArgumentError, ValueError):  # SQLAlchemy parses the port with int()
+        raise _invalid_uri(uri) from None
+    if url.drivername not in _POSTGRES_SCHEMES:
+        raise _invalid_uri(uri)
     if url.port is not None and not 1 <= url.port <= _LAST_PORT:
         raise InputError(
             f"the port {url.port} of '{uri}' is out of range",
-            hint=f"ports go from 1 to {_LAST_PORT}",
+            hint=f"valid ports are 1 to {_LAST_PORT}",
         )
     return url
 
 
-def _no_uri(uri: str) -> InputError:
+def _invalid_uri(uri: str) -> InputError:
     return InputError(
-        f"'{uri}' is no PostgreSQL URI", hint="write postgresql://USER@HOST:PORT/DATABASE"
+        f"'{uri}' is not a PostgreSQL URI", hint="write postgresql://USER@HOST:PORT/DATABASE"
     )
 
 

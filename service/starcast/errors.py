@@ -1,17 +1,17 @@
 """The errors of starcast, grouped by what the user can do about them.
 
-Every error is one sentence that says what is wrong and with what, and a ``hint`` that says what to do. The exit
-code of the command line is a property of the group, so that it is decided in this one place.
+Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
+do. The class of an error determines the exit code of the command line.
 """
 
 from typing import ClassVar
 
 
 class StarcastError(Exception):
-    """Something that starcast refuses or cannot do.
+    """Base class of all errors that starcast raises on purpose.
 
     Args:
-        message: what is wrong, and with what; one sentence.
+        message: what is wrong, with which value; one sentence.
         hint: what to do about it.
     """
 
@@ -27,50 +27,50 @@ class StarcastError(Exception):
 
 
 class InputError(StarcastError):
-    """What was asked for cannot exist: change the words or the numbers."""
+    """Invalid input: a name, a value or a file; correct it."""
 
     exit_code = 2
 
 
 class NotFoundError(StarcastError):
-    """A well-formed name of something that is not stored: ingest it, or look at the list."""
+    """A valid name of something that is not stored: ingest it, or list what is stored."""
 
     exit_code = 3
 
 
 class UnavailableError(StarcastError):
-    """A server cannot be reached, refuses the password or is not ours: start it, or point to another."""
+    """A server cannot be reached or refuses the login: start it, or name another server."""
 
     exit_code = 4
 
 
 class BusyError(StarcastError):
-    """Somebody else is at it: wait, then try again."""
+    """Another process holds a lock: wait, then try again."""
 
     exit_code = 5
 
 
 class RejectedError(StarcastError):
-    """A check said no: a structure, a stored copy or a schema is not what it must be."""
+    """A check failed: a structure, a stored artifact or a schema is not valid."""
 
     exit_code = 6
 
 
 class LimitError(StarcastError):
-    """A limit was met (time, rows, memory, disk): ask for less, or raise the limit."""
+    """A limit was reached (time, rows, memory, disk): ask for less, or raise the limit."""
 
     exit_code = 7
 
 
-#: Exit codes of the command line and what they mean; `docs/commands.md` prints this table.
+#: Exit codes of the command line and their meaning; `docs/commands.md` prints this table.
 EXIT_CODES: dict[int, str] = {
-    0: "done",
-    1: "an error in starcast itself: please report it",
-    2: "bad input: a word, a number or an option that cannot be",
-    3: "not found: nothing of that name is stored",
-    4: "unavailable: a server is down, refuses the password or is not ours",
+    0: "success",
+    1: "internal error: a defect of starcast, please report it",
+    2: "invalid input: a name, a value, a file or an option",
+    3: "not found: nothing is stored under that name",
+    4: "unavailable: a server is not running, cannot be reached or refuses the login",
     5: "busy: another process holds the lock",
-    6: "rejected: a check failed (a structure, a stored copy, a schema, the doctor)",
-    7: "limit: time, rows, memory or disk ran out",
+    6: "rejected: a check failed (a structure, a stored artifact, a schema, the doctor)",
+    7: "limit reached: time, rows, memory or disk",
     130: "interrupted with Ctrl-C",
 }

@@ -1,4 +1,4 @@
-"""How long work says how far it is, without knowing a terminal."""
+"""Progress reporting."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -6,34 +6,34 @@ from typing import Protocol
 
 
 class Task(Protocol):
-    """One piece of work with a known total."""
+    """A piece of work with a known total."""
 
     def advance(self, amount: int = 1) -> None:
-        """Say that so much more is done."""
+        """Add an amount to the work done."""
 
 
 class Reporter(Protocol):
-    """Whoever listens: the terminal, a log, nobody."""
+    """A receiver of messages and progress, such as the terminal or a log."""
 
     def say(self, text: str) -> None:
-        """Tell one finished or beginning step in one line."""
+        """Report a step that begins or has ended, in one line."""
 
     def task(self, text: str, total: int, unit: str = "") -> AbstractContextManager[Task]:
-        """Begin a piece of work of ``total`` units; it ends with the context."""
+        """Begin a task of ``total`` units, which ends with the context."""
 
 
-class _Nothing:
+class _SilentTask:
     def advance(self, amount: int = 1) -> None:
         pass
 
 
 class Silent:
-    """A `Reporter` that tells nobody."""
+    """A `Reporter` that discards everything."""
 
     def say(self, text: str) -> None:
-        """Tell nobody."""
+        """Discard the message."""
 
     @contextmanager
-    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:  # noqa: ARG002 - the protocol's names
-        """A task that nobody watches."""
-        yield _Nothing()
+    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:  # noqa: ARG002 - as in Reporter
+        """Return a task that discards its progress."""
+        yield _SilentTask()

@@ -1,6 +1,6 @@
-"""Settings: a flag beats ``STARCAST_*`` in the environment, that beats ``starcast.toml``, that the embedded default.
+"""Settings, in order of precedence: flags, ``STARCAST_*`` variables, ``starcast.toml``, defaults.
 
-A setting that names no server means the embedded one: `starcast.endpoints` finds it in ``home``.
+Without a server's URI the embedded server is used; `starcast.endpoints` finds its address.
 """
 
 import os
@@ -27,35 +27,39 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 PREFIX = "STARCAST_"
-#: Variables that are no settings: the file with the settings, and whether errors of our own show their traceback.
-CONFIG, DEBUG = f"{PREFIX}CONFIG", f"{PREFIX}DEBUG"
+#: Variables that are not settings: path of the settings file; whether errors show tracebacks.
+CONFIG = f"{PREFIX}CONFIG"
+DEBUG = f"{PREFIX}DEBUG"
 
-#: Flags that do not bear the name of their setting.
+#: Flags whose name differs from that of their setting.
 _FLAGS = {"row_limit": "--limit"}
-#: Our words for what pydantic says in the language of its own.
-_WORDS = {
+#: Messages that replace those of pydantic, by its error types.
+_MESSAGES = {
     "string_pattern_mismatch": "write a size such as 512m or 1g",
     "extra_forbidden": "there is no such setting",
 }
 _SIZE = r"^[0-9]+[kmgKMG]$"
 _DAY = 86_400
-#: What a URI's query may hold that is secret, or leads to what is.
+#: Parameters of a URI that hold a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
-#: A password before the host, as SQLAlchemy finds it: it may hold what ends a host elsewhere.
+#: A password before the host, as SQLAlchemy parses it; it may contain characters such as / and #.
 _LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
 
 
 def config_file() -> Path:
-    """``STARCAST_CONFIG``, else ``starcast.toml`` here, else the one in the user's configuration folder."""
-    named = os.environ.get(CONFIG)
-    here = Path("starcast.toml")
-    if named:
-        return Path(named)
-    return here if here.is_file() else platformdirs.user_config_path("starcast") / "starcast.toml"
+    """Return the path of the settings file, which need not exist.
+
+    It is ``STARCAST_CONFIG``, else ``starcast.toml`` in the working directory, else the file of
+    that name in the user's configuration folder.
+    """
+    if path := os.environ.get(CONFIG):
+        return Path(path)
+    local = Path("starcast.toml")
+    return local if local.is_file() else platformdirs.user_config_path("starcast") / local
 
 
 class Settings(BaseSettings):
-    """Every setting of starcast, with its default. `Settings.load` builds it and remembers each value's source."""
+    """All settings of starcast. Create them with `Settings.load`, which records their sources."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True
@@ -67,13 +71,11 @@ class Settings(BaseSettings):
     )
     cache: Path = Field(
         default_factory=lambda: platformdirs.user_cache_path("starcast"),
-        description="folder of what is downloaded once: Neo4j's jars",
+        description="folder for downloads: Neo4j's jars",
     )
-    maven_repository: str | None = Field(
-        None, description="URL of a mirror to fetch Neo4j's jars from"
-    )
+    maven_repository: str | None = Field(None, description="URL of a Maven mirror for Neo4j's jars")
     neo4j_uri: str | None = Field(
-        None, description="URI of a Neo4j server of your own; unset: the embedded one"
+        None, description="URI of your own Neo4j server (default: the embedded one)"
     )
     neo4j_user: str = Field("neo4j", description="user of your own Neo4j server")
     neo4j_password: SecretStr | None = Field(None, description="its password; better in a file")
@@ -84,20 +86,24 @@ class Settings(BaseSettings):
         "256m", description="page cache of the embedded Neo4j", pattern=_SIZE
     )
     neo4j_java_options: str = Field(
-        "", description="further options of the embedded Neo4j's Java, as a shell takes them"
+        "", description="extra JVM options for the embedded Neo4j (shell syntax)"
     )
     postgres_uri: str | None = Field(
         None,
-        description="postgresql://USER@HOST:PORT/DATABASE of your own; unset: the embedded one",
+        description="postgresql://USER@HOST:PORT/DATABASE of your own (default: the embedded one)",
     )
     postgres_password: SecretStr | None = Field(None, description="its password; better in a file")
     postgres_password_file: Path | None = Field(None, description="file with its password")
-    batch: int = Field(20_000, ge=1, le=1_000_000, description="rows a batch on the way into Neo4j")
-    packs: Path | None = Field(None, description="folder of query packs of your own")
-    row_limit: int = Field(1_000, ge=1, description="most rows that a query returns")
-    timeout: float = Field(30.0, gt=0, le=_DAY, description="seconds that a query may take")
+    batch: int = Field(
+        20_000, ge=1, le=1_000_000, description="rows per batch when loading into Neo4j"
+    )
+    packs: Path | None = Field(None, description="folder with your own query packs")
+    row_limit: int = Field(1_000, ge=1, description="maximum number of rows that a query returns")
+    timeout: float = Field(
+        30.0, gt=0, le=_DAY, description="maximum duration of a query in seconds"
+    )
 
-    #: Where each value came from: "flag", "environment", "file" or "default".
+    #: The source of each value: "flag", "environment", "file" or "default".
     _sources: dict[str, str] = {}
 
     @field_validator("home", "cache", "packs", "neo4j_password_file", "postgres_password_file")
@@ -107,10 +113,10 @@ class Settings(BaseSettings):
 
     @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
     @classmethod
-    def _no_secret(cls, value: str | None) -> str | None:
+    def _refuse_secret(cls, value: str | None) -> str | None:
         if value is not None and _holds_secret(value):
             raise ValueError(
-                "it holds a password, which belongs into the setting ..._password_file"
+                "it contains a password; put the password into a file and set ..._password_file"
             )
         return value
 
@@ -120,20 +126,20 @@ class Settings(BaseSettings):
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is pydantic's
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - required by pydantic
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, environment, file: in this order, and nothing else."""
+        """Return the sources in order of precedence: flags, environment, file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
 
     @classmethod
     def load(cls, **flags: Any) -> Self:
-        """The settings in force; flags that are None count as not given.
+        """Return the settings; flags that are None count as not given.
 
         Raises:
-            InputError: a value is wrong, or the file cannot be read or has a key that is not a setting.
+            InputError: a value is invalid, the file cannot be read, or it has an unknown key.
         """
-        _require_named_file()
+        _check_config_file()
         given = {name: value for name, value in flags.items() if value is not None}
         try:
             settings = cls(**given)
@@ -144,14 +150,14 @@ class Settings(BaseSettings):
                 ("flag", given),
             )
         except ValidationError as error:
-            raise _refusal(error.errors()[0], given) from None
+            raise _input_error(error.errors()[0], given) from None
         except OSError as error:
             raise InputError(
                 f"{config_file()} cannot be read: {error.strerror}", hint="check its mode"
             ) from None
-        except ValueError as error:  # TOML that does not parse
+        except ValueError as error:  # invalid TOML
             raise InputError(
-                f"{config_file()} is not TOML: {error}", hint="mend it or move it away"
+                f"{config_file()} is not valid TOML: {error}", hint="correct it, or move it away"
             ) from None
         settings._sources = dict.fromkeys(cls.model_fields, "default")
         for source, values in sources:
@@ -160,48 +166,52 @@ class Settings(BaseSettings):
 
     @property
     def sources(self) -> dict[str, str]:
-        """For each setting: ``flag``, ``environment``, ``file`` or ``default``."""
+        """The source of each setting: ``flag``, ``environment``, ``file`` or ``default``."""
         return dict(self._sources)
 
 
-def strangers(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """The variables ``STARCAST_*`` that mean nothing to us and are not empty, each with the one that may be meant."""
+def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the non-empty ``STARCAST_*`` variables that have no meaning.
+
+    Returns:
+        For the name of each variable, a known variable of similar name, or None.
+    """
     known = {CONFIG, DEBUG, *(f"{PREFIX}{name.upper()}" for name in Settings.model_fields)}
-    ours = (
-        name for name, value in environment.items() if value and name.upper().startswith(PREFIX)
-    )
-    return {
-        name: _nearest(name.upper(), known) for name in sorted(ours) if name.upper() not in known
-    }
+    nonempty = sorted(name for name, value in environment.items() if value)
+    unknown = [name for name in nonempty if name.upper().startswith(PREFIX)]
+    return {name: _nearest(name.upper(), known) for name in unknown if name.upper() not in known}
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
+    # Stricter than did_you_mean: all variables begin with the same prefix.
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
 
 
-def _require_named_file() -> None:
-    """See that there is the file that ``STARCAST_CONFIG`` names; the null device will do, and holds nothing."""
+def _check_config_file() -> None:
+    """Check that the file named by ``STARCAST_CONFIG`` exists; the null device counts as empty."""
     file = config_file()
-    if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - it never raises
+    if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(
-            f"{CONFIG} names {file}, which is no file", hint=f"write it, or unset {CONFIG}"
+            f"{CONFIG} names {file}, which is not a file", hint=f"create it, or unset {CONFIG}"
         )
 
 
-def _refusal(found: "ErrorDetails", flags: Collection[str]) -> InputError:
-    """What pydantic found, as one sentence that names the flag where a flag was given."""
-    name = ".".join(str(part) for part in found["loc"])
-    words = found["msg"].removeprefix("Value error, ")
-    words = _WORDS.get(found["type"], words[:1].lower() + words[1:])
+def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
+    """Turn an error of pydantic into one sentence that names the flag, or else the setting."""
+    name = ".".join(str(part) for part in details["loc"])
+    message = details["msg"].removeprefix("Value error, ")
+    message = _MESSAGES.get(details["type"], message[:1].lower() + message[1:])
     if name in flags:
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         return InputError(
-            f"{flag} is wrong: {words}",
-            hint=f"it stands for the setting '{name}': see 'starcast config'",
+            f"{flag} is invalid: {message}",
+            hint=f"it sets the setting '{name}': see 'starcast config'",
         )
-    near = _nearest(name, Settings.model_fields) if found["type"] == "extra_forbidden" else None
+    unknown = details["type"] == "extra_forbidden"
+    nearest = _nearest(name, Settings.model_fields) if unknown else None
+    suggestion = f"; did you mean '{nearest}'?" if nearest else ""
     return InputError(
-        f"the setting '{name}' is wrong: {words}" + (f"; did you mean '{near}'?" if near else ""),
+        f"the setting '{name}' is invalid: {message}{suggestion}",
         hint=f"see 'starcast config'; settings come from flags, {PREFIX}* and {config_file()}",
     )
 

@@ -20,7 +20,7 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.progress import Silent
-from starcast.queries.counterexample import cypher
+from starcast.queries.counterexample import to_cypher
 from starcast.settings import Settings
 from support.fix_cli import Result, Starcast, name_store
 
@@ -141,7 +141,7 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
             "--level and --sizes cannot be combined",
             "remove one",
         ),
-        (("check", "TS.L5", "--jobs", "0"), 2, "0 jobs cannot work", "--jobs 1"),
+        (("check", "TS.L5", "--jobs", "0"), 2, "the number of jobs is 0, less than 1", "--jobs 1"),
         (
             ("check", "TS.L5", "--sizes", "S12"),
             7,
@@ -172,7 +172,7 @@ def test_sizes_of_two_numbers_are_one_word(alone: Starcast) -> None:
 
 
 def test_cypher_is_computed_where_no_verdict_is_stored(alone: Starcast) -> None:
-    assert alone("claims", "show", "TS.L5", "--cypher").out == cypher(check("TS.L5")) + "\n"
+    assert alone("claims", "show", "TS.L5", "--cypher").out == to_cypher(check("TS.L5")) + "\n"
     holds = next(
         verdict
         for verdict in map(check, ("TS.size", "TS.L3", "TS.h"))
@@ -216,7 +216,7 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
     assert facts["found by"].endswith("other code")  # this test says that the code is another
     assert (
         stored("claims", "show", "TS.L5", "--cypher").out
-        == cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
+        == to_cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
     )
     page = stored("claims", "report").out
     assert page.startswith("# Claims\n\nVerification run: 1 (TS.L5 TS.h, S3 S4)")
@@ -320,7 +320,9 @@ def graph(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Gra
 def ingest_of(verdict: Verdict) -> str:
     """The ingest that the comment above a query names."""
     return next(
-        line[3:] for line in cypher(verdict).splitlines() if line.startswith("// starcast ingest ")
+        line[3:]
+        for line in to_cypher(verdict).splitlines()
+        if line.startswith("// starcast ingest ")
     )
 
 
@@ -348,7 +350,7 @@ def filled(settings: Settings, address: GraphAddress, commands: dict[str, None])
 @pytest.mark.parametrize("kind", PLACES)
 def test_the_query_of_a_counterexample_shows_its_place(graph: Graph, kind: str) -> None:
     place, of, expected = PLACES[kind]
-    query = cypher(failed(place, of))
+    query = to_cypher(failed(place, of))
     found = graph.read(query)
     assert len(found) == expected
     if kind == "link of a forest":

@@ -13,11 +13,11 @@ from starcast.cli.output import Format
 from starcast.cli.query_output import Layout, Output, hops
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
-from starcast.queries import find, library, measured
+from starcast.queries import find, load_queries, measured
 from starcast.queries.measured import Figures, Measurements
 from starcast.settings import Settings
 from support.fix_cli import Result, Starcast
-from support.packs.loading import loaded, without_indexes
+from support.packs.stored_data import loaded, without_indexes
 
 OWN = """\
 // title: Nodes of a topology
@@ -73,9 +73,10 @@ def write(path: Path, text: str = OWN) -> Path:
 def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcast) -> None:
     result = starcast("query", "list", "-f", "json")
     rows = {row["query"]: row for row in json.loads(result.out)}
-    assert set(rows) == set(library())
+    assert set(rows) == set(load_queries())
     assert (
-        rows["overlap/shared-links"]["parameters"] == "forest (forest); least (int >= 1, default 2)"
+        rows["overlap/shared-links"]["parameters"]
+        == "forest (forest); min_load (int >= 1, default 2)"
     )
     assert rows["overlap/shared-links"]["question"] == find("shared-links").header.question
     assert result.err == ""
@@ -122,9 +123,11 @@ def test_own_packs_are_listed_shown_and_checked_like_the_shipped_ones(starcast: 
     assert "mine/nodes" in starcast("query", "check", "mine").out
 
 
-@pytest.mark.parametrize("name", library())
+@pytest.mark.parametrize("name", load_queries())
 def test_show_prints_the_file_as_it_is(starcast: Starcast, name: str) -> None:
-    assert starcast("query", "show", name).out == library()[name].path.read_text(encoding="utf-8")
+    assert starcast("query", "show", name).out == load_queries()[name].path.read_text(
+        encoding="utf-8"
+    )
 
 
 def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_planned(
@@ -132,8 +135,8 @@ def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_plann
 ) -> None:
     result = starcast("query", "check", "-f", "json")
     assert result.code == 0
-    assert [row["query"] for row in json.loads(result.out)] == list(library())
-    assert f"{len(library())} files are sound; EXPLAIN was not done" in result.err
+    assert [row["query"] for row in json.loads(result.out)] == list(load_queries())
+    assert f"{len(load_queries())} files are sound; EXPLAIN was not done" in result.err
 
 
 @pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
@@ -146,7 +149,7 @@ def test_check_takes_one_query(starcast: Starcast, target: str) -> None:
 def test_check_takes_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_path: Path) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
     for target, names in {
-        "topology": {q for q in library() if q.startswith("topology/")},
+        "topology": {q for q in load_queries() if q.startswith("topology/")},
         path: {"other/nodes"},
     }.items():
         rows = json.loads(starcast("query", "check", target, "-f", "json").out)
@@ -158,7 +161,7 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
     result = starcast(*PATH)
     assert result.code == 4
     assert result.out == ""
-    assert "does not run" in result.err
+    assert "is not running" in result.err
     assert "starcast up" in result.err
 
 
@@ -168,14 +171,14 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
         (("tree-path", "forest=S4:multiple:1234"), 2, "the parameter 'tree' is missing"),
         (("load-histogram", "forrest=S4:multiple:1234"), 2, "the query has no parameter 'forrest'"),
         (
-            ("shared-links", "forest=S4:multiple:1234", "least=two"),
+            ("shared-links", "forest=S4:multiple:1234", "min_load=two"),
             2,
-            "the parameter 'least' is an integer that is 1 or more",
+            "the parameter 'min_load' must be an integer of at least 1",
         ),
         (
-            ("shared-links", "forest=S4:multiple:1234", "least=0"),
+            ("shared-links", "forest=S4:multiple:1234", "min_load=0"),
             2,
-            "the parameter 'least' is an integer that is 1 or more",
+            "the parameter 'min_load' must be an integer of at least 1",
         ),
         (("neighbours", "topology=S4", "node=1244"), 2, "1244"),
         (("neighbours", "topology=T4", "node=1234"), 2, "unknown topology 'T4'"),
@@ -185,22 +188,26 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
             2,
             "the parameter 'topology' is given twice",
         ),
-        (("neighbour", "topology=S4"), 3, "there is no query 'neighbour'"),
+        (("neighbour", "topology=S4"), 3, "unknown query 'neighbour'"),
         (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
-        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "--limit is wrong"),
-        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "--timeout is wrong"),
+        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "--limit is invalid"),
+        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "--timeout is invalid"),
         (
-            ("cut-off", "forest=S4:multiple:1234", "links=1234-1243"),
+            ("cut-off", "forest=S4:multiple:1234", "dead_links=1234-1243"),
             2,
-            "'1234-1243' is no link of S4",
+            "'1234-1243' is not a link of S4",
         ),
         (
-            ("cut-off", "forest=S4:multiple:1234", "links=1234"),
+            ("cut-off", "forest=S4:multiple:1234", "dead_links=1234"),
             2,
-            "the parameter 'links' is a list (a,b,c), each a link",
+            "the parameter 'dead_links' must be a list a,b,c, each a link",
         ),
-        (("cut-off", "forest=S4:multiple:1234", "nodes=1234,12345"), 2, "'12345'"),
-        (("load-histogram", "forest=S4:multiple:1234", "-f", "svg"), 2, "none of them holds nodes"),
+        (("cut-off", "forest=S4:multiple:1234", "dead_nodes=1234,12345"), 2, "'12345'"),
+        (
+            ("load-histogram", "forest=S4:multiple:1234", "-f", "svg"),
+            2,
+            "none of its columns contains nodes",
+        ),
         (
             ("neighbours", "topology=S4", "node=1234", "--out", "a.svg"),
             2,
@@ -230,15 +237,15 @@ def test_a_file_that_writes_is_refused_with_its_line(starcast: Starcast, tmp_pat
     for words in (("run", path, "topology=S4"), ("check", path), ("show", path)):
         result = starcast("query", *words)
         assert result.code == 2
-        assert f"{path}:11: SET writes" in result.err
+        assert f"{path}:11: queries must be read-only: SET writes" in result.err
 
 
 def test_a_query_that_is_refused_leaves_the_others_alone(starcast: Starcast, packs: Path) -> None:
     """A warning where it was not asked for; itself, its pack and a check of everything fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
-    words = f"{path}:11: DETACH writes"
+    words = f"{path}:11: queries must be read-only: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
-    assert {row["query"] for row in json.loads(listed.out)} == {*library(), "mine/nodes"}
+    assert {row["query"] for row in json.loads(listed.out)} == {*load_queries(), "mine/nodes"}
     assert listed.err.startswith(f"warning: left out: {words}")
     shown = starcast("query", "show", "shared-links")
     assert (shown.code, shown.out) == (0, find("shared-links").text)
@@ -270,10 +277,10 @@ def test_two_packs_with_one_name_are_refused_with_both_files(
         result = starcast("query", *asked)
         assert result.code == 2
         assert str(own) in result.err
-        assert "give the folder" in result.err
+        assert "rename the folder" in result.err
     assert str(find("paths/shortest-path").path) in starcast("query", "show", "shortest-path").err
     listed = starcast("query", "list", "-f", "json")
-    rest = {name for name in library() if not name.startswith("paths/")}
+    rest = {name for name in load_queries() if not name.startswith("paths/")}
     assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (
         0,
         {*rest, "mine/nodes"},
@@ -287,7 +294,10 @@ def test_a_folder_of_packs_that_is_not_there_is_a_warning_unless_it_is_checked(
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
     words = f"{tmp_path / 'nowhere'} cannot be read: No such file or directory"
     listed = starcast("query", "list", "-f", "json")
-    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (0, set(library()))
+    assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (
+        0,
+        set(load_queries()),
+    )
     assert words in listed.err
     checked = starcast("query", "check")
     assert checked.code == 2
@@ -350,9 +360,9 @@ def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) 
 
 def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:
     (row,) = json.loads(starcast(*PATH, "--format", "json", home=home).out)
-    assert len(row["nodes"]) == len(row["ports"]) + 1 == row["length"] + 1
+    assert len(row["path"]) == len(row["ports"]) + 1 == row["length"] + 1
     (line,) = csv.DictReader(io.StringIO(starcast(*PATH, "--format", "csv", home=home).out))
-    assert line["nodes"].split() == row["nodes"]
+    assert line["path"].split() == row["path"]
     assert line["ports"] == " ".join(map(str, row["ports"]))
 
 
@@ -388,7 +398,7 @@ def test_the_shown_parameters_are_cypher_that_gives_the_same_rows(
         for line in result.err.splitlines()
         if line.startswith(":param")
     ]
-    assert dict(given) == {"forest": '"S4:multiple:1234"', "least": "2"}
+    assert dict(given) == {"forest": '"S4:multiple:1234"', "min_load": "2"}
     with Graph.open(graph_address) as graph:
         values = {
             name: graph.read(f"RETURN {literal} AS value")[0]["value"] for name, literal in given
@@ -402,7 +412,7 @@ def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path
         "run",
         "substar",
         "topology=S4",
-        "members=****",
+        "pattern=****",
         "--limit",
         5,
         "-f",
@@ -412,7 +422,7 @@ def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path
     assert result.code == 0
     assert len(result.out.splitlines()) == 6
     assert result.err.startswith(
-        "only the first 5 rows are shown; there are more: name a smaller one in topology"
+        "only the first 5 rows are shown; there are more: choose a smaller topology"
     )
     assert result.err.endswith("or raise --limit\n")
 
@@ -424,18 +434,18 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
     for output in ("table", "markdown"):
         printed = starcast(*words, "-f", output, home=home).out
         for row in rows:
-            assert hops(row["nodes"], row["ports"]) in printed
+            assert hops(row["path"], row["ports"]) in printed
 
 
 def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     """A number of nodes and a number of ports, and lists that do not fit together."""
-    text = OWN.replace("//   nodes: how many", "//   nodes: how many\n//   ports: too")
+    text = OWN.replace("//   nodes: how many", "//   path: how many\n//   ports: too")
     for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
         path = write(
             tmp_path / "some.cypher",
-            text.replace("count(n) AS nodes", f"count(n) AS nodes, {ports} AS ports"),
+            text.replace("count(n) AS nodes", f"count(n) AS path, {ports} AS ports"),
         )
         result = starcast("query", "run", path, "topology=S4", home=home)
         assert result.code == 0
@@ -445,8 +455,8 @@ def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
 def test_a_path_that_there_is_not_is_an_empty_cell(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    text = OWN.replace("//   nodes: how many", "//   least: a\n//   nodes: b\n//   ports: c")
-    text = text.replace("count(n) AS nodes", "min(n.rank) AS least, null AS nodes, null AS ports")
+    text = OWN.replace("//   nodes: how many", "//   least: a\n//   path: b\n//   ports: c")
+    text = text.replace("count(n) AS nodes", "min(n.rank) AS least, null AS path, null AS ports")
     result = starcast(
         "query",
         "run",
@@ -479,9 +489,7 @@ def test_a_picture_shows_what_the_rows_say(starcast: Starcast, home: Path) -> No
     drawn = starcast(*words, "-f", "svg", home=home).out
     assert "topology=S4 source=1234 target=2143" in drawn
     for row in rows:
-        for sender, port, receiver in zip(
-            row["nodes"], row["ports"], row["nodes"][1:], strict=False
-        ):
+        for sender, port, receiver in zip(row["path"], row["ports"], row["path"][1:], strict=False):
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
@@ -497,7 +505,7 @@ def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path)
         "run",
         "substar",
         "topology=S4",
-        "members=***4",
+        "pattern=***4",
         "-f",
         "svg",
         "--layout",
@@ -509,7 +517,7 @@ def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path)
 
 
 def test_an_answer_without_rows_is_no_picture(starcast: Starcast, home: Path) -> None:
-    words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "least=99", "-f", "svg")
+    words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "min_load=99", "-f", "svg")
     result = starcast(*words, home=home)
     assert (result.code, result.out) == (2, "")
     assert "the result has no nodes" in result.err
@@ -571,14 +579,14 @@ def test_a_query_that_takes_too_long_names_the_time_out(
     assert result.code == 7
     assert result.out == ""
     assert "took longer than 0.3 s" in result.err
-    assert "name a smaller one in topology" in result.err
+    assert "choose a smaller topology" in result.err
 
 
 def test_check_lets_the_server_plan_every_query(starcast: Starcast, home: Path) -> None:
     result = starcast("query", "check", "-f", "json", home=home)
     assert result.code == 0
     assert {row["problems"] for row in json.loads(result.out)} == {""}
-    assert f"{len(library())} queries are sound, and Neo4j " in result.err
+    assert f"{len(load_queries())} queries are sound, and Neo4j " in result.err
 
 
 def test_check_finds_what_only_the_server_knows(

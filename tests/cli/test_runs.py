@@ -777,7 +777,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
         (
             ("experiment", "run", "ours", "--algorithm", "multiple", *GRID, "--jobs", "0"),
             2,
-            "0 jobs cannot work",
+            "the number of jobs is 0, less than 1",
         ),
         (("experiment", "show", "none"), 3, "no experiment 'none' is stored"),
         (("experiment", "show", "none", "--toml"), 3, "no experiment 'none' is stored"),

@@ -1,4 +1,4 @@
-"""The files for docker compose agree with each other and with the code; `tests/compose/run` starts them for real."""
+"""The files for docker compose agree with each other and the code; `tests/compose/run` runs it."""
 
 import re
 import shlex
@@ -18,25 +18,25 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>\w+)(?P<default>:?-[^}]*)?\}")
 
 
 def variables() -> dict[str, set[str | None]]:
-    """Each variable of the compose file with the defaults it is given there; None where it has none."""
-    found: dict[str, set[str | None]] = {}
+    """Return each variable of the compose file with its defaults; None for no default."""
+    defaults: dict[str, set[str | None]] = {}
     for match in VARIABLE.finditer(CODE):
         default = match["default"]
-        found.setdefault(match["name"], set()).add(
+        defaults.setdefault(match["name"], set()).add(
             None if default is None else default.lstrip(":").removeprefix("-")
         )
-    return found
+    return defaults
 
 
 def example() -> dict[str, str]:
-    """The variables of .env.example and their values, read as a shell would."""
+    """Return the variables of .env.example and their values, as a shell reads them."""
     lines = [line for line in EXAMPLE.splitlines() if line and not line.startswith("#")]
     words = (line.partition("=") for line in lines)
     return {name: "".join(shlex.split(value)) for name, _, value in words}
 
 
 def services() -> dict[str, str]:
-    """The text of each service."""
+    """Return the text of each service."""
     body = re.split(r"^services:\n|^volumes:\n", CODE, flags=re.MULTILINE)[1]
     parts = re.split(r"^  (\w+):\n", body, flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))
@@ -80,7 +80,7 @@ def test_every_setting_that_the_containers_get_exists() -> None:
 
 
 def test_the_image_has_the_settings_file_that_it_names() -> None:
-    """Naming one that is not there is an error."""
+    """Naming a missing file is an error."""
     named = re.findall(r"STARCAST_CONFIG=(\S+)", DOCKERFILE)
     assert len(named) == 1
     assert f"touch {named[0]}\n" in DOCKERFILE
@@ -122,8 +122,8 @@ def test_compose_and_the_embedded_stack_run_the_same_neo4j() -> None:
     assert f"image: neo4j:{version[1]}\n" in COMPOSE
 
 
-def test_the_dockerfile_needs_no_newer_builder_than_it_may() -> None:
-    """No frontend to fetch, no heredoc, no --link: older engines and mirrors without a registry build it too."""
+def test_the_dockerfile_works_with_older_builders() -> None:
+    """No frontend, heredoc or --link: older engines build it too, also without a registry."""
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
 
 
@@ -136,8 +136,8 @@ def test_the_image_runs_as_a_user_and_its_base_is_named_once() -> None:
     assert DOCKERFILE.rindex("USER starcast") > DOCKERFILE.rindex("FROM ")
 
 
-def test_everything_that_the_dockerfile_copies_is_let_through() -> None:
-    """.dockerignore names what may pass; a folder that is missing there breaks the build."""
+def test_everything_that_the_dockerfile_copies_is_not_ignored() -> None:
+    """.dockerignore lists what may be copied; a missing folder breaks the build."""
     allowed = {
         line[1:]
         for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()

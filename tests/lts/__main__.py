@@ -1,6 +1,6 @@
-"""``python -m lts [words for pytest]``: the tests of the packs on Neo4j 5.26 LTS; ``make test-lts``.
+"""``python -m lts [PYTEST ARGUMENTS]``: test the packs on Neo4j 5.26 LTS; ``make test-lts``.
 
-Ends with pytest's exit code, or with that of `starcast.errors` where the server cannot be had: never with 0 untested.
+Exits with the code of pytest, or of `starcast.errors` if the server cannot be started.
 """
 
 import os
@@ -21,36 +21,36 @@ from starcast.settings import Settings
 ROOT = Path(__file__).parents[2]
 
 
-def main(words: list[str]) -> int:
-    """Start the server, run pytest against it, stop the server; its exit code, or the error's."""
+def main(arguments: list[str]) -> int:
+    """Start the server, run pytest against it, stop it; return the exit code."""
     try:
         with tempfile.TemporaryDirectory(prefix="starcast-lts-") as folder:
-            return _tested(Settings.load(home=Path(folder)), words)
+            return _run_tests(Settings.load(home=Path(folder)), arguments)
     except StarcastError as error:
         say(f"error: {error.message}")
         say(f"hint: {error.hint}")
         return error.exit_code
 
 
-def _tested(settings: Settings, words: list[str]) -> int:
+def _run_tests(settings: Settings, arguments: list[str]) -> int:
     home = Home(settings.home)
     home.create()
     server = Lts(home)
-    server.java()  # before anything is fetched
-    server.jars(settings).fetch(settings.maven_repository, reporter())
-    started = lifecycle.Start(home, settings, reporter()).ready([server])
+    server.java()  # fails before the download if there is none
+    server.jars(settings).download(settings.maven_repository, reporter())
+    started = lifecycle.Startup(home, settings, reporter()).start([server])
     try:
-        address = {
+        variables = {
             "STARCAST_TEST_NEO4J": f"bolt://{LOOPBACK}:{started[server.name].port}",
             "STARCAST_TEST_NEO4J_PASSWORD_FILE": str(server.password_file),
         }
-        command = [sys.executable, "-m", "pytest", *(words or ["tests/packs"])]
-        return subprocess.run(command, cwd=ROOT, env=os.environ | address, check=False).returncode
+        command = [sys.executable, "-m", "pytest", *(arguments or ["tests/packs"])]
+        return subprocess.run(command, cwd=ROOT, env=os.environ | variables, check=False).returncode
     finally:
         lifecycle.stop([server])
 
 
 if __name__ == "__main__":
-    # The server ends with whoever is asked to end, not only with Ctrl-C.
+    # Stop the server after SIGTERM too, not only after Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main(sys.argv[1:]))

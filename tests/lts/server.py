@@ -1,6 +1,7 @@
-"""Neo4j 5.26 LTS as a server of its own, from jars with a lock of their own, on a Java 17 or 21 of this machine.
+"""The server of Neo4j 5.26 LTS, with a lock file of its own, run by an installed Java 17 or 21.
 
-The product runs the version that `starcast.embedded.jars` pins; users may have this one. ``make test-lts`` asks it all queries.
+starcast ships the version that `starcast.embedded.jars` pins; users may have this one. ``make
+test-lts`` runs all queries on it.
 """
 
 import os
@@ -15,68 +16,70 @@ from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.errors import UnavailableError
 from starcast.settings import Settings
 
-#: ``python -m starcast.embedded.lockfile VERSION tests/lts/jars.lock`` makes the lock of another one.
+#: ``python -m starcast.embedded.lockfile VERSION tests/lts/jars.lock`` writes its lock file.
 VERSION = "5.26.30"
 LOCK = Path(__file__).with_name("jars.lock")
 
-#: The versions of Java that it is made for; with others it may start, but nobody promises it.
+#: The versions of Java that it supports; others may start it.
 JAVAS = (17, 21)
-#: Where Linux distributions install it.
+#: The folder where Linux distributions install Java.
 INSTALLED = Path("/usr/lib/jvm")
-#: Settings that this version does not know, and refuses.
-_LATER = (
+#: Settings that this version does not know and therefore refuses.
+_NEWER_SETTINGS = (
     "server.fleet_discovery.",
     "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration",
 )
 
 
 class Lts(Neo4j):
-    """The server of one home, of the LTS version."""
+    """The Neo4j LTS server of one home."""
 
     title = f"Neo4j {VERSION}"
     main = "org.neo4j.server.CommunityEntryPoint"
     options = ("--add-opens=java.base/java.nio=ALL-UNNAMED",)
     configuration = "\n".join(
-        line for line in CONFIGURATION.splitlines() if not line.startswith(_LATER)
+        line for line in CONFIGURATION.splitlines() if not line.startswith(_NEWER_SETTINGS)
     )
 
     def jars(self, settings: Settings) -> JarSet:
-        """Those of its own lock."""
-        return JarSet.of(settings.cache, LOCK, VERSION)
+        """Return the jars of its own lock file."""
+        return JarSet.from_lock(settings.cache, LOCK, VERSION)
 
     def java(self) -> str:
-        """The first fitting Java of this machine.
+        """Return the path of the first suitable Java of this machine.
 
         Raises:
-            UnavailableError: there is none.
+            UnavailableError: none is installed.
         """
-        tried = []
-        for path in _javas():
-            found = _major(path)
-            if found in JAVAS:
+        rejected = []
+        for path in _candidates():
+            version = _major_version(path)
+            if version in JAVAS:
                 return str(path)
-            tried.append(f"{path} is {'of no version' if found is None else f'Java {found}'}")
+            found = "has an unknown version" if version is None else f"is Java {version}"
+            rejected.append(f"{path} {found}")
+        wanted = " or ".join(map(str, JAVAS))
         raise UnavailableError(
-            f"Neo4j {VERSION} needs a Java {' or '.join(map(str, JAVAS))}, and there is none: {'; '.join(tried) or 'no java'}",
+            f"Neo4j {VERSION} needs Java {wanted}, but {'; '.join(rejected) or 'none was found'}",
             hint="install one (Debian: openjdk-17-jre-headless), or name its folder in JAVA_HOME",
         )
 
 
-def _javas() -> Iterator[Path]:
-    """Where a Java may be: what the user says, what the shell finds, what is installed."""
+def _candidates() -> Iterator[Path]:
+    """Yield the Java of JAVA_HOME, of the search path, and those of the distribution."""
     if home := os.environ.get("JAVA_HOME"):
         yield Path(home) / "bin" / "java"
-    if found := shutil.which("java"):
-        yield Path(found)
+    if program := shutil.which("java"):
+        yield Path(program)
     yield from sorted(INSTALLED.glob("*/bin/java"))
 
 
-def _major(java: Path) -> int | None:
+def _major_version(java: Path) -> int | None:
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=60, check=False
         ).stderr
     except (OSError, subprocess.TimeoutExpired):
         return None
-    version = re.search(r'version "(\d+)', said)
+    version = re.search(r'version "(\d+)', output)
     return int(version[1]) if version else None

@@ -1,4 +1,4 @@
-"""Every shipped query, asked of a real server and compared with brute force."""
+"""Every shipped query, run on a real server and compared with brute force."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,7 +8,7 @@ import pytest
 from starcast.errors import InputError, LimitError, NotFoundError
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
-from starcast.queries import Query, gather, run
+from starcast.queries import Query, load_library, run
 from support.packs import (
     oracles_faults,
     oracles_overlap,
@@ -17,10 +17,10 @@ from support.packs import (
     oracles_topology,
     oracles_trees,
 )
-from support.packs.asking import ORACLES, Case
-from support.packs.loading import forests, loaded
+from support.packs.oracle_tools import ORACLES, Case
+from support.packs.stored_data import forests, loaded
 
-#: Each registers its pack's oracles when it is imported.
+#: Each module registers the oracles of its pack when it is imported.
 PACKS = (
     oracles_faults,
     oracles_overlap,
@@ -29,86 +29,86 @@ PACKS = (
     oracles_topology,
     oracles_trees,
 )
-#: Read once, not for every case.
-LIBRARY = gather()
-QUERIES = LIBRARY.strict()
+#: Loaded once, not for every case.
+LIBRARY = load_library()
+QUERIES = LIBRARY.require_valid()
 FOREST = next(forest for forest in forests("S4") if forest.id == "S4:multiple:1234")
 
 
 @pytest.fixture(scope="module")
 def graph(graph_address: GraphAddress) -> Iterator[Graph]:
-    """The store with all topologies, their forests and schedules, and nothing else; empty afterwards."""
+    """A store with only these topologies, forests and schedules; empty afterwards."""
     with Graph.open(graph_address) as opened, loaded(opened):
         yield opened
 
 
-def questions() -> list[object]:
+def all_cases() -> list[object]:
     return [
         pytest.param(name, case, id=" ".join([name, *(str(value) for value in case.values())]))
-        for name, known in ORACLES.items()
-        for case in known.cases
+        for name, oracle in ORACLES.items()
+        for case in oracle.cases
     ]
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
 def test_every_shipped_query_has_an_oracle_with_cases_on_every_topology(query: Query) -> None:
-    """But where the oracle says that the question is of some only."""
-    known = ORACLES[query.name]
-    for spec in known.specs:
+    """Except if the oracle restricts the topologies."""
+    oracle = ORACLES[query.name]
+    for spec in oracle.specs:
         assert any(
-            str(value).split(":")[0] == spec for case in known.cases for value in case.values()
+            str(value).split(":")[0] == spec for case in oracle.cases for value in case.values()
         )
 
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_an_oracle_is_in_the_module_of_its_pack(name: str) -> None:
-    """By which a pack that is added is found to be missing in `PACKS`."""
+    """So a new pack that is missing in `PACKS` is detected."""
     assert ORACLES[name].rows.__module__ in {pack.__name__ for pack in PACKS}
     assert ORACLES[name].rows.__module__.endswith(f"_{name.partition('/')[0]}")
 
 
-def test_every_oracle_is_of_a_shipped_query() -> None:
+def test_every_oracle_belongs_to_a_shipped_query() -> None:
     assert set(ORACLES) == set(QUERIES)
 
 
-@pytest.mark.parametrize(("name", "case"), questions())
-def test_the_answer_is_that_of_brute_force(graph: Graph, name: str, case: Case) -> None:
-    answer = run(graph, QUERIES[name], case, row_limit=100_000)
-    assert answer.columns == tuple(column.name for column in QUERIES[name].columns)
-    assert not answer.more
-    assert answer.notices == ()
+@pytest.mark.parametrize(("name", "case"), all_cases())
+def test_the_result_equals_brute_force(graph: Graph, name: str, case: Case) -> None:
+    result = run(graph, QUERIES[name], case, row_limit=100_000)
+    assert result.columns == tuple(column.name for column in QUERIES[name].columns)
+    assert not result.more
+    assert result.notices == ()
     judge = ORACLES[name].judge
     if judge is None:
-        assert answer.rows == ORACLES[name].rows(**case)
+        assert result.rows == ORACLES[name].rows(**case)
     else:
-        judge(case, answer.rows)
+        judge(case, result.rows)
 
 
 @pytest.mark.parametrize("name", ORACLES)
-def test_the_cases_are_not_all_empty(name: str) -> None:
-    """An oracle that expects nothing everywhere would prove nothing."""
+def test_some_case_has_rows(name: str) -> None:
+    """An oracle that always expects no rows would prove nothing."""
     assert any(ORACLES[name].rows(**case) for case in ORACLES[name].cases)
 
 
-def test_the_load_of_a_forest_is_that_of_its_array(graph: Graph) -> None:
-    """The brute force and the array agree, so all three do."""
+def test_the_load_of_a_forest_equals_that_of_its_array(graph: Graph) -> None:
+    """Brute force and array agree too, so all three agree."""
     rows = run(graph, LIBRARY.find("load-histogram"), {"forest": FOREST.id}).rows
     assert {row["load"]: row["links"] for row in rows if row["links"]} == FOREST.load_histogram()
 
 
-def test_rows_beyond_the_limit_are_left_out_and_told(graph: Graph) -> None:
+def test_rows_beyond_the_limit_are_cut_off_and_reported(graph: Graph) -> None:
     query = LIBRARY.find("shared-links")
     rows = run(graph, query, {"forest": FOREST.id}).rows
-    cut = run(graph, query, {"forest": FOREST.id}, row_limit=len(rows) - 1)
-    assert cut.more
-    assert cut.rows == rows[:-1]
+    limited = run(graph, query, {"forest": FOREST.id}, row_limit=len(rows) - 1)
+    assert limited.more
+    assert limited.rows == rows[:-1]
     assert not run(graph, query, {"forest": FOREST.id}, row_limit=len(rows)).more
 
 
-def test_values_are_taken_as_text_too(graph: Graph) -> None:
+def test_values_are_accepted_as_text_too(graph: Graph) -> None:
     query = LIBRARY.find("shared-links")
-    given = run(graph, query, {"forest": FOREST.id, "least": "1"}).rows
-    assert given == run(graph, query, {"forest": FOREST.id, "least": 1}).rows
+    from_text = run(graph, query, {"forest": FOREST.id, "min_load": "1"}).rows
+    assert from_text == run(graph, query, {"forest": FOREST.id, "min_load": 1}).rows
 
 
 @pytest.mark.parametrize(
@@ -134,30 +134,30 @@ def test_values_are_taken_as_text_too(graph: Graph) -> None:
         ),
     ],
 )
-def test_what_is_not_stored_is_named_with_the_command_that_stores_it(
+def test_the_error_of_a_missing_artifact_has_the_command_that_stores_it(
     graph: Graph, name: str, values: Case, missing: str, command: str
 ) -> None:
-    with pytest.raises(NotFoundError) as refused:
+    with pytest.raises(NotFoundError) as caught:
         run(graph, LIBRARY.find(name), values)
-    assert refused.value.message == f"the {missing} is not in the graph"
-    assert f"run '{command}'" in refused.value.hint
+    assert caught.value.message == f"the {missing} is not in the graph"
+    assert f"run '{command}'" in caught.value.hint
 
 
-def test_a_name_that_is_nearly_one_is_told_with_the_one_meant(graph: Graph) -> None:
-    with pytest.raises(NotFoundError) as refused:
+def test_the_error_of_a_misspelled_id_suggests_the_right_one(graph: Graph) -> None:
+    with pytest.raises(NotFoundError) as caught:
         run(graph, LIBRARY.find("load-histogram"), {"forest": "S4:multipel:1234"})
-    assert refused.value.hint.startswith("did you mean 'S4:multiple:1234'?")
+    assert caught.value.hint.startswith("did you mean 'S4:multiple:1234'?")
 
 
-def test_a_tree_that_the_forest_does_not_have_is_refused(graph: Graph) -> None:
+def test_a_tree_number_that_the_forest_does_not_have_is_refused(graph: Graph) -> None:
     values = {"forest": FOREST.id, "tree": FOREST.trees, "source": "1234", "target": "4321"}
-    with pytest.raises(InputError, match=f"has no tree {FOREST.trees}") as refused:
+    with pytest.raises(InputError, match=f"has no tree {FOREST.trees}") as caught:
         run(graph, LIBRARY.find("tree-path"), values)
-    assert refused.value.hint == f"its trees are 0 to {FOREST.trees - 1}"
+    assert caught.value.hint == f"its trees are 0 to {FOREST.trees - 1}"
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "half"),
+    ("name", "values", "pattern"),
     [
         ("neighbours", {"topology": "S3", "node": "123"}, "(o:Topology {spec: 'S3'})"),
         ("load-histogram", {"forest": "S3:multiple:123"}, "(o:Forest {id: 'S3:multiple:123'})"),
@@ -169,41 +169,41 @@ def test_a_tree_that_the_forest_does_not_have_is_refused(graph: Graph) -> None:
         ),
     ],
 )
-def test_what_is_half_loaded_is_never_used(
-    graph: Graph, name: str, values: Case, half: str
+def test_incomplete_artifacts_are_never_used(
+    graph: Graph, name: str, values: Case, pattern: str
 ) -> None:
     assert run(graph, LIBRARY.find(name), values).rows
-    graph.write(f"MATCH {half} SET o.state = 'loading'")
+    graph.write(f"MATCH {pattern} SET o.state = 'loading'")
     try:
-        with pytest.raises(NotFoundError, match="its state is 'loading'") as refused:
+        with pytest.raises(NotFoundError, match="its state is 'loading'") as caught:
             run(graph, LIBRARY.find(name), values)
-        assert "starcast ingest S3" in refused.value.hint
+        assert "starcast ingest S3" in caught.value.hint
     finally:
-        graph.write(f"MATCH {half} SET o.state = 'complete'")
+        graph.write(f"MATCH {pattern} SET o.state = 'complete'")
 
 
-def test_what_was_imported_and_not_compared_is_never_used(graph: Graph) -> None:
-    graph.write("MATCH (o:Topology {spec: 'S3'}) SET o.state = 'imported'")
+def test_imported_artifacts_are_not_used_before_verification(graph: Graph) -> None:
+    graph.write("MATCH (o:Topology {name: 'S3'}) SET o.state = 'imported'")
     try:
         with pytest.raises(
-            NotFoundError, match="the topology 'S3' was imported, and nobody has compared it"
-        ) as refused:
+            NotFoundError, match="the topology 'S3' was imported but not verified yet"
+        ) as caught:
             run(graph, LIBRARY.find("neighbours"), {"topology": "S3", "node": "123"})
-        assert "starcast graph adopt" in refused.value.hint
+        assert "starcast graph adopt" in caught.value.hint
     finally:
         graph.write("MATCH (o:Topology {spec: 'S3'}) SET o.state = 'complete'")
 
 
-def test_a_query_that_takes_too_long_is_stopped_and_says_what_to_narrow(graph: Graph) -> None:
+def test_a_query_that_takes_too_long_is_stopped_with_advice(graph: Graph) -> None:
     with pytest.raises(
         LimitError, match=r"^overlap/shared-links: .* took longer than 0\.2 s"
-    ) as refused:
-        run(graph, _runaway(), {"forest": forests("S6")[0].id}, timeout=0.2)
-    assert "name a smaller one in forest, tighten least" in refused.value.hint
+    ) as caught:
+        run(graph, _endless_query(), {"forest": forests("S6")[0].id}, timeout=0.2)
+    assert "choose a smaller forest, tighten min_load" in caught.value.hint
 
 
-def _runaway() -> Query:
-    """The query of shared links after five times as many nodes have been multiplied."""
+def _endless_query() -> Query:
+    """Return the query of shared links after a cartesian product of five node patterns."""
     query = LIBRARY.find("shared-links")
     many = " ".join(f"MATCH (n{i}:Node)" for i in range(5)) + " WITH sum(n0.rank + n4.rank) AS much"
     return replace(

@@ -1,4 +1,4 @@
-"""What the queries answer about faults and about steps is what the simulator finds when it executes a schedule."""
+"""The results of the queries about faults and steps agree with the simulator."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -12,9 +12,9 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, run
 from starcast.trees import forest
-from support.packs.asking import Case
-from support.packs.loading import loaded, schedules
+from support.packs.oracle_tools import Case
 from support.packs.oracles_faults import some_faults
+from support.packs.stored_data import loaded, schedules
 
 FOREST = forest("S4", "edge-disjoint")
 FAULTS = [some_faults(FOREST, seed) for seed in range(3, 12)]
@@ -28,69 +28,70 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
         yield opened
 
 
-def ask(graph: Graph, name: str, **given: Any) -> list[dict[str, Any]]:
-    """The rows of a shipped query."""
+def query_rows(graph: Graph, name: str, **given: Any) -> list[dict[str, Any]]:
+    """Return the rows of a shipped query."""
     return [dict(row) for row in run(graph, find(name), given).rows]
 
 
 def missing(case: Case, messages: int, copies: int) -> int:
-    """How many (node, message) pairs are missing when messages are sent along the trees under faults."""
+    """Return how many (node, message) pairs are missing after a broadcast with faults."""
     sent = schedule("S4", "broadcast", "edge-disjoint", messages=messages, copies=copies)
-    links = [tuple(link.split("-")) for link in case["links"]]
-    return simulate(sent, [*case["nodes"], *links]).missing
+    links = [tuple(link.split("-")) for link in case["dead_links"]]
+    return simulate(sent, [*case["dead_nodes"], *links]).missing
 
 
 @pytest.mark.parametrize("case", FAULTS, ids=str)
-def test_what_a_tree_does_not_reach_lacks_the_message_sent_along_it(
-    graph: Graph, case: Case
-) -> None:
-    """Message m goes along tree m: what one message more leaves missing is what its tree does not reach."""
+def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: Case) -> None:
+    """Message m uses tree m, so it is missing at the nodes that this tree does not reach."""
     totals = [0, *(missing(case, messages, copies=1) for messages in range(1, FOREST.trees + 1))]
-    cut = [row["cut"] for row in ask(graph, "damage", **case)]
-    assert cut == [more - fewer for fewer, more in pairwise(totals)]
-    assert len(ask(graph, "cut-off", **case)) == totals[-1]
+    unreached = [row["unreached"] for row in query_rows(graph, "damage", **case)]
+    assert unreached == [more - fewer for fewer, more in pairwise(totals)]
+    assert len(query_rows(graph, "cut-off", **case)) == totals[-1]
 
 
 @pytest.mark.parametrize("copies", range(1, FOREST.trees + 1))
 @pytest.mark.parametrize("case", FAULTS, ids=str)
-def test_where_copies_reach_everybody_nothing_is_missing(
+def test_if_copies_reach_every_node_nothing_is_missing(
     graph: Graph, case: Case, copies: int
 ) -> None:
-    """And the other way round with one copy; of several, a node may pass on another one than that which it lacks."""
-    (row,) = ask(graph, "faults/copies", **case, copies=copies, messages=FOREST.trees)
+    """And vice versa with one copy; of several, a node may forward another copy."""
+    (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=FOREST.trees)
     lacking = missing(case, FOREST.trees, copies)
-    assert not (row["everybody"] and lacking)
-    assert copies > 1 or row["everybody"] == (not lacking)
-    assert row["any_trees"] <= row["everybody"]
+    assert not (row["all_reached"] and lacking)
+    assert copies > 1 or row["all_reached"] == (not lacking)
+    assert row["all_choices_reach"] <= row["all_reached"]
 
 
-def test_some_of_those_faults_leave_everybody_something_and_some_do_not(graph: Graph) -> None:
-    """Or the tests above would prove nothing."""
-    answers = {
-        ask(graph, "faults/copies", **case, copies=2, messages=3)[0]["everybody"] for case in FAULTS
+def test_some_of_these_faults_are_survived_and_some_are_not(graph: Graph) -> None:
+    """Otherwise the tests above would prove nothing."""
+    outcomes = {
+        query_rows(graph, "faults/copies", **case, copies=2, messages=3)[0]["all_reached"]
+        for case in FAULTS
     }
-    assert answers == {True, False}
+    assert outcomes == {True, False}
 
 
 @pytest.mark.parametrize(
     "plan", [plan for plan in STAR if not plan.symmetric], ids=lambda plan: plan.id
 )
-def test_the_overview_of_the_steps_is_that_of_the_simulator(graph: Graph, plan: Schedule) -> None:
+def test_the_overview_of_the_steps_equals_that_of_the_simulator(
+    graph: Graph, plan: Schedule
+) -> None:
     executed = simulate(plan)
-    rows = ask(graph, "steps", schedule=plan.id)
-    assert [row["busy"] for row in rows] == executed.links_used.tolist()
-    assert [row["largest"] for row in rows] == executed.packet_sizes.tolist()
+    rows = query_rows(graph, "steps", schedule=plan.id)
+    assert [row["links_used"] for row in rows] == executed.links_used.tolist()
+    assert [row["largest_packet"] for row in rows] == executed.packet_sizes.tolist()
 
 
 @pytest.mark.parametrize(
     "plan", [plan for plan in STAR if plan.symmetric], ids=lambda plan: plan.id
 )
-def test_the_dimensions_of_one_source_tell_what_all_sources_together_do(
+def test_the_dimensions_of_one_source_give_the_links_used_by_all_sources(
     graph: Graph, plan: Schedule
 ) -> None:
-    """Every directed link of a dimension in use is busy, and carries as many units as the dimension does for one source."""
+    """All links of a used dimension are used, with the units of the dimension for one source."""
     executed = simulate(plan)
-    rows = ask(graph, "dimensions", schedule=plan.id)
+    rows = query_rows(graph, "dimensions", schedule=plan.id)
     assert [
         plan.topology.nodes * len(row["dimensions"]) for row in rows
     ] == executed.links_used.tolist()

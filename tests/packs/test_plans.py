@@ -1,4 +1,4 @@
-"""What the server's planner makes of queries: of every shipped one, whatever is stored, and of unsound ones."""
+"""The server's plans of all shipped queries, for stores of several sizes, and of bad queries."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +10,9 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.graph.writer import BoltWriter
-from starcast.queries import Query, library
-from starcast.queries.plan import indexed, problems
-from support.packs.loading import loaded, without_indexes
+from starcast.queries import Query, load_queries
+from starcast.queries.plan import find_problems, has_indexes
+from support.packs.stored_data import loaded, without_indexes
 
 HEADER = """\
 // title: Something
@@ -32,14 +32,14 @@ HEADER = """\
     ids=lambda specs: "+".join(specs) or "nothing",
 )
 def store(graph_address: GraphAddress, request: pytest.FixtureRequest) -> Iterator[Graph]:
-    """Stores of several sizes, all with our indexes: the planner decides by what it counts."""
+    """Stores of several sizes with all indexes: the planner uses the number of nodes."""
     with Graph.open(graph_address) as graph, loaded(graph, request.param):
         yield graph
 
 
 @pytest.fixture(scope="module")
 def unprepared(graph_address: GraphAddress) -> Iterator[Graph]:
-    """A store that nobody has ingested into: not even our indexes are there."""
+    """A store before the first ingest, without indexes."""
     with Graph.open(graph_address) as opened, without_indexes(opened):
         yield opened
 
@@ -51,72 +51,74 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
         yield opened
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
-def test_the_planner_has_no_remark_and_multiplies_nothing(store: Graph, query: Query) -> None:
-    """In an empty store too, where it has not seen some of our types: they are no mistake of the query."""
-    assert problems(store, query) == []
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
+def test_plans_have_no_notices_and_no_cartesian_products(store: Graph, query: Query) -> None:
+    """Also in an empty store, where some relationship types do not occur yet."""
+    assert find_problems(store, query) == []
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
-    """No plan reads all nodes or all links of the store, which holds other topologies and forests too."""
+    """No plan reads all nodes or all links of the store."""
     sample = {parameter.name: parameter.type.sample() for parameter in query.parameters}
     plan = store.run(f"EXPLAIN {query.cypher}", sample).plan
     assert plan is not None
-    read = {(step["operatorType"], step["args"].get("Details", "")) for step in steps(plan)}
-    assert any("IndexSeek" in name for name, _ in read)
+    operators = {(step["operatorType"], step["args"].get("Details", "")) for step in steps(plan)}
+    assert any("IndexSeek" in name for name, _ in operators)
     assert not {
         (name, of)
-        for name, of in read
+        for name, of in operators
         if name.startswith(("NodeByLabelScan", "NodeIndexScan")) and ":Node" in of
     }
-    assert not {name for name, _ in read if "RelationshipTypeScan" in name}
+    assert not {name for name, _ in operators if "RelationshipTypeScan" in name}
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
-def test_a_shipped_query_is_sound_before_the_first_ingest(unprepared: Graph, query: Query) -> None:
-    """Where the planner has no index, what it reads all of says nothing about the query."""
-    assert not indexed(unprepared)
-    assert problems(unprepared, query, indexes=False) == []
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
+def test_a_shipped_query_has_no_problems_before_the_first_ingest(
+    unprepared: Graph, query: Query
+) -> None:
+    """Without indexes, complete scans are not problems of the query."""
+    assert not has_indexes(unprepared)
+    assert find_problems(unprepared, query, indexes=False) == []
 
 
-def test_what_is_wrong_with_a_query_itself_is_found_without_indexes(unprepared: Graph) -> None:
+def test_errors_of_a_query_are_found_without_indexes(unprepared: Graph) -> None:
     assert any(
         "`Nod`" in problem
-        for problem in judged(unprepared, "MATCH (n:Nod) RETURN n.rank AS a", indexes=False)
+        for problem in problems_of(unprepared, "MATCH (n:Nod) RETURN n.rank AS a", indexes=False)
     )
     assert any(
         "refuses" in problem
-        for problem in judged(unprepared, "MATCH (n:Node) RETURN m.rank AS a", indexes=False)
+        for problem in problems_of(unprepared, "MATCH (n:Node) RETURN m.rank AS a", indexes=False)
     )
 
 
-def test_without_indexes_some_shipped_query_would_be_judged_wrongly(unprepared: Graph) -> None:
-    """The reason why they are looked for."""
-    assert any(problems(unprepared, query) for query in library().values())
+def test_without_indexes_some_shipped_query_has_problems(unprepared: Graph) -> None:
+    """This is why the check needs to know about the indexes."""
+    assert any(find_problems(unprepared, query) for query in load_queries().values())
 
 
-def test_the_indexes_are_there_after_an_ingest(graph: Graph) -> None:
-    assert indexed(graph)
+def test_the_indexes_exist_after_an_ingest(graph: Graph) -> None:
+    assert has_indexes(graph)
     name = NODE.index_names()[-1]
     graph.write(f"DROP INDEX {name}")
     try:
-        assert not indexed(graph)
+        assert not has_indexes(graph)
     finally:
         BoltWriter(graph, 20_000).prepare()
 
 
 def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every operator of a plan."""
+    """Yield all operators of a plan."""
     yield plan
     for child in plan.get("children", ()):
         yield from steps(child)
 
 
-def judged(graph: Graph, body: str, indexes: bool = True) -> list[str]:
-    """What the planner finds in a query with this Cypher, which returns one column ``a``."""
-    header = "// title: T\n// question: Q?\n// parameters: none\n// columns:\n//   a: something\n// revision: 1\n// reference: R\n"
-    return problems(graph, Query(Path("/packs/mine/question.cypher"), header + body), indexes)
+def problems_of(graph: Graph, body: str, indexes: bool = True) -> list[str]:
+    """Return the problems of a query with this Cypher, which returns one column ``a``."""
+    query = Query(Path("/packs/mine/question.cypher"), HEADER.rstrip("\n") + "\n" + body)
+    return find_problems(graph, query, indexes)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +135,9 @@ def judged(graph: Graph, body: str, indexes: bool = True) -> list[str]:
         ("MATCH (n:Node) RETURN m.rank AS a", "Neo4j refuses the statement"),
     ],
 )
-def test_the_check_on_the_server_finds(graph: Graph, body: str, words: str) -> None:
-    assert any(words in problem for problem in judged(graph, body))
+def test_the_check_on_the_server_finds_problems(graph: Graph, body: str, words: str) -> None:
+    assert any(words in problem for problem in problems_of(graph, body))
 
 
-def test_a_sound_query_of_ones_own_passes(graph: Graph) -> None:
-    assert judged(graph, "MATCH (n:Node {topology: 'S3', rank: 0}) RETURN n.label AS a") == []
+def test_a_valid_query_of_the_user_passes(graph: Graph) -> None:
+    assert problems_of(graph, "MATCH (n:Node {topology: 'S3', rank: 0}) RETURN n.label AS a") == []

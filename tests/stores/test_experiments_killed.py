@@ -154,7 +154,7 @@ def test_a_process_that_is_killed_from_outside_is_a_sentence(started: Started) -
     until(lambda: len(computing(started)) > 0)
     computing(started)[0].kill()
     code, said = started.ends()
-    assert (code, said.splitlines()[-2]) == (7, "error: one of 2 processes was ended from outside")
+    assert (code, said.splitlines()[-2]) == (7, "error: one of 2 worker processes was killed")
     assert all_whole(started.engine)
 
 

@@ -55,7 +55,7 @@ def test_small_work_starts_no_processes_unless_they_are_asked_for() -> None:
         for p in range(30, 90)
     ]
     assert count_processes(large) == min(len(os.sched_getaffinity(0)), len(large))
-    with pytest.raises(InputError, match="0 jobs cannot work"):
+    with pytest.raises(InputError, match="the number of jobs is 0, less than 1"):
         count_processes(points, 0)
 
 

@@ -14,7 +14,7 @@ from starcast.database.sessions import session
 from starcast.embedded import packages
 from starcast.embedded.home import Home
 from starcast.embedded.jars import JarSet
-from starcast.embedded.lifecycle import Start, stop
+from starcast.embedded.lifecycle import Startup, stop
 from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
 from starcast.embedded.processes import LOOPBACK
 from starcast.graph import reader, rows
@@ -77,7 +77,7 @@ def imported(exported: Export, stack_settings: Settings, tmp_path: Path) -> Iter
         check=True,
     )
     try:
-        started = Start(home, stack_settings, Silent()).ready([server])
+        started = Startup(home, stack_settings, Silent()).start([server])
         yield GraphAddress(
             f"bolt://{LOOPBACK}:{started[server.name].port}", server.user, server.password
         )
@@ -92,7 +92,7 @@ def _tool(home: Home, settings: Settings, folder: Path) -> Path:
         "-Xmx256m",
         *JAVA_OPTIONS,
         "-cp",
-        JarSet.of(settings.cache).class_path,
+        JarSet.from_lock(settings.cache).class_path,
     ]
     words = ["env", f"NEO4J_HOME={home.neo4j}", *java, "org.neo4j.cli.AdminTool"]
     tool = folder / "neo4j-admin"

@@ -63,8 +63,10 @@ def opened(own: Settings) -> Iterator[Stores]:
 def in_force(own: Settings) -> str:
     """Return the name of the data directory in use; no other and no temporary file may exist."""
     home = Home(own.home)
-    assert data_directories.leftovers(home.neo4j) == []
-    assert [process.pid for process in Neo4j(home).leftovers()] == [home.published()["neo4j"].pid]
+    assert data_directories.stale_names(home.neo4j) == []
+    assert [process.pid for process in Neo4j(home).find_processes()] == [
+        home.published()["neo4j"].pid
+    ]
     return data_directories.current(home.neo4j).name
 
 
@@ -119,7 +121,7 @@ def test_killed_during_the_comparison_the_old_store_stays(own: Settings) -> None
     before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")
     assert data_directories.current(Home(own.home).neo4j).name == before
-    with pytest.raises(UnavailableError, match="does not run"):
+    with pytest.raises(UnavailableError, match="is not running"):
         graph_address(own)
     assert stack.status(own.home)[0].state == "starting"
     with opened(own) as stores:
@@ -149,7 +151,7 @@ def test_a_differing_store_is_never_used(own: Settings) -> None:
     def spoil(stage: str, _: Artifact) -> None:
         if stage == "indexed":
             observed.append(stack.status(own.home)[0].state)
-            with pytest.raises(UnavailableError, match="is away while its data are replaced"):
+            with pytest.raises(UnavailableError, match="is restarting on a newly imported store"):
                 graph_address(own)
             with Graph.open(address) as fresh:
                 fresh.write("MATCH (a {topology: 'S3'})-[r:LINK]->() WITH r LIMIT 1 DELETE r")

@@ -1,6 +1,7 @@
-"""The embedded stack, with real servers: what `up` leaves, what it mends, how it ends.
+"""The embedded stack with real servers: start, recovery and stop.
 
-The tests share one stack of their own, which they may break: each but the last leaves it running. A few look at the test run's.
+The tests share a stack of their own, which they may damage: all but the last leave it running. A
+few tests also use the stack of the test run.
 """
 
 import json
@@ -32,15 +33,15 @@ from starcast.settings import Settings
 STARCAST = [sys.executable, "-m", "starcast.cli.app"]
 
 
-class Listening(Silent):
-    """Keeps what is said."""
+class Recording(Silent):
+    """A reporter that records the messages."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def say(self, text: str) -> None:
-        """Keep it."""
-        self.said.append(text)
+        """Record a message."""
+        self.messages.append(text)
 
 
 def starcast(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -59,8 +60,8 @@ def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A stack that tests may break, started by a command that has ended since."""
-    home = tmp_path_factory.mktemp("broken") / "home"
+    """A stack that tests may damage, started by a command that has ended."""
+    home = tmp_path_factory.mktemp("own") / "home"
     started = starcast(home, "up")
     assert started.returncode == 0, started.stderr
     yield Settings.load(home=home)
@@ -76,29 +77,29 @@ def connect(url: URL) -> psycopg.Connection:
     return psycopg.connect(plain, autocommit=True)
 
 
-def answer(running: stack.Endpoints) -> bool:
-    """Both servers do what they are asked."""
+def both_answer(running: stack.Endpoints) -> bool:
+    """Return whether both servers answer a query."""
     with driver(running) as graph, connect(running.postgres_url) as store:
-        one = graph.execute_query("RETURN 1 AS one").records[0]["one"]
-        return (one, store.execute("SELECT 1").fetchone()) == (1, (1,))
+        number = graph.execute_query("RETURN 1 AS number").records[0]["number"]
+        return (number, store.execute("SELECT 1").fetchone()) == (1, (1,))
 
 
 def kill(settings: Settings, *names: str) -> None:
-    """End servers as a power cut would, and wait until nothing is left of them."""
+    """Kill servers as a power failure would, and wait until all their processes have ended."""
     home = Home(settings.home)
     family = [
         process
         for kind in (Neo4j, Postgres)
         if kind.name in names
-        for process in kind(home).leftovers()
+        for process in kind(home).find_processes()
     ]
     for name in names:
         os.kill(home.published()[name].pid, signal.SIGKILL)
-    assert processes.wait(family, 30) == []
+    assert processes.wait_or_kill(family, 30) == []
 
 
 def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> None:
-    """The fixtures of the test run: a new database is empty, and so is a cleaned graph."""
+    """The fixtures of the test run: a new database and a cleaned graph are empty."""
     with GraphDatabase.driver(
         clean_graph.uri, auth=(clean_graph.user, clean_graph.password)
     ) as graph:
@@ -108,27 +109,27 @@ def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> 
     assert row == (0,)
 
 
-def test_homes_side_by_side(own: Settings, stack_settings: Settings) -> None:
-    """Two stacks run at once, on their own ports and with their own passwords."""
+def test_two_homes_at_once(own: Settings, stack_settings: Settings) -> None:
+    """Two stacks run at once, each with its own ports and passwords."""
     mine, other = stack.endpoints(own.home), stack.endpoints(stack_settings.home)
     assert mine.neo4j_uri != other.neo4j_uri
     assert mine.neo4j_password != other.neo4j_password
     assert mine.postgres_url.port != other.postgres_url.port
-    assert answer(mine)
-    assert answer(other)
+    assert both_answer(mine)
+    assert both_answer(other)
 
 
 def test_up_twice_does_nothing(own: Settings) -> None:
-    """It says so, and the servers are the same ones."""
+    """It reports that the stack is running, and the servers are the same."""
     before = Home(own.home).published()
-    reporter = Listening()
+    reporter = Recording()
     assert stack.up(own, reporter) == stack.endpoints(own.home)
-    assert reporter.said == [f"the embedded stack in {own.home} runs already"]
+    assert reporter.messages == [f"the embedded stack in {own.home} is already running"]
     assert Home(own.home).published() == before
 
 
-def test_secrets_stay_in_their_files(own: Settings) -> None:
-    """The password files are closed, and no command line, environment, log or published text holds a password."""
+def test_passwords_stay_in_their_files(own: Settings) -> None:
+    """No command line, environment, log or published file contains a password."""
     home = Home(own.home)
     secrets = {home.password("neo4j"), home.password("postgres")}
     assert all(len(secret) >= 32 for secret in secrets)
@@ -150,17 +151,17 @@ def test_secrets_stay_in_their_files(own: Settings) -> None:
 
 
 def test_servers_listen_on_loopback_only(own: Settings) -> None:
-    """One port each, on 127.0.0.1."""
+    """Each has one port, on 127.0.0.1."""
     for server in Home(own.home).published().values():
         connections = psutil.Process(server.pid).net_connections("inet")
         listening = {each.laddr for each in connections if each.status == psutil.CONN_LISTEN}
-        assert {(topology.ip.removeprefix("::ffff:"), topology.port) for topology in listening} == {
+        assert {(address.ip.removeprefix("::ffff:"), address.port) for address in listening} == {
             ("127.0.0.1", server.port)
         }
 
 
 def test_closed_folders_stay_closed(own: Settings) -> None:
-    """For root, PostgreSQL runs as another user below folders that this user may not enter, and their modes stay."""
+    """For root, PostgreSQL runs as another user in folders closed to it; their modes stay."""
     process = psutil.Process(Home(own.home).published()["postgres"].pid)
     assert process.uids().effective != 0
     assert stat.S_IMODE(own.home.stat().st_mode) & 0o077 == 0
@@ -168,8 +169,8 @@ def test_closed_folders_stay_closed(own: Settings) -> None:
     assert stat.S_IMODE((own.home / "postgres" / "data").stat().st_mode) == 0o700
 
 
-def test_neo4j_is_set_up_as_meant(own: Settings) -> None:
-    """Memory as the settings say, no usage report, no look around the network, no HTTP, one version everywhere."""
+def test_configuration_of_neo4j(own: Settings) -> None:
+    """Memory as in the settings; no usage report, no network discovery, no HTTP."""
     wanted = {
         "server.memory.heap.max_size": "512.00MiB",
         "server.memory.pagecache.size": "256.00MiB",
@@ -185,39 +186,41 @@ def test_neo4j_is_set_up_as_meant(own: Settings) -> None:
     assert {row["name"]: row["value"] for row in rows} == wanted
 
 
-def test_postgres_is_set_up_as_meant(own: Settings) -> None:
-    """Passwords are asked for and kept as SCRAM, text is UTF-8, pages carry checksums, and our name owns the database."""
+def test_configuration_of_postgres(own: Settings) -> None:
+    """SCRAM passwords, UTF-8, page checksums, and our user and database."""
     with connect(stack.endpoints(own.home).postgres_url) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
         shown = [
             store.execute(f"SHOW {name}".encode()).fetchone()
             for name in ("server_encoding", "data_checksums")
         ]
-        who = store.execute("SELECT current_user, current_database()").fetchone()
+        identity = store.execute("SELECT current_user, current_database()").fetchone()
     assert rules == [("scram-sha-256",)]
     assert shown == [("UTF8",), ("on",)]
-    assert who == ("starcast", "starcast")
+    assert identity == ("starcast", "starcast")
 
 
 def test_a_wrong_password_is_refused(own: Settings) -> None:
-    """Loopback alone opens nothing."""
+    """A connection from loopback needs the password too."""
     running = stack.endpoints(own.home)
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         connect(running.postgres_url.set(password="guessed"))
 
 
 @pytest.fixture
-def stranger() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that has nothing to do with us."""
+def unrelated_process() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is not a server."""
     with subprocess.Popen(["sleep", "600"]) as process:
         yield process
         process.kill()
 
 
-def test_a_power_cut_and_a_reboot(own: Settings, stranger: subprocess.Popen[bytes]) -> None:
-    """After kill -9 of both servers two ups at once end in one running stack with all that was committed.
+def test_a_power_failure_and_a_reboot(
+    own: Settings, unrelated_process: subprocess.Popen[bytes]
+) -> None:
+    """After kill -9, two concurrent ups give one running stack with all committed data.
 
-    Meanwhile the numbers of the dead servers belong to a stranger, who is left alone, and so does Neo4j's port.
+    Meanwhile an unrelated process has the process ids of the servers, and another Neo4j's port.
     """
     before = stack.endpoints(own.home)
     with driver(before) as graph, connect(before.postgres_url) as store:
@@ -226,15 +229,17 @@ def test_a_power_cut_and_a_reboot(own: Settings, stranger: subprocess.Popen[byte
     home = Home(own.home)
     published = home.published()
     kill(own, "neo4j", "postgres")
-    spoilt = {name: vars(server) | {"pid": stranger.pid} for name, server in published.items()}
-    (own.home / "stack.json").write_text(json.dumps(spoilt), encoding="utf-8")
+    altered = {
+        name: vars(server) | {"pid": unrelated_process.pid} for name, server in published.items()
+    }
+    (own.home / "stack.json").write_text(json.dumps(altered), encoding="utf-8")
     lock_file = Postgres(home).data / "postmaster.pid"
     lock_file.write_text(
         lock_file.read_text(encoding="utf-8").replace(
-            str(published["postgres"].pid), str(stranger.pid), 1
+            str(published["postgres"].pid), str(unrelated_process.pid), 1
         )
     )
-    with pytest.raises(UnavailableError, match="does not run"):
+    with pytest.raises(UnavailableError, match="is not running"):
         stack.endpoints(own.home)
     with socket.create_server(("127.0.0.1", published["neo4j"].port)):
         ups = [
@@ -243,13 +248,14 @@ def test_a_power_cut_and_a_reboot(own: Settings, stranger: subprocess.Popen[byte
             )
             for _ in range(2)
         ]
-        said = [up.communicate()[1] for up in ups]
-    assert [up.returncode for up in ups] == [0, 0], said
-    assert sum("runs already" in words and "waiting for it" in words for words in said) == 1
+        outputs = [up.communicate()[1] for up in ups]
+    assert [up.returncode for up in ups] == [0, 0], outputs
+    waited = ["is already running" in text and "waiting: another" in text for text in outputs]
+    assert sum(waited) == 1
     after = stack.endpoints(own.home)
     assert after.neo4j_uri != before.neo4j_uri
     assert after.postgres_url == before.postgres_url
-    assert stranger.poll() is None
+    assert unrelated_process.poll() is None
     with driver(after) as graph, connect(after.postgres_url) as store:
         assert graph.execute_query("MATCH (k:Kept) RETURN k.n AS n").records[0]["n"] == 7
         assert store.execute("SELECT n FROM kept").fetchall() == [(7,)]
@@ -257,7 +263,7 @@ def test_a_power_cut_and_a_reboot(own: Settings, stranger: subprocess.Popen[byte
 
 
 def test_one_server_without_the_other(own: Settings) -> None:
-    """Without Neo4j, PostgreSQL answers whoever needs only that; the doctor tells the two apart; and the reverse."""
+    """Commands that need one server work without the other; the doctor names the missing one."""
     assert starcast(own.home, "up").returncode == 0
     assert run(own.home, "db", "upgrade").returncode == 0
     kill(own, "neo4j")
@@ -266,7 +272,7 @@ def test_one_server_without_the_other(own: Settings) -> None:
         == run(own.home, "experiment", "list").returncode
         == 0
     )
-    with pytest.raises(UnavailableError, match=r"the embedded Neo4j in .* does not run"):
+    with pytest.raises(UnavailableError, match=r"the embedded Neo4j in .* is not running"):
         graph_address(own)
     shown = starcast(own.home, "doctor", "--format", "json")
     verdicts = {row["check"]: row["verdict"] for row in json.loads(shown.stdout)}
@@ -278,13 +284,13 @@ def test_one_server_without_the_other(own: Settings) -> None:
     stack.up(own, Silent())
     kill(own, "postgres")
     assert graph_address(own).uri == stack.graph_endpoint(own.home)[0]
-    with pytest.raises(UnavailableError, match=r"the embedded PostgreSQL in .* does not run"):
+    with pytest.raises(UnavailableError, match=r"the embedded PostgreSQL in .* is not running"):
         store_url(own)
-    assert answer(stack.up(own, Silent()))
+    assert both_answer(stack.up(own, Silent()))
 
 
-def test_a_port_taken_in_between(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody takes the port after it was chosen: the server gets another one, and that is published."""
+def test_a_port_taken_during_the_start(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If another process takes the chosen port, the server gets and publishes another port."""
     kill(own, "postgres")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -295,66 +301,66 @@ def test_a_port_taken_in_between(own: Settings, monkeypatch: pytest.MonkeyPatch)
         )
         running = stack.up(own, Silent())
     assert running.postgres_url.port != port
-    assert answer(stack.endpoints(own.home))
+    assert both_answer(stack.endpoints(own.home))
 
 
-def test_a_server_that_dies_at_its_start(own: Settings) -> None:
-    """The error names the log and its telling line; the other server goes on; mended, the next up works."""
+def test_a_server_that_exits_during_startup(own: Settings) -> None:
+    """The error quotes and names the log; the other server keeps running; a later up works."""
     kill(own, "postgres")
-    spoilt = Postgres(Home(own.home)).data / "postgresql.auto.conf"
-    kept = spoilt.read_text(encoding="utf-8")
-    spoilt.write_text("shared_buffers = 'plenty'\n", encoding="utf-8")
+    configuration = Postgres(Home(own.home)).data / "postgresql.auto.conf"
+    kept = configuration.read_text(encoding="utf-8")
+    configuration.write_text("shared_buffers = 'plenty'\n", encoding="utf-8")
     failed = starcast(own.home, "up")
     assert failed.returncode == UnavailableError.exit_code
-    assert "error: PostgreSQL ended while it started: " in failed.stderr
+    assert "error: PostgreSQL exited during startup: " in failed.stderr
     assert 'postgresql.auto.conf" contains errors' in failed.stderr
-    assert f"hint: the whole story is in {own.home / 'logs' / 'postgres.log'}" in failed.stderr
+    assert f"hint: see the log {own.home / 'logs' / 'postgres.log'}" in failed.stderr
     assert "Traceback" not in failed.stderr
     shown = starcast(own.home, "status", "--format", "json")
     assert [row["state"] for row in json.loads(shown.stdout)] == ["running", "stopped"]
     assert shown.returncode == UnavailableError.exit_code
-    spoilt.write_text(kept, encoding="utf-8")
-    assert answer(stack.up(own, Silent()))
+    configuration.write_text(kept, encoding="utf-8")
+    assert both_answer(stack.up(own, Silent()))
 
 
-def test_a_password_file_that_does_not_fit(own: Settings) -> None:
-    """It is named, the server is not left running half accepted, and restored it works again."""
+def test_a_wrong_password_file(own: Settings) -> None:
+    """The error names it and the server is stopped; after restoring it, up works."""
     kill(own, "postgres")
     file = Home(own.home).password_file("postgres")
     kept = file.read_text(encoding="utf-8")
     file.write_text("another\n", encoding="utf-8")
     with pytest.raises(UnavailableError, match=f"refuses the password in {file}"):
         stack.up(own, Silent())
-    assert Postgres(Home(own.home)).leftovers() == []
+    assert Postgres(Home(own.home)).find_processes() == []
     file.write_text(kept, encoding="utf-8")
-    assert answer(stack.up(own, Silent()))
+    assert both_answer(stack.up(own, Silent()))
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_an_up_that_is_broken_off(own: Settings, tmp_path: Path, how: signal.Signals) -> None:
-    """Ctrl-C in the middle leaves no server; kill -9 leaves one that nobody is told of, and that the next command ends."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_up(own: Settings, tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C leaves no server; kill -9 leaves an unpublished one, which the next command stops."""
     home = tmp_path / "home"
     with subprocess.Popen(
         [*STARCAST, "up", "--home", home], stderr=subprocess.PIPE, text=True
     ) as up:
         assert up.stderr is not None
         while "PostgreSQL is ready" not in (line := up.stderr.readline()):
-            assert line, "it ended too soon"
-        up.send_signal(how)
-        said = up.stderr.read()
-    assert up.returncode == (130 if how is signal.SIGINT else -how), said
-    assert "Traceback" not in said
-    with pytest.raises(UnavailableError, match="does not run"):
+            assert line, "it ended too early"
+        up.send_signal(number)
+        output = up.stderr.read()
+    assert up.returncode == (130 if number is signal.SIGINT else -number), output
+    assert "Traceback" not in output
+    with pytest.raises(UnavailableError, match="is not running"):
         stack.endpoints(home)
     servers = [Neo4j(Home(home)), Postgres(Home(home))]
-    assert any(server.leftovers() for server in servers) == (how is signal.SIGKILL)
+    assert any(server.find_processes() for server in servers) == (number is signal.SIGKILL)
     stack.down(home, Silent())
-    assert not any(server.leftovers() for server in servers)
-    assert answer(stack.endpoints(own.home))
+    assert not any(server.find_processes() for server in servers)
+    assert both_answer(stack.endpoints(own.home))
 
 
 def test_status_of_a_running_stack(own: Settings) -> None:
-    """Both servers, with what can be known about them, in the format asked for, and exit code 0."""
+    """Both servers with all their figures in the requested format, and exit code 0."""
     shown = starcast(own.home, "status", "--format", "json")
     assert shown.returncode == 0
     neo4j, postgres = json.loads(shown.stdout)
@@ -371,21 +377,24 @@ def test_status_of_a_running_stack(own: Settings) -> None:
 
 
 def test_a_home_without_a_stack(tmp_path: Path) -> None:
-    """Nothing runs there, every command says so in its way, and none of them makes the folder."""
+    """Every command reports that no server is running, and none creates the folder."""
     home = tmp_path / "nothing"
     shown = starcast(home, "status", "--format", "json")
     assert [row["state"] for row in json.loads(shown.stdout)] == ["stopped", "stopped"]
     assert shown.returncode == UnavailableError.exit_code
     ended = starcast(home, "down")
-    assert (ended.returncode, ended.stderr.strip()) == (0, f"no embedded stack runs in {home}")
-    with pytest.raises(UnavailableError, match="does not run") as caught:
+    assert (ended.returncode, ended.stderr.strip()) == (
+        0,
+        f"no embedded stack is running in {home}",
+    )
+    with pytest.raises(UnavailableError, match="is not running") as caught:
         stack.endpoints(home)
     assert caught.value.hint == "run 'starcast up'"
     assert not home.exists()
 
 
 def test_a_home_that_is_a_file(tmp_path: Path) -> None:
-    """A sentence, not a traceback."""
+    """The error is one line, not a traceback."""
     home = tmp_path / "file"
     home.write_text("not a folder", encoding="utf-8")
     failed = starcast(home, "up")
@@ -394,13 +403,16 @@ def test_a_home_that_is_a_file(tmp_path: Path) -> None:
 
 
 def test_down_twice(own: Settings) -> None:
-    """Both servers end by themselves; a second down finds nothing to do; what was published is no longer true."""
-    reporter = Listening()
+    """Both servers stop cleanly; a second down has nothing to do."""
+    reporter = Recording()
     living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]
     stack.down(own.home, reporter)
-    assert reporter.said == ["stopped Neo4j", "stopped PostgreSQL"]
-    assert not any(processes.lives(process.pid) for process in living)
+    assert reporter.messages == ["stopped Neo4j", "stopped PostgreSQL"]
+    assert not any(processes.is_alive(process.pid) for process in living)
     again = starcast(own.home, "down")
-    assert (again.returncode, again.stderr.strip()) == (0, f"no embedded stack runs in {own.home}")
+    assert (again.returncode, again.stderr.strip()) == (
+        0,
+        f"no embedded stack is running in {own.home}",
+    )
     log = (own.home / "logs" / "postgres.log").read_text(encoding="utf-8")
     assert "database system is shut down" in log

@@ -1,4 +1,4 @@
-"""The doctor, on servers that are well and on servers that are not."""
+"""The doctor, with healthy servers and with servers that have a problem."""
 
 import json
 import subprocess
@@ -31,10 +31,10 @@ def by_check(findings: list[Finding]) -> dict[str, Finding]:
 
 
 @pytest.fixture
-def foreign(
+def own_servers(
     stack_settings: Settings, fresh_database: URL, clean_graph: GraphAddress, tmp_path: Path
 ) -> Settings:
-    """Settings that name servers of one's own: an empty database and an empty graph."""
+    """Settings that name servers: an empty database and an empty graph."""
     home = Home(stack_settings.home)
     return Settings.load(
         home=tmp_path / "unused",
@@ -46,17 +46,17 @@ def foreign(
 
 
 @pytest.fixture
-def migrated(foreign: Settings, fresh_database: URL) -> Settings:
-    """The same, with our tables."""
+def migrated(own_servers: Settings, fresh_database: URL) -> Settings:
+    """The same settings, with the tables of starcast."""
     engine = sessions.connect(fresh_database)
     sessions.upgrade(engine, Silent())
     engine.dispose()
-    return foreign
+    return own_servers
 
 
 @pytest.fixture
-def strange_graph(clean_graph: GraphAddress) -> Iterator[str]:
-    """A graph that another database has filled; returns that one's id."""
+def other_graph(clean_graph: GraphAddress) -> Iterator[str]:
+    """A graph that belongs to another database; the id of that database."""
     with GraphDatabase.driver(
         clean_graph.uri, auth=(clean_graph.user, clean_graph.password)
     ) as driver:
@@ -69,8 +69,8 @@ def strange_graph(clean_graph: GraphAddress) -> Iterator[str]:
         )
 
 
-def test_healthy_servers_of_one_s_own(migrated: Settings) -> None:
-    """All is well, and nothing of the embedded stack is asked for."""
+def test_healthy_servers_of_the_user(migrated: Settings) -> None:
+    """No finding is wrong, and none is about the embedded stack."""
     findings = by_check(doctor.examine(migrated))
     assert doctor.exit_code(list(findings.values())) == 0, findings
     assert findings["Neo4j"].found.startswith("2026.08.1 at bolt://127.0.0.1:")
@@ -84,13 +84,13 @@ def test_healthy_servers_of_one_s_own(migrated: Settings) -> None:
 
 
 def test_the_embedded_servers(stack_settings: Settings) -> None:
-    """Their processes and ports are found, and the packages and disks that only they need."""
+    """The findings have their processes and ports, and the packages and disks that they need."""
     findings = by_check(doctor.examine(stack_settings))
     published = Home(stack_settings.home).published()
     for title, name in (("Neo4j", "neo4j"), ("PostgreSQL", "postgres")):
-        found = findings[f"embedded {title}"]
-        assert found.verdict is Verdict.OK
-        assert found.found.startswith(
+        finding = findings[f"embedded {title}"]
+        assert finding.verdict is Verdict.OK
+        assert finding.found.startswith(
             f"process {published[name].pid}, port {published[name].port}, up "
         )
     assert findings["package jgo"].verdict is findings["Neo4j's jars"].verdict is Verdict.OK
@@ -98,20 +98,20 @@ def test_the_embedded_servers(stack_settings: Settings) -> None:
     assert findings["memory"].found.endswith(" MB available")
 
 
-def test_a_database_without_a_schema(foreign: Settings) -> None:
-    """Wrong, with the command that mends it; the servers themselves are well."""
-    findings = doctor.examine(foreign)
+def test_a_database_without_a_schema(own_servers: Settings) -> None:
+    """It is wrong, with the command to run; the servers themselves are fine."""
+    findings = doctor.examine(own_servers)
     schema = by_check(findings)["schema"]
     assert (schema.verdict, schema.advice) == (Verdict.WRONG, "run 'starcast db upgrade'")
     assert by_check(findings)["PostgreSQL"].verdict is Verdict.OK
     assert doctor.exit_code(findings) == 6
 
 
-def test_a_graph_of_another_database(migrated: Settings, strange_graph: str) -> None:
-    """Two stores that do not belong together are noticed."""
+def test_a_graph_of_another_database(migrated: Settings, other_graph: str) -> None:
+    """Stores that do not belong together are reported."""
     findings = doctor.examine(migrated)
     assert by_check(findings)["stores"].verdict is Verdict.WRONG
-    assert strange_graph in by_check(findings)["stores"].found
+    assert other_graph in by_check(findings)["stores"].found
     assert doctor.exit_code(findings) == 6
 
 
@@ -130,12 +130,12 @@ def test_a_graph_of_another_database(migrated: Settings, strange_graph: str) -> 
         ),
         ("CREATE (:Store {id: 'it', schema: 0})", "has schema 0", "starcast graph rebuild"),
     ],
-    ids=["somebody else's", "newer", "older"],
+    ids=["unknown labels", "newer", "older"],
 )
 def test_a_graph_that_an_ingest_would_refuse(
     migrated: Settings, graph: Graph, nodes: str, found: str, advice: str
 ) -> None:
-    """It is wrong, in the words of the ingest, while its server is well."""
+    """It is wrong, with the message of the ingest; its server is fine."""
     graph.write(nodes)
     findings = doctor.examine(migrated)
     graph.write("MATCH (n) DETACH DELETE n")
@@ -147,8 +147,8 @@ def test_a_graph_that_an_ingest_would_refuse(
     assert doctor.exit_code(findings) == 6
 
 
-def test_a_graph_of_ours(migrated: Settings, fresh_database: URL, graph: Graph) -> None:
-    """It is said whose it is."""
+def test_a_graph_of_this_database(migrated: Settings, fresh_database: URL, graph: Graph) -> None:
+    """The finding has the id of the database."""
     engine = sessions.connect(fresh_database)
     with engine.connect() as connection:
         store = connection.execute(text("SELECT id FROM store")).scalar_one()
@@ -162,16 +162,18 @@ def test_a_graph_of_ours(migrated: Settings, fresh_database: URL, graph: Graph) 
 
 
 def test_a_server_that_is_down(migrated: Settings) -> None:
-    """It is named, the other one is examined all the same, and the exit code says that a server is down."""
-    nobody = migrated.model_copy(update={"neo4j_uri": f"bolt://127.0.0.1:{processes.free_port()}"})
-    findings = doctor.examine(nobody)
+    """It is reported, the other server is checked too, and the exit code is 4."""
+    unreachable = migrated.model_copy(
+        update={"neo4j_uri": f"bolt://127.0.0.1:{processes.free_port()}"}
+    )
+    findings = doctor.examine(unreachable)
     assert by_check(findings)["Neo4j"].verdict is Verdict.DOWN
     assert by_check(findings)["schema"].verdict is Verdict.OK
     assert doctor.exit_code(findings) == 4
 
 
 def test_a_wrong_password(migrated: Settings, tmp_path: Path) -> None:
-    """A server that refuses us is as good as down."""
+    """A server that refuses the login counts as down."""
     (tmp_path / "password").write_text("guessed", encoding="utf-8")
     findings = doctor.examine(
         migrated.model_copy(update={"postgres_password_file": tmp_path / "password"})
@@ -180,8 +182,8 @@ def test_a_wrong_password(migrated: Settings, tmp_path: Path) -> None:
     assert "refuses the login of 'starcast'" in by_check(findings)["PostgreSQL"].found
 
 
-def test_the_command_where_nothing_runs(tmp_path: Path) -> None:
-    """Rows in the format asked for, exit code 4, and no folder made."""
+def test_the_command_without_running_servers(tmp_path: Path) -> None:
+    """The rows have the requested format, the exit code is 4, and no folder is created."""
     command = [
         sys.executable,
         "-m",
@@ -201,7 +203,7 @@ def test_the_command_where_nothing_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "verdict"),
+    ("reported", "verdict"),
     [
         ("2026.08.1", Verdict.OK),
         ("5.26.0", Verdict.OK),
@@ -211,11 +213,11 @@ def test_the_command_where_nothing_runs(tmp_path: Path) -> None:
         ("unknown", Verdict.WRONG),
     ],
 )
-def test_old_servers_are_told_apart(said: str, verdict: Verdict) -> None:
-    """5.26 is the oldest Neo4j that speaks our Cypher; versions are numbers, not text."""
-    finding = doctor._server("Neo4j", said, OLDEST, "bolt://somewhere")
+def test_old_servers_are_refused(reported: str, verdict: Verdict) -> None:
+    """5.26 is the oldest supported Neo4j; versions are compared as numbers, not as text."""
+    finding = doctor._server("Neo4j", reported, OLDEST, "bolt://somewhere")
     assert finding.verdict is verdict
-    assert finding.found == f"{said} at bolt://somewhere"
+    assert finding.found == f"{reported} at bolt://somewhere"
     assert finding.advice == ("" if verdict is Verdict.OK else "starcast needs Neo4j 5.26 or newer")
 
 
@@ -230,7 +232,7 @@ def test_old_servers_are_told_apart(said: str, verdict: Verdict) -> None:
     ],
 )
 def test_exit_codes(verdicts: list[str], code: int) -> None:
-    """A server that is down comes first, a warning is no failure."""
+    """A server that is down takes precedence; a warning is not a failure."""
     assert doctor.exit_code([Finding("it", Verdict(verdict), "") for verdict in verdicts]) == code
 
 
@@ -240,9 +242,9 @@ def test_exit_codes(verdicts: list[str], code: int) -> None:
 def test_disks(
     free: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Little space is a warning, none is wrong."""
+    """Little space is a warning, almost none is wrong."""
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free * 10**6))
-    [finding] = doctor._disks(tmp_path / "not there yet")
+    [finding] = doctor._disks(tmp_path / "missing")
     assert (finding.verdict, finding.found) == (verdict, f"{free} MB free")
     assert bool(finding.advice) == (verdict is not Verdict.OK)
 
@@ -250,7 +252,7 @@ def test_disks(
 def test_little_memory_is_a_warning(
     stack_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the settings that would help."""
+    """The advice names the settings that help."""
     monkeypatch.setattr(
         psutil, "virtual_memory", lambda: SimpleNamespace(available=10**8, total=10**9)
     )

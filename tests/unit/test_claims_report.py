@@ -15,7 +15,7 @@ from starcast.claims.diff import changes, is_requested
 from starcast.claims.evidence import WORDS, Aside, Evidence, Finding
 from starcast.claims.fingerprint import demand_same, fingerprint
 from starcast.errors import NotFoundError, RejectedError
-from starcast.queries.counterexample import cypher, quoted
+from starcast.queries.counterexample import quote_string, to_cypher
 
 PLACE: dict[str, int | str] = {
     "n": 3,
@@ -199,14 +199,14 @@ def test_the_summary_counts_the_claims_of_a_paper(verdicts: tuple[Verdict, ...])
 
 
 def test_text_is_quoted() -> None:
-    assert quoted("a'b\\c\nd") == r"'a\'b\\c\nd'"
+    assert quote_string("a'b\\c\nd") == r"'a\'b\\c\nd'"
 
 
 def test_a_claim_that_holds_has_no_query() -> None:
     with pytest.raises(NotFoundError, match=r"TS.L5 has no counterexample: the verdict is 'holds'"):
-        cypher(Verdict("TS.L5", "holds", ("S3",), None, ""))
-    with pytest.raises(NotFoundError, match="not at a place of a topology"):
-        cypher(failed({"n": 9}))
+        to_cypher(Verdict("TS.L5", "holds", ("S3",), None, ""))
+    with pytest.raises(NotFoundError, match="has no location in a topology"):
+        to_cypher(failed({"n": 9}))
 
 
 @pytest.mark.parametrize(
@@ -221,16 +221,16 @@ def test_a_claim_that_holds_has_no_query() -> None:
 def test_the_topology_is_a_verified_size(
     place: dict[str, int | str], sizes: tuple[str, ...], spec: str
 ) -> None:
-    text = cypher(failed(place, sizes=sizes))
+    text = to_cypher(failed(place, sizes=sizes))
     assert f"// starcast ingest {spec}\n" in text
     assert f"(topology:Topology {{name: '{spec}'}})" in text
 
 
-def test_the_query_names_the_ingest_of_forest_or_schedule() -> None:
-    assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in cypher(
+def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
+    assert "\n// starcast ingest S4 --trees multiple --root 4321\n" in to_cypher(
         failed({"n": 4, "tree": 0}, "S4:multiple:4321")
     )
-    scheduled = cypher(failed({"n": 4, "step": 1}, "S4:broadcast:multiple:one:segments=2:1234"))
+    scheduled = to_cypher(failed({"n": 4, "step": 1}, "S4:broadcast:multiple:one:segments=2:1234"))
     assert (
         "\n// starcast ingest S4 --schedules 'broadcast:multiple(segments=2)' --ports one\n"
         in scheduled
@@ -238,11 +238,11 @@ def test_the_query_names_the_ingest_of_forest_or_schedule() -> None:
     assert "SEND {schedule: 'S4:broadcast:multiple:one:segments=2:1234', step: 1}" in scheduled
 
 
-def test_an_artifact_that_cannot_be_ingested_is_shown_on_the_topology() -> None:
-    text = cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
+def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
+    text = to_cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
     assert (
-        "// of S4:array:1234, which cannot be ingested: the place on the topology\n"
-        "// starcast ingest S4\n" in text
+        "// of S4:array:1234, which cannot be ingested: the location in the topology\n// starcast ingest S4\n"
+        in text
     )
     assert "TREE_EDGE" not in text
 

@@ -1,4 +1,4 @@
-"""Neo4j's data directories: which one is in force, and what goes."""
+"""Neo4j's data directories: the current directory, and stale directories."""
 
 from pathlib import Path
 
@@ -10,66 +10,70 @@ from starcast.errors import UnavailableError
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """Neo4j's home with the first data directory, as a first start leaves it."""
+    """Neo4j's home with one data directory, as after the first start."""
     (tmp_path / "data" / "databases" / "system").mkdir(parents=True)
     return tmp_path
 
 
-def test_without_a_pointer_it_is_the_first(tmp_path: Path) -> None:
-    """In a home that has not run too, where it is not there yet; looking makes nothing."""
+def test_without_a_pointer_the_first_directory_is_current(tmp_path: Path) -> None:
+    """Also before the first start, when it does not exist; reading creates nothing."""
     assert data_directories.current(tmp_path) == tmp_path / "data"
-    assert data_directories.leftovers(tmp_path) == []
-    data_directories.sweep(tmp_path)
+    assert data_directories.stale_names(tmp_path) == []
+    data_directories.delete_stale(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_changing_over_and_sweeping(home: Path) -> None:
-    """The pointer decides alone: before it changes the fresh directory goes, afterwards the old one; nothing else ever does."""
+def test_activating_a_directory_and_deleting_stale_ones(home: Path) -> None:
+    """The new directory is stale before the switch, the old one afterwards; all else stays."""
     (home / "conf").mkdir()
-    (home / "database").mkdir()  # not one of ours, whatever it is
+    (home / "database").mkdir()  # not a data directory
     for turn in range(3):
-        old, fresh = data_directories.current(home), data_directories.fresh(home)
-        assert not fresh.exists()
-        fresh.mkdir()
+        old, new = data_directories.current(home), data_directories.new_directory(home)
+        assert not new.exists()
+        new.mkdir()
         if turn == 1:
             data_directories.staging(home).mkdir()
-            data_directories.sweep(home)
-            assert not fresh.exists()
+            data_directories.delete_stale(home)
+            assert not new.exists()
             assert not data_directories.staging(home).exists()
             assert data_directories.current(home) == old
             continue
-        data_directories.point(fresh)
-        assert data_directories.current(home) == fresh
-        assert data_directories.leftovers(home) == [old.name]
-        data_directories.sweep(home)
+        data_directories.activate(new)
+        assert data_directories.current(home) == new
+        assert data_directories.stale_names(home) == [old.name]
+        data_directories.delete_stale(home)
         assert not old.exists()
     assert (home / "conf").is_dir()
     assert (home / "database").is_dir()
 
 
-@pytest.mark.parametrize("said", ["data-7", "..", "", "/etc", "data/../..", "database"])
-def test_a_pointer_that_names_no_data_directory(home: Path, said: str) -> None:
-    """It is named with what there is, and nothing is removed."""
+@pytest.mark.parametrize("text", ["data-7", "..", "", "/etc", "data/../..", "database"])
+def test_a_pointer_that_names_no_data_directory(home: Path, text: str) -> None:
+    """The error lists the existing directories, and nothing is deleted."""
     (home / "data-2").mkdir()
-    (home / "store").write_text(said, encoding="utf-8")
-    for look in (data_directories.current, data_directories.leftovers, data_directories.sweep):
+    (home / "store").write_text(text, encoding="utf-8")
+    for function in (
+        data_directories.current,
+        data_directories.stale_names,
+        data_directories.delete_stale,
+    ):
         with pytest.raises(UnavailableError, match="data, data-2") as caught:
-            look(home)
+            function(home)
         assert str(home / "store") in caught.value.message
     assert (home / "data").is_dir()
     assert (home / "data-2").is_dir()
 
 
-def test_a_pointer_that_was_lost(home: Path) -> None:
-    """Without the first directory the others are not taken for leftovers."""
+def test_a_lost_pointer(home: Path) -> None:
+    """Without the first directory, the others do not count as stale."""
     (home / "data").rename(home / "data-1")
     with pytest.raises(UnavailableError, match="is missing"):
-        data_directories.sweep(home)
+        data_directories.delete_stale(home)
     assert (home / "data-1").is_dir()
 
 
-def test_a_fresh_directory_takes_over_what_is_no_graph(home: Path) -> None:
-    """Users and the server's identity, not the database of the graph."""
+def test_a_new_directory_gets_the_system_data(home: Path) -> None:
+    """Users and the server's id, but not the graph."""
     for name in (
         "databases/system/store",
         "transactions/system/log",
@@ -78,14 +82,14 @@ def test_a_fresh_directory_takes_over_what_is_no_graph(home: Path) -> None:
     ):
         (home / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         (home / "data" / name).write_text(name, encoding="utf-8")
-    fresh = data_directories.fresh(home)
-    (fresh / "databases" / "neo4j").mkdir(parents=True)  # the import's
-    data_directories.take_over(home / "data", fresh)
-    found = {
-        str(path.relative_to(fresh)): path.read_text(encoding="utf-8")
-        for path in fresh.rglob("*")
+    new = data_directories.new_directory(home)
+    (new / "databases" / "neo4j").mkdir(parents=True)  # the import's
+    data_directories.copy_system_data(home / "data", new)
+    copied = {
+        str(path.relative_to(new)): path.read_text(encoding="utf-8")
+        for path in new.rglob("*")
         if path.is_file()
     }
-    assert found == {
+    assert copied == {
         name: name for name in ("databases/system/store", "transactions/system/log", "server_id")
     }

@@ -1,4 +1,4 @@
-"""Fetching jars, against a Maven repository of three files on loopback."""
+"""Downloading jars from a Maven repository of three files on loopback."""
 
 import hashlib
 import shutil
@@ -22,7 +22,7 @@ CONTENT = {"alpha": b"a" * 40_000, "beta": b"b" * 30_000, "gamma": b"c" * 20_000
 
 @dataclass
 class Mirror:
-    """A Maven repository: what it serves by path, and how often each jar was asked for."""
+    """A Maven repository: its files by path, and the number of requests for each jar."""
 
     url: str
     served: dict[str, bytes]
@@ -30,32 +30,32 @@ class Mirror:
 
 
 class Counting(Silent):
-    """Counts the bytes of every task and keeps what is said."""
+    """A reporter that counts the bytes of every task and records the messages."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.totals: list[int] = []
         self.done = 0
 
     def say(self, text: str) -> None:
-        """Keep it."""
-        self.said.append(text)
+        """Record a message."""
+        self.messages.append(text)
 
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Be the task of the fetch."""
+        """Act as the task of the download."""
         assert (text, unit) == (f"Neo4j {jars.NEO4J_VERSION}", "bytes")
         self.totals.append(total)
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """Count."""
+        """Add to the count."""
         self.done += amount
 
 
 @pytest.fixture
 def mirror() -> Iterator[Mirror]:
-    """A repository that serves all three jars until a test changes that."""
+    """A repository that serves all three jars; tests may change it."""
     served = {
         f"/org/example/{name}/1.0/{name}-1.0.jar": content for name, content in CONTENT.items()
     }
@@ -84,24 +84,26 @@ def mirror() -> Iterator[Mirror]:
 
 @pytest.fixture
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
-    """The set of the three jars in an empty cache; retries do not wait."""
+    """The set of the three jars with an empty cache; no pause before retries."""
     monkeypatch.setattr(jars, "_PAUSE", 0.0)
     rows = [
         f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0"
         for name, content in CONTENT.items()
     ]
     (tmp_path / "test.lock").write_text("\n".join(["# a comment", *rows, ""]), encoding="utf-8")
-    return JarSet.of(tmp_path / "cache", tmp_path / "test.lock")
+    return JarSet.from_lock(tmp_path / "cache", tmp_path / "test.lock")
 
 
 def stored(wanted: JarSet) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (wanted.folder / "jars").iterdir()}
 
 
-def test_fetches_every_jar_once_and_counts_its_bytes(mirror: Mirror, wanted: JarSet) -> None:
-    """All files are there, whole; the bar ends at its total; nothing else is left in the folder."""
+def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
+    mirror: Mirror, wanted: JarSet
+) -> None:
+    """All files are complete, the progress ends at its total, and no other file is left."""
     reporter = Counting()
-    wanted.fetch(mirror.url + "/", reporter)
+    wanted.download(mirror.url + "/", reporter)
     assert stored(wanted) == {f"{name}-1.0.jar": content for name, content in CONTENT.items()}
     assert reporter.totals == [90_000]
     assert reporter.done == 90_000
@@ -109,61 +111,61 @@ def test_fetches_every_jar_once_and_counts_its_bytes(mirror: Mirror, wanted: Jar
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
 
 
-def test_a_complete_set_asks_nobody(mirror: Mirror, wanted: JarSet) -> None:
-    """Once complete, a set needs no network."""
-    wanted.fetch(mirror.url, Silent())
+def test_a_complete_set_sends_no_request(mirror: Mirror, wanted: JarSet) -> None:
+    """A complete set needs no network."""
+    wanted.download(mirror.url, Silent())
     before = mirror.asked.total()
-    wanted.fetch(mirror.url, Silent())
-    wanted.fetch(f"http://{processes.LOOPBACK}:{processes.free_port()}", Silent())
+    wanted.download(mirror.url, Silent())
+    wanted.download(f"http://{processes.LOOPBACK}:{processes.free_port()}", Silent())
     assert mirror.asked.total() == before
 
 
-def test_a_broken_fetch_goes_on_with_what_is_missing(mirror: Mirror, wanted: JarSet) -> None:
-    """The first try says which file and what to do; the second fetches only that file."""
+def test_a_failed_download_resumes_with_the_missing_files(mirror: Mirror, wanted: JarSet) -> None:
+    """The first error names the file and a remedy; the second download requests only that file."""
     path, content = next(iter(mirror.served.items()))
     del mirror.served[path]
     with pytest.raises(
-        UnavailableError, match=r"alpha-1.0.jar for one: the repository does not have it"
+        UnavailableError, match=r"alpha-1.0.jar: the repository does not have it"
     ) as caught:
-        wanted.fetch(mirror.url, Silent())
+        wanted.download(mirror.url, Silent())
     assert "STARCAST_MAVEN_REPOSITORY" in caught.value.hint
     assert not wanted.is_complete()
     assert not (wanted.folder / "partial").exists()
     kept = set(stored(wanted))
     mirror.served[path] = content
     mirror.asked.clear()
-    wanted.fetch(mirror.url, Silent())
+    wanted.download(mirror.url, Silent())
     assert {name for name in mirror.asked if name.endswith(".jar")} == {
         f"{name}-1.0.jar" for name in CONTENT
     } - kept
     assert wanted.is_complete()
 
 
-def test_a_file_with_another_sum_is_never_installed(mirror: Mirror, wanted: JarSet) -> None:
-    """A repository that serves something else of the same size is refused, and the file does not get its name."""
+def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted: JarSet) -> None:
+    """Other content of the same size is refused and not stored."""
     path = next(path for path in mirror.served if "beta" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
     with pytest.raises(
-        UnavailableError, match=r"beta-1.0.jar for one: its SHA-256 is not that of the lock file"
+        UnavailableError, match=r"beta-1.0.jar: its SHA-256 differs from the lock file"
     ):
-        wanted.fetch(mirror.url, Silent())
+        wanted.download(mirror.url, Silent())
     assert "beta-1.0.jar" not in stored(wanted)
 
 
 def test_failed_attempts_do_not_count(mirror: Mirror, wanted: JarSet) -> None:
-    """Bytes of a file that had to be fetched again are taken back from the bar."""
+    """The bytes of a failed attempt are subtracted from the progress."""
     path = next(path for path in mirror.served if "gamma" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
     reporter = Counting()
     with pytest.raises(UnavailableError):
-        wanted.fetch(mirror.url, reporter)
+        wanted.download(mirror.url, reporter)
     assert reporter.done <= 70_000
 
 
 @pytest.mark.parametrize("damage", ["delete", "truncate"])
-def test_a_damaged_cache_is_mended(mirror: Mirror, wanted: JarSet, damage: str) -> None:
-    """A jar that was deleted or cut short is noticed and fetched again, alone."""
-    wanted.fetch(mirror.url, Silent())
+def test_a_damaged_cache_is_repaired(mirror: Mirror, wanted: JarSet, damage: str) -> None:
+    """Only a jar that was deleted or truncated is downloaded again."""
+    wanted.download(mirror.url, Silent())
     jar = wanted.folder / "jars" / "alpha-1.0.jar"
     if damage == "delete":
         jar.unlink()
@@ -171,83 +173,85 @@ def test_a_damaged_cache_is_mended(mirror: Mirror, wanted: JarSet, damage: str) 
         jar.write_bytes(b"short")
     mirror.asked.clear()
     assert not wanted.is_complete()
-    wanted.fetch(mirror.url, Silent())
+    wanted.download(mirror.url, Silent())
     assert stored(wanted)["alpha-1.0.jar"] == CONTENT["alpha"]
     assert mirror.asked["beta-1.0.jar"] == 0
 
 
-def test_no_network_is_one_sentence(wanted: JarSet) -> None:
-    """Without a repository nothing is half there, and the error says so shortly."""
-    nobody = f"http://{processes.LOOPBACK}:{processes.free_port()}"
+def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
+    """Without a repository no partial file is left."""
+    unused = f"http://{processes.LOOPBACK}:{processes.free_port()}"
     with pytest.raises(
-        UnavailableError, match=r"^3 files of .* for one: the repository cannot be reached"
+        UnavailableError, match=r"^3 files of .*: the repository cannot be reached"
     ) as caught:
-        wanted.fetch(nobody, Silent())
-    assert "goes on where it broke off" in caught.value.hint
+        wanted.download(unused, Silent())
+    assert "resumes the download" in caught.value.hint
     assert "\n" not in str(caught.value)
     assert stored(wanted) == {}
 
 
-def test_two_at_once_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
-    """The second waits for the first, says so, and finds everything there."""
+def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
+    """The second waits for the first, reports that, and finds all files."""
     reporters = [Counting(), Counting()]
     threads = [
-        threading.Thread(target=wanted.fetch, args=(mirror.url, reporter)) for reporter in reporters
+        threading.Thread(target=wanted.download, args=(mirror.url, reporter))
+        for reporter in reporters
     ]
-    with files.exclusive(_made(wanted.folder) / "lock", lambda: None):
+    with files.exclusive_lock(_created(wanted.folder) / "lock", lambda: None):
         for thread in threads:
             thread.start()
-        while sum(len(reporter.said) for reporter in reporters) < 2:
+        while sum(len(reporter.messages) for reporter in reporters) < 2:
             threading.Event().wait(0.01)
     for thread in threads:
         thread.join()
     assert wanted.is_complete()
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
     assert all(
-        reporter.said[0] == "another process fetches Neo4j: waiting" for reporter in reporters
+        reporter.messages[0] == "waiting: another process is downloading Neo4j"
+        for reporter in reporters
     )
 
 
-def _made(folder: Path) -> Path:
+def _created(folder: Path) -> Path:
     folder.mkdir(parents=True)
     return folder
 
 
-def test_a_small_disk_is_refused_before_anything_is_fetched(
+def test_too_little_disk_space_is_refused_before_the_download(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The free space is looked at first."""
+    """The free space is checked first."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 10 * files.MB}))
     with pytest.raises(LimitError, match=r"needs 50 MB .* has 10 MB free"):
-        wanted.fetch(mirror.url, Silent())
+        wanted.download(mirror.url, Silent())
     assert mirror.asked.total() == 0
 
 
-def test_a_disk_that_runs_full_is_said_as_such(
+def test_a_full_disk_is_reported_as_such(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """ENOSPC in a fetching thread is the disk's fault, not the network's, and is not tried again."""
+    """ENOSPC in a download thread is not reported as a network error and not retried."""
     tried: list[str] = []
 
     def full(self: object, jar: jars.Jar, path: Path) -> None:  # noqa: ARG001 - the method's signature
         tried.append(jar.name)
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr(jars._Fetch, "_fetch_once", full)
+    monkeypatch.setattr(jars._Download, "_fetch_once", full)
     with pytest.raises(LimitError, match=r"the disk of .* is full"):
-        wanted.fetch(mirror.url, Silent())
+        wanted.download(mirror.url, Silent())
     assert len(tried) == len(set(tried))
 
 
 def test_another_lock_is_another_folder(wanted: JarSet, tmp_path: Path) -> None:
-    """Sets of different locks never mix on one class path."""
+    """The sets of different lock files never share a class path."""
     (tmp_path / "other.lock").write_text("# nothing\n", encoding="utf-8")
-    assert JarSet.of(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder
+    assert JarSet.from_lock(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder
 
 
-def test_the_shipped_lock_is_sound() -> None:
-    """It is of the pinned version, names every file once, with a real sum, and names no host."""
-    shipped = JarSet.of(Path("/nowhere"))
+def test_the_shipped_lock_file_is_valid() -> None:
+    """It has the pinned version, unique file names, valid checksums, and no host name."""
+    shipped = JarSet.from_lock(Path("/nowhere"))
     names = [jar.name for jar in shipped.jars]
     assert len(names) == len(set(names)) > 200
     assert all(
@@ -261,14 +265,15 @@ def test_the_shipped_lock_is_sound() -> None:
     assert "://" not in text
 
 
-def test_the_lock_is_made_from_jgo_s_own(tmp_path: Path) -> None:
-    """Coordinates with and without a classifier, sizes from the files, sorted."""
+def test_the_lock_file_is_written_from_that_of_jgo(tmp_path: Path) -> None:
+    """Coordinates with and without a classifier are sorted, with the sizes of the files."""
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "beta-2.jar").write_bytes(b"12345")
     (tmp_path / "jars" / "alpha-1-linux.jar").write_bytes(b"123")
     (tmp_path / "jgo.lock.toml").write_text(
         '[[dependencies]]\ngroupId = "org.b"\nartifactId = "beta"\nversion = "2"\nsha256 = "bb"\n'
-        '[[dependencies]]\ngroupId = "org.a"\nartifactId = "alpha"\nversion = "1"\nclassifier = "linux"\nsha256 = "aa"\n',
+        '[[dependencies]]\ngroupId = "org.a"\nartifactId = "alpha"\nversion = "1"\n'
+        'classifier = "linux"\nsha256 = "aa"\n',
         encoding="utf-8",
     )
     lines = lockfile.lock_text(tmp_path).splitlines()

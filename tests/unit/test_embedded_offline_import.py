@@ -1,4 +1,4 @@
-"""The runner of neo4j-admin, on a tool that only says what the real one said."""
+"""The offline import, with a fake tool that prints recorded output of neo4j-admin."""
 
 import shutil
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from starcast.errors import BusyError, LimitError, RejectedError, StarcastError,
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
 
-#: What the tool of 2026.08.1 printed, shortened.
-GOES_WELL = """\
+#: Output of the tool of Neo4j 2026.08.1, shortened.
+SUCCESS = """\
 Neo4j version: 2026.08.1
 (1/4) Node import 2026-11-21 19:19:37.352+0000
   Estimated number of nodes: 40.32 k
@@ -54,7 +54,8 @@ FULL = """\
 Command Failed
 Error importing csv file.
 
-java.lang.RuntimeException: java.io.IOException: java.io.UncheckedIOException: java.io.IOException: No space left on device
+java.lang.RuntimeException: java.io.IOException: \
+java.io.UncheckedIOException: java.io.IOException: No space left on device
 -----------------------------------------------------
 """
 LOCKED = """\
@@ -62,22 +63,26 @@ LOCKED = """\
 Command Failed
 The database is in use. Stop database 'neo4j' and try again.
 
-Lock file has been locked by another process: /h/neo4j/data/databases/neo4j/database_lock. Please ensure no other
+Lock file has been locked by another process: \
+/h/neo4j/data/databases/neo4j/database_lock. Please ensure no other
 -----------------------------------------------------
 """
 SHORT = "Terminating due to java.lang.OutOfMemoryError: Java heap space\n"
-OTHER_JAVA = "Error: LinkageError occurred: java.lang.UnsupportedClassVersionError: org/neo4j/cli/AdminTool\n"
+OTHER_JAVA = (
+    "Error: LinkageError occurred: "
+    "java.lang.UnsupportedClassVersionError: org/neo4j/cli/AdminTool\n"
+)
 
 
 class Watching(Silent):
-    """Keeps how far each task came."""
+    """A reporter that records the progress of each task."""
 
     def __init__(self) -> None:
         self.tasks: list[list[object]] = []
 
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Count."""
+        """Record the progress."""
         entry: list[object] = [text, total, unit, 0]
         self.tasks.append(entry)
 
@@ -89,7 +94,7 @@ class Watching(Silent):
 
 
 class Tool:
-    """A home, and a program in Java's place there."""
+    """A home with a shell script in place of Java."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         home = Home(folder / "home")
@@ -101,79 +106,80 @@ class Tool:
         self.log = home.logs / "neo4j-import.log"
         monkeypatch.setattr(packages, "load", lambda _: SimpleNamespace(JAVA=self.java))
 
-    def run(self, said: str, end: str, reporter: Silent) -> None:
-        """Run an import whose tool says something and ends like that."""
-        (self.folder / "said").write_text(said, encoding="utf-8")
+    def run(self, output: str, end: str, reporter: Silent) -> None:
+        """Run an import whose tool prints a text and then runs a shell command."""
+        (self.folder / "output").write_text(output, encoding="utf-8")
         self.java.write_text(
-            f'#!/bin/sh\necho "$@" > seen\nenv > environment\ncat said\n{end}\n', encoding="utf-8"
+            f'#!/bin/sh\necho "$@" > arguments\nenv > environment\ncat output\n{end}\n',
+            encoding="utf-8",
         )
         self.java.chmod(0o700)
-        offline_import.run(
+        offline_import.run_import(
             self.server, Settings.load(), ["--nodes=x"], self.folder, self.folder.parent, reporter
         )
 
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
-    """A tool that does as the test says."""
+    """The fake tool of a test."""
     return Tool(tmp_path, monkeypatch)
 
 
-def test_progress_is_told_step_by_step(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of its steps is a task of a hundred; what it printed is in the log; it is told the fresh directory, no secret."""
+def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step is a task of 100 %; the tool gets the new directory and no secret."""
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
     reporter = Watching()
-    tool.run(GOES_WELL, "exit 0", reporter)
+    tool.run(SUCCESS, "exit 0", reporter)
     assert reporter.tasks == [
         ["import 1/4: node import", 100, "%", 100],
         ["import 2/4: relationship import", 100, "%", 100],
     ]
-    assert tool.log.read_text(encoding="utf-8") == GOES_WELL
-    words = (tool.folder / "seen").read_text(encoding="utf-8").split()
+    assert tool.log.read_text(encoding="utf-8") == SUCCESS
+    words = (tool.folder / "arguments").read_text(encoding="utf-8").split()
     assert words[-1] == "--nodes=x"
-    assert tool.server.import_mark in words
+    assert tool.server.import_marker in words
     environment = dict(
         line.split("=", 1)
         for line in (tool.folder / "environment").read_text(encoding="utf-8").splitlines()
     )
     assert "STARCAST_NEO4J_PASSWORD" not in environment
     assert environment["NEO4J_HOME"] == str(tool.server.home.neo4j)
-    told = (Path(environment["NEO4J_CONF"]) / "neo4j.conf").read_text(encoding="utf-8")
-    assert "server.directories.data=data-1\n" in told
-    assert "server.directories.logs=staging/logs\n" in told
+    configuration = (Path(environment["NEO4J_CONF"]) / "neo4j.conf").read_text(encoding="utf-8")
+    assert "server.directories.data=data-1\n" in configuration
+    assert "server.directories.logs=staging/logs\n" in configuration
 
 
 @pytest.mark.parametrize(
-    ("said", "end", "kind", "words"),
+    ("output", "end", "kind", "words"),
     [
         (
             BAD_ROW,
             "exit 70",
             RejectedError,
-            "refuses what it was given: ID value is invalid .* line 100 Invalid ID value: `x`",
+            "refuses its input: ID value is invalid .* line 100 Invalid ID value: `x`",
         ),
-        (FULL, "exit 70", LimitError, "disk of .*data-1 ran full"),
-        (LOCKED, "exit 1", BusyError, "another Neo4j runs on .*data-1"),
-        (SHORT, "exit 3", LimitError, "ran out of its memory of 1g"),
+        (FULL, "exit 70", LimitError, "disk of .*data-1 became full"),
+        (LOCKED, "exit 1", BusyError, "another Neo4j is using .*data-1"),
+        (SHORT, "exit 3", LimitError, "ran out of memory \\(1g heap"),
         (OTHER_JAVA, "exit 1", UnavailableError, "does not start: Error: LinkageError"),
-        (GOES_WELL, "kill -9 $$", UnavailableError, "ended by SIGKILL"),
-        ("", "exit 5", UnavailableError, "failed: it said nothing"),
+        (SUCCESS, "kill -9 $$", UnavailableError, "ended by SIGKILL"),
+        ("", "exit 5", UnavailableError, "failed: no output"),
         ("something odd\n", "exit 5", UnavailableError, "failed: something odd"),
     ],
 )
-def test_failures_are_ours(
-    tool: Tool, said: str, end: str, kind: type[StarcastError], words: str
+def test_failures_become_errors_of_starcast(
+    tool: Tool, output: str, end: str, kind: type[StarcastError], words: str
 ) -> None:
-    """One sentence and what to do; the log keeps all that was said."""
+    """The message is one line and has a hint; the log has the full output."""
     with pytest.raises(kind, match=words) as caught:
-        tool.run(said, end, Silent())
+        tool.run(output, end, Silent())
     assert "\n" not in caught.value.message
     assert caught.value.hint
-    assert tool.log.read_text(encoding="utf-8") == said
+    assert tool.log.read_text(encoding="utf-8") == output
 
 
 def test_the_tool_does_not_outlive_an_interrupt(tool: Tool) -> None:
-    """Ctrl-C in the middle ends it: what it has written is of no use."""
+    """Ctrl-C ends it, since an incomplete import is useless."""
 
     class Impatient(Silent):
         def task(self, text: str, total: int, unit: str = "") -> NoReturn:
@@ -183,18 +189,18 @@ def test_the_tool_does_not_outlive_an_interrupt(tool: Tool) -> None:
 
     sleep = shutil.which("sleep")
     with pytest.raises(KeyboardInterrupt):
-        tool.run(GOES_WELL, f"exec {sleep} 600", Impatient())
-    assert processes.search(lambda process: process.cwd() == str(tool.folder)) == []
+        tool.run(SUCCESS, f"exec {sleep} 600", Impatient())
+    assert processes.find_all(lambda process: process.cwd() == str(tool.folder)) == []
 
 
 def test_an_import_left_behind_is_found_by_its_home(tool: Tool, tmp_path: Path) -> None:
-    """The mark that `leftovers` looks for tells homes apart."""
+    """The marker that `find_processes` searches for differs between homes."""
     other = Neo4j(Home(tmp_path / "other"))
-    assert tool.server.import_mark != other.import_mark
-    shell = ["/bin/sh", "-c", "sleep 600; true", tool.server.import_mark]
-    pid = processes.start(shell, tmp_path, tmp_path / "log", processes.User())
+    assert tool.server.import_marker != other.import_marker
+    shell = ["/bin/sh", "-c", "sleep 600; true", tool.server.import_marker]
+    pid = processes.start_detached(shell, tmp_path, tmp_path / "log", processes.User())
     try:
-        assert [process.pid for process in tool.server.leftovers()] == [pid]
-        assert other.leftovers() == []
+        assert [process.pid for process in tool.server.find_processes()] == [pid]
+        assert other.find_processes() == []
     finally:
-        processes.wait(tool.server.leftovers(), 0)
+        processes.wait_or_kill(tool.server.find_processes(), 0)

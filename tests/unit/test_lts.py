@@ -1,4 +1,4 @@
-"""The LTS release that the packs are asked of: what it is started with, and what is said where it cannot be."""
+"""The server of the Neo4j LTS release: its configuration, its Java, and its errors."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from starcast.graph.connection import OLDEST, new_enough
 
 
 @pytest.fixture
-def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine without a Java; its programs are found in this folder."""
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine without Java; tests install programs in this folder."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(server, "INSTALLED", tmp_path / "jvm")
@@ -25,7 +25,7 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def java(folder: Path, version: str) -> Path:
-    """A Java that can say its version, on stderr as they all do."""
+    """Install a fake Java that prints its version to stderr."""
     path = folder / "java"
     folder.mkdir(parents=True)
     path.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\n")
@@ -33,64 +33,64 @@ def java(folder: Path, version: str) -> Path:
     return path
 
 
-def test_the_lock_is_of_the_oldest_release_that_is_supported() -> None:
-    jars = JarSet.of(Path("/cache"), LOCK, VERSION)
+def test_the_lock_file_is_of_the_oldest_supported_release() -> None:
+    jars = JarSet.from_lock(Path("/cache"), LOCK, VERSION)
     assert {jar.version for jar in jars.jars if jar.group == "org.neo4j"} == {VERSION}
     assert new_enough(VERSION)
     assert VERSION.startswith(".".join(map(str, OLDEST)))
-    assert jars.folder != JarSet.of(Path("/cache"), PINNED).folder
+    assert jars.folder != JarSet.from_lock(Path("/cache"), PINNED).folder
 
 
-def test_its_configuration_is_the_product_s_without_what_it_does_not_know() -> None:
-    left = set(Neo4j.configuration.splitlines()) - set(Lts.configuration.splitlines())
-    assert {line.partition("=")[0] for line in left} == {
+def test_its_configuration_omits_the_settings_that_it_does_not_know() -> None:
+    omitted = set(Neo4j.configuration.splitlines()) - set(Lts.configuration.splitlines())
+    assert {line.partition("=")[0] for line in omitted} == {
         "server.fleet_discovery.enabled",
         "internal.dbms.bolt.netty_server_shutdown_quiet_period_duration",
     }
 
 
 @pytest.mark.parametrize("version", ["17.0.15", "21.0.2", "21"])
-def test_a_fitting_java_is_found_wherever_it_is(
-    bare: Path, monkeypatch: pytest.MonkeyPatch, version: str
+def test_a_suitable_java_is_found(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
-    """What the user names comes first, then what the shell finds; one that does not fit is passed over."""
-    installed = java(bare / "jvm" / "java-x" / "bin", version)
-    assert Lts(Home(bare)).java() == str(installed)
-    found = java(bare / "bin", version)
-    assert Lts(Home(bare)).java() == str(found)
-    java(bare / "other" / "bin", "25.0.1")
-    monkeypatch.setenv("JAVA_HOME", str(bare / "other"))
-    assert Lts(Home(bare)).java() == str(found)
-    monkeypatch.setenv("JAVA_HOME", str(java(bare / "named" / "bin", version).parents[1]))
-    assert Lts(Home(bare)).java() == str(bare / "named" / "bin" / "java")
+    """JAVA_HOME comes first, then the search path; unsuitable versions are skipped."""
+    installed = java(machine / "jvm" / "java-x" / "bin", version)
+    assert Lts(Home(machine)).java() == str(installed)
+    on_path = java(machine / "bin", version)
+    assert Lts(Home(machine)).java() == str(on_path)
+    java(machine / "other" / "bin", "25.0.1")
+    monkeypatch.setenv("JAVA_HOME", str(machine / "other"))
+    assert Lts(Home(machine)).java() == str(on_path)
+    monkeypatch.setenv("JAVA_HOME", str(java(machine / "named" / "bin", version).parents[1]))
+    assert Lts(Home(machine)).java() == str(machine / "named" / "bin" / "java")
 
 
 @pytest.mark.parametrize(
     ("version", "words"),
     [
-        (None, "no java"),
+        (None, "none was found"),
         ("25.0.1", "is Java 25"),
         ("11.0.2", "is Java 11"),
-        ("x", "is of no version"),
+        ("x", "has an unknown version"),
     ],
 )
-def test_without_a_fitting_java_it_says_what_it_found(
-    bare: Path, version: str | None, words: str
+def test_without_a_suitable_java_the_error_lists_those_found(
+    machine: Path, version: str | None, words: str
 ) -> None:
     if version is not None:
-        java(bare / "bin", version)
+        java(machine / "bin", version)
     with pytest.raises(
-        UnavailableError, match=f"needs a Java {JAVAS[0]} or {JAVAS[1]}, and there is none"
+        UnavailableError, match=f"needs Java {JAVAS[0]} or {JAVAS[1]}, but"
     ) as refused:
-        Lts(Home(bare)).java()
+        Lts(Home(machine)).java()
     assert words in refused.value.message
     assert "JAVA_HOME" in refused.value.hint
 
 
-def test_without_a_java_the_target_fails_and_tests_nothing(
-    bare: Path, capsys: pytest.CaptureFixture[str]
+def test_without_java_the_run_fails_and_tests_nothing(
+    machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert bare.is_dir()
+    assert machine.is_dir()
     assert lts.main([]) == UnavailableError.exit_code != 0
     error, hint = capsys.readouterr().err.splitlines()
     assert error.startswith("error: Neo4j ")

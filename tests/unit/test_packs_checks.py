@@ -1,4 +1,4 @@
-"""What makes a query file sound, and the sentence with file and line when it is not."""
+"""The checks of a query file, and their errors with file and line."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ FILE = Path("/packs/mine/question.cypher")
 
 
 def query(body: str, parameters: str = "none", columns: str = "a: something") -> Query:
-    """A query with one line of header a field, so that the body begins on line 8 with one column and no parameter."""
+    """Return a query; with one column and no parameter its body begins on line 8."""
     listed = (
         f" {parameters}"
         if parameters == "none"
@@ -20,17 +20,18 @@ def query(body: str, parameters: str = "none", columns: str = "a: something") ->
     shown = "".join(f"\n//   {line}" for line in columns.split("\n"))
     return Query(
         FILE,
-        f"// title: T\n// question: Q?\n// parameters:{listed}\n// columns:{shown}\n// revision: 1\n// reference: R\n{body}\n",
+        f"// title: T\n// question: Q?\n// parameters:{listed}\n// columns:{shown}\n"
+        f"// revision: 1\n// reference: R\n{body}\n",
     )
 
 
 def refusal(body: str, parameters: str = "none", columns: str = "a: something") -> str:
-    """The message with which a query is refused; every refusal has a hint and names the file."""
-    with pytest.raises(InputError) as refused:
+    """Return the error message for a query, without the path; check that it has a hint."""
+    with pytest.raises(InputError) as caught:
         query(body, parameters, columns)
-    assert refused.value.hint
-    assert refused.value.message.startswith(f"{FILE}:")
-    return refused.value.message.removeprefix(f"{FILE}:")
+    assert caught.value.hint
+    assert caught.value.message.startswith(f"{FILE}:")
+    return caught.value.message.removeprefix(f"{FILE}:")
 
 
 @pytest.mark.parametrize(
@@ -57,11 +58,11 @@ def refusal(body: str, parameters: str = "none", columns: str = "a: something") 
         "DROP INDEX i",
         "ALTER CURRENT USER SET PASSWORD FROM 'a' TO 'b'",
         "GRANT ROLE reader TO me",
-        "CREATE// the blank may be a comment\n(m)",
+        "CREATE// the space may be a comment\n(m)",
         "CREATE/**/(m)",
     ],
 )
-def test_what_writes_is_refused_wherever_it_stands(clause: str) -> None:
+def test_writing_clauses_are_refused_anywhere(clause: str) -> None:
     assert refusal(f"MATCH (n:Node)\n{clause}\nRETURN n.rank AS a").startswith("9: ")
 
 
@@ -109,54 +110,54 @@ def test_unicode_escapes_cannot_hide_a_clause() -> None:
         "CREATE (n)",
     ],
 )
-def test_a_query_begins_with_a_clause_that_reads(body: str) -> None:
-    assert refusal(body).startswith("8: a query begins")
+def test_a_query_must_begin_with_a_reading_clause(body: str) -> None:
+    assert refusal(body).startswith("8: a query must begin")
 
 
 def test_a_file_without_cypher_is_refused() -> None:
-    assert "a query begins with a clause that reads" in refusal("")
+    assert "a query must begin with a reading clause" in refusal("")
 
 
 def test_two_statements_are_refused() -> None:
     assert (
         refusal("RETURN 1 AS a;\nMATCH (n:Node) RETURN n.rank AS a;")
-        == "8: a query is one statement"
+        == "8: a query must be a single statement"
     )
 
 
 @pytest.mark.parametrize("body", ["RETURN 'a AS a", "RETURN `a AS a", "RETURN 1 AS a /* b"])
-def test_what_is_never_closed_is_refused(body: str) -> None:
-    assert "is never closed" in refusal(body)
+def test_unclosed_quotes_and_comments_are_refused(body: str) -> None:
+    assert "is not closed" in refusal(body)
 
 
-def test_a_parameter_that_is_used_and_not_declared_is_refused_on_its_line() -> None:
+def test_a_parameter_that_is_not_declared_is_refused_on_its_line() -> None:
     assert (
         refusal("MATCH (n:Node)\nWHERE n.rank = $x\nRETURN $x AS a")
         == "9: the parameter $x is not declared"
     )
 
 
-def test_a_parameter_that_is_declared_and_not_used_is_refused_on_its_line() -> None:
+def test_a_parameter_that_is_not_used_is_refused_on_its_line() -> None:
     message = refusal(
         "MATCH (n:Node) WHERE n.label = '$y' RETURN $x AS a", parameters="x (int): x\ny (int): y"
     )
-    assert message == "5: the parameter 'y' is declared and not used"
+    assert message == "5: the parameter 'y' is declared but not used"
 
 
-def test_a_column_that_is_declared_and_not_returned_is_refused_on_its_line() -> None:
+def test_a_column_that_is_not_returned_is_refused_on_its_line() -> None:
     assert (
         refusal("RETURN 1 AS a", columns="a: a\nb: b")
-        == "6: the column 'b' is declared and not returned"
+        == "6: the column 'b' is declared but not returned"
     )
 
 
-def test_a_column_that_is_returned_and_not_declared_is_refused_on_its_line() -> None:
+def test_a_column_that_is_not_declared_is_refused_on_its_line() -> None:
     assert (
-        refusal("WITH 1 AS a\nRETURN a, 2 AS b") == "9: the column 'b' is returned and not declared"
+        refusal("WITH 1 AS a\nRETURN a, 2 AS b") == "9: the column 'b' is returned but not declared"
     )
 
 
-def test_columns_stand_in_the_declared_order() -> None:
+def test_columns_have_the_declared_order() -> None:
     assert "another order" in refusal("RETURN 1 AS b, 2 AS a", columns="a: a\nb: b")
 
 
@@ -171,7 +172,7 @@ def test_every_branch_of_a_union_returns_the_columns() -> None:
     assert query("RETURN 1 AS a UNION ALL RETURN 2 AS a").columns[0].name == "a"
     assert (
         refusal("RETURN 1 AS a\nUNION\nRETURN 2 AS b")
-        == "5: the column 'a' is declared and not returned"
+        == "5: the column 'a' is declared but not returned"
     )
 
 
@@ -200,9 +201,7 @@ def test_a_column_may_be_called_like_a_clause() -> None:
     query("MATCH (n:Node) RETURN n.rank AS limit, 1 AS offset", columns="limit: l\noffset: o")
 
 
-def test_a_case_behind_the_bar_of_a_list_is_an_expression_and_behind_that_of_labels_a_name() -> (
-    None
-):
+def test_case_after_a_bar_is_an_expression_in_lists_and_a_name_in_labels() -> None:
     query("RETURN [x IN [1, 2] | CASE WHEN x > 1 THEN 1 ELSE 2 END] AS a")
     query("MATCH (n:Node) RETURN [x IN n.list | CASE WHEN x > 1 THEN 1 ELSE 2 END] AS a")
     query("MATCH (n:Node|Case) RETURN n.rank AS a")

@@ -1,20 +1,20 @@
-"""The header of a query file: what a sound one means, and every way to get it wrong."""
+"""The header of a query file: parsing a valid header, and the errors of invalid headers."""
 
 from pathlib import Path
 
 import pytest
 
 from starcast.errors import InputError
-from starcast.queries.header import Column, parse
+from starcast.queries.header import Column, parse_header
 from starcast.queries.parameters import Parameter, Type
 
 FILE = Path("/packs/mine/question.cypher")
-SOUND = """\
+VALID = """\
 // title: A title
 // question: How many?
 // parameters:
 //   forest (forest): id of the forest,
-//     as 'starcast tree list' prints it
+//     as printed by 'starcast forest list'
 //   least (int >= 1, default 2): fewest (of all)
 //   ends (list of node, default ["12", "21"]): some nodes
 //   dead (list of link, default []): some links
@@ -31,20 +31,22 @@ MATCH ...
 
 
 def refusal(text: str) -> str:
-    """The message with which a header is refused; every refusal has a hint and names the file."""
-    with pytest.raises(InputError) as refused:
-        parse(text, FILE)
-    assert refused.value.hint
-    assert refused.value.message.startswith(f"{FILE}:")
-    return refused.value.message.removeprefix(f"{FILE}:")
+    """Return the error message for a header, without the path; check that it has a hint."""
+    with pytest.raises(InputError) as caught:
+        parse_header(text, FILE)
+    assert caught.value.hint
+    assert caught.value.message.startswith(f"{FILE}:")
+    return caught.value.message.removeprefix(f"{FILE}:")
 
 
-def test_a_sound_header_says_everything() -> None:
-    header = parse(SOUND, FILE)
+def test_a_valid_header_is_parsed_completely() -> None:
+    header = parse_header(VALID, FILE)
     assert header.title == "A title"
     assert header.question == "How many?"
     assert header.parameters == (
-        Parameter("forest", Type("forest"), "id of the forest, as 'starcast tree list' prints it"),
+        Parameter(
+            "forest", Type("forest"), "id of the forest, as printed by 'starcast forest list'"
+        ),
         Parameter("least", Type("int", least=1), "fewest (of all)", 2, required=False),
         Parameter("ends", Type("node", many=True), "some nodes", ["12", "21"], required=False),
         Parameter("dead", Type("link", many=True), "some links", [], required=False),
@@ -59,24 +61,24 @@ def test_a_sound_header_says_everything() -> None:
     assert header.reference == "Tseng & Sheu 1997, Def. 2"
 
 
-def test_the_cost_may_be_left_out_and_there_may_be_no_parameters() -> None:
-    text = SOUND.replace("// cost: 3 s on S8\n", "")
+def test_the_cost_and_the_parameters_are_optional() -> None:
+    text = VALID.replace("// cost: 3 s on S8\n", "")
     start, end = text.index("// parameters:"), text.index("// columns:")
-    header = parse(f"{text[:start]}// parameters: none\n{text[end:]}", FILE)
+    header = parse_header(f"{text[:start]}// parameters: none\n{text[end:]}", FILE)
     assert header.cost == ""
     assert header.parameters == ()
 
 
-def test_a_text_goes_on_below_when_it_is_indented() -> None:
-    header = parse(
-        SOUND.replace("// question: How many?\n", "// question: How\n//     many?\n"), FILE
+def test_an_indented_line_continues_a_text() -> None:
+    header = parse_header(
+        VALID.replace("// question: How many?\n", "// question: How\n//     many?\n"), FILE
     )
     assert header.question == "How many?"
 
 
 @pytest.mark.parametrize("field", ["title", "question", "revision", "reference"])
 def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
-    lines = SOUND.splitlines()
+    lines = VALID.splitlines()
     at = next(place for place, line in enumerate(lines) if line.startswith(f"// {field}:"))
     without = "\n".join([*lines[:at], *lines[at + 1 :]])
     empty = "\n".join([*lines[:at], f"// {field}:", *lines[at + 1 :]])
@@ -85,75 +87,79 @@ def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("was", "instead", "message"),
+    ("old", "new", "message"),
     [
-        ("// title: A title", "// titel: A title", "1: 'titel' is no field"),
+        ("// title: A title", "// titel: A title", "1: unknown field 'titel'"),
         ("// title: A title", "// Hello", "1: the header does not begin with a title"),
-        ("// question: How many?", "// title: Another", "2: the field 'title' stands twice"),
+        ("// question: How many?", "// title: Another", "2: the field 'title' is repeated"),
         ("// revision: 12\n", "", "15: the header has no field 'revision'"),
-        ("// revision: 12", "// revision: 0", "14: the revision is a whole number from 1"),
-        ("// revision: 12", "// revision: 1.2", "14: the revision is a whole number from 1"),
+        ("// revision: 12", "// revision: 0", "14: the revision is not an integer of at least 1"),
+        ("// revision: 12", "// revision: 1.2", "14: the revision is not an integer of at least 1"),
         ("// cost: 3 s on S8", "// cost:", "13: the field 'cost' is empty"),
         (
             "// parameters:\n",
             "// parameters: none\n",
-            "3: items stand on the lines below, or it says 'none'",
+            "3: the items must follow on the next lines, or the field must be 'none'",
         ),
         (
             "// columns:\n",
             "// columns: all\n",
-            "9: items stand on the lines below, or it says 'none'",
+            "9: the items must follow on the next lines, or the field must be 'none'",
         ),
-        ("//   least (int >= 1", "//   least (integer", "6: 'integer' is no type"),
-        ("//   least (int >= 1", "//   least (node >= 1", "6: 'node >= 1' is no type"),
+        ("//   least (int >= 1", "//   least (integer", "6: unknown type 'integer'"),
+        ("//   least (int >= 1", "//   least (node >= 1", "6: unknown type 'node >= 1'"),
         (
             "//   least (int >= 1, default 2): fewest",
             "//   least: fewest",
-            "6: this is no parameter",
+            "6: this is not a parameter declaration",
         ),
         ("default 2", "default two", "6: the default two is not JSON"),
         (
             "default 2",
             'default "2x"',
-            "6: the parameter 'least' is an integer that is 1 or more, not '2x'",
+            "6: the parameter 'least' must be an integer of at least 1, not '2x'",
         ),
         (
             "default 2",
             "default 0",
-            "6: the parameter 'least' is an integer that is 1 or more, not 0",
+            "6: the parameter 'least' must be an integer of at least 1, not 0",
         ),
         ("//   least (", "//   forest (", "6: 'forest' is declared twice"),
         ("//   links: how many links", "//   load: how many links", "12: 'load' is declared twice"),
-        ("//   links: how many links", "//   links", "12: this is no column"),
-        ("nodes (list of node): a", "nodes (list of nodes): a", "11: 'list of nodes' is no type"),
-        ("nodes (list of node): a", "nodes (): a", "11: this is no column"),
-        ("// cost: 3 s on S8", "// cost: 3 s\n//   on S8", "14: the field 'cost' has no items"),
+        ("//   links: how many links", "//   links", "12: this is not a column declaration"),
+        ("nodes (list of node): a", "nodes (list of nodes): a", "11: unknown type 'list of nodes'"),
+        ("nodes (list of node): a", "nodes (): a", "11: this is not a column declaration"),
+        (
+            "// cost: 3 s on S8",
+            "// cost: 3 s\n//   on S8",
+            "14: the field 'cost' cannot have items",
+        ),
         (
             "//   links: how",
             "//  links: how",
-            "12: this line of the header is neither a field nor an item of one",
+            "12: this line of the header is neither a field nor an item",
         ),
         (
             "// cost: 3 s on S8",
             "//cost: 3 s",
-            "13: this line of the header is neither a field nor an item of one",
+            "13: this line of the header is neither a field nor an item",
         ),
     ],
 )
-def test_a_wrong_header_is_refused_with_its_line(was: str, instead: str, message: str) -> None:
-    assert was in SOUND
-    assert refusal(SOUND.replace(was, instead, 1)) == message
+def test_an_invalid_header_is_refused_with_its_line(old: str, new: str, message: str) -> None:
+    assert old in VALID
+    assert refusal(VALID.replace(old, new, 1)) == message
 
 
-def test_fields_stand_in_one_order() -> None:
-    lines = SOUND.splitlines()
+def test_fields_have_a_fixed_order() -> None:
+    lines = VALID.splitlines()
     lines[0], lines[1] = lines[1], lines[0]
     assert refusal("\n".join(lines)) == "2: the field 'title' comes after 'question'"
 
 
 def test_columns_cannot_be_none() -> None:
-    start, end = SOUND.index("// columns:"), SOUND.index("// cost:")
-    assert "at least one column" in refusal(f"{SOUND[:start]}// columns: none\n{SOUND[end:]}")
+    start, end = VALID.index("// columns:"), VALID.index("// cost:")
+    assert "at least one column" in refusal(f"{VALID[:start]}// columns: none\n{VALID[end:]}")
 
 
 @pytest.mark.parametrize("text", ["", "MATCH (n) RETURN n", "\n// title: late\n"])

@@ -1,4 +1,4 @@
-"""Packs as folders: which files are queries, what they are called, and what happens when two meet."""
+"""Packs as folders: their files, the names of queries, and conflicts of names."""
 
 import re
 import shutil
@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from starcast.errors import InputError, NotFoundError
-from starcast.queries import Query, catalogue, find, gather, library
+from starcast.queries import Query, catalogue, find, load_library, load_queries
+from starcast.queries.execution import ingest_command
 from starcast.queries.header import Column
-from starcast.queries.pack import load
+from starcast.queries.pack import load_folder
 from starcast.queries.parameters import Parameter
-from starcast.queries.state import ingest_command
 from starcast.resources import folder
 
-SOUND = """\
+VALID = """\
 // title: Number of nodes
 // question: How many nodes are stored?
 // parameters: none
 // columns:
-//   nodes: how many
+//   nodes: number of nodes
 // revision: 1
 // reference: mine
 
@@ -29,7 +29,7 @@ RETURN count(n) AS nodes
 """
 
 
-def write(directory: Path, name: str, text: str = SOUND) -> Path:
+def write(directory: Path, name: str, text: str = VALID) -> Path:
     path = directory / f"{name}.cypher"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -37,97 +37,99 @@ def write(directory: Path, name: str, text: str = SOUND) -> Path:
 
 
 def test_shipped_packs_are_six() -> None:
-    packs = {query.pack for query in library().values()}
+    packs = {query.pack for query in load_queries().values()}
     assert packs == {"faults", "overlap", "paths", "schedules", "topology", "trees"}
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(query: Query) -> None:
-    """So that the file as it is pastes into Neo4j Browser."""
+    """So the complete file can be pasted into Neo4j Browser."""
     assert query.text.startswith("// title: ")
     assert query.cypher == query.text.rstrip()
     assert query.header.question.rstrip(")").endswith(("?", "."))
 
 
-@pytest.mark.parametrize("query", library().values(), ids=lambda query: query.name)
-def test_a_shipped_query_says_in_words_what_it_visits(query: Query) -> None:
-    """Seconds are measured and stand beside it."""
+@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
+def test_the_cost_of_a_shipped_query_says_what_it_visits(query: Query) -> None:
+    """Seconds are measured and listed separately."""
     assert len(query.header.cost.split()) >= 3
     assert not re.search(r"\d\s*(s|ms|seconds)\b", query.header.cost)
 
 
-def test_own_packs_stand_beside_the_shipped_ones(tmp_path: Path) -> None:
+def test_own_packs_are_added_to_the_shipped_ones(tmp_path: Path) -> None:
     write(tmp_path, "mine/nodes")
     write(tmp_path, "yours/nodes")
     (tmp_path / "README.md").write_text("no pack")
     (tmp_path / "mine" / "notes.txt").write_text("no query")
-    known = library(tmp_path)
+    known = load_queries(tmp_path)
     assert {"mine/nodes", "yours/nodes"} <= set(known)
-    assert set(library()) < set(known)
+    assert set(load_queries()) < set(known)
 
 
-def test_a_query_is_found_by_its_name_alone_where_only_one_has_it(tmp_path: Path) -> None:
+def test_a_query_is_found_by_its_short_name_if_it_is_unique(tmp_path: Path) -> None:
     write(tmp_path, "mine/nodes")
     assert find("nodes", tmp_path).name == "mine/nodes"
     assert find("shared-links").name == "overlap/shared-links"
     write(tmp_path, "yours/nodes")
     assert find("yours/nodes", tmp_path).name == "yours/nodes"
-    with pytest.raises(InputError, match="several queries are named 'nodes'") as refused:
+    with pytest.raises(InputError, match="several queries are named 'nodes'") as caught:
         find("nodes", tmp_path)
-    assert refused.value.hint == "write one of mine/nodes, yours/nodes"
+    assert caught.value.hint == "write one of mine/nodes, yours/nodes"
 
 
-def test_an_unknown_query_is_told_with_the_nearest() -> None:
-    with pytest.raises(NotFoundError, match="no query 'shared-link'") as refused:
+def test_the_error_of_an_unknown_query_suggests_a_similar_one() -> None:
+    with pytest.raises(NotFoundError, match="unknown query 'shared-link'") as caught:
         find("shared-link")
-    assert refused.value.hint.startswith("did you mean 'shared-links'?")
-    with pytest.raises(NotFoundError) as refused:
+    assert caught.value.hint.startswith("did you mean 'shared-links'?")
+    with pytest.raises(NotFoundError) as caught:
         find("overlap/sharedlinks")
-    assert "'overlap/shared-links'" in refused.value.hint
+    assert "'overlap/shared-links'" in caught.value.hint
 
 
-def test_a_file_is_a_query_wherever_it_lies_and_whatever_it_is_called(tmp_path: Path) -> None:
+def test_a_file_can_have_any_name_and_folder(tmp_path: Path) -> None:
     path = write(tmp_path, "Some Folder/My Question")
     assert find(str(path)).columns[0].name == "nodes"
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file"):
         find(str(tmp_path / "nothing.cypher"))
 
 
 def test_a_pack_cannot_have_the_name_of_a_shipped_one(tmp_path: Path) -> None:
     own = write(tmp_path, "overlap/shared-links")
-    with pytest.raises(InputError, match="two packs are named 'overlap'") as refused:
-        library(tmp_path)
-    assert str(own) in refused.value.message
-    assert str(folder("queries") / "overlap" / "shared-links.cypher") in refused.value.message
+    with pytest.raises(InputError, match="two packs are named 'overlap'") as caught:
+        load_queries(tmp_path)
+    assert str(own) in caught.value.message
+    assert str(folder("queries") / "overlap" / "shared-links.cypher") in caught.value.message
 
 
-def test_not_even_where_its_queries_have_other_names(tmp_path: Path) -> None:
+def test_a_pack_cannot_have_the_name_of_a_shipped_one_even_with_other_queries(
+    tmp_path: Path,
+) -> None:
     own = write(tmp_path, "overlap/something-else")
-    with pytest.raises(InputError, match="two packs are named 'overlap'") as refused:
-        library(tmp_path)
-    assert str(own) in refused.value.message
+    with pytest.raises(InputError, match="two packs are named 'overlap'") as caught:
+        load_queries(tmp_path)
+    assert str(own) in caught.value.message
 
 
-def test_one_query_that_writes_is_told_with_file_and_line(tmp_path: Path) -> None:
+def test_the_error_of_a_writing_query_has_file_and_line(tmp_path: Path) -> None:
     path = write(
-        tmp_path, "mine/nodes", SOUND.replace("MATCH (n:Node)", "MATCH (n:Node)\nDETACH DELETE n")
+        tmp_path, "mine/nodes", VALID.replace("MATCH (n:Node)", "MATCH (n:Node)\nDETACH DELETE n")
     )
-    with pytest.raises(InputError) as refused:
-        library(tmp_path)
-    assert refused.value.message == f"{path}:10: DETACH writes, and a query only reads"
+    with pytest.raises(InputError) as caught:
+        load_queries(tmp_path)
+    assert caught.value.message == f"{path}:10: queries must be read-only: DETACH writes"
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"query packs .* cannot be read: No such file"):
-        library(tmp_path / "nowhere")
+        load_queries(tmp_path / "nowhere")
 
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: Not a directory"):
-        library(write(tmp_path, "mine/nodes"))
+        load_queries(write(tmp_path, "mine/nodes"))
 
 
 def test_a_folder_that_may_not_be_read_is_refused(
@@ -139,9 +141,9 @@ def test_a_folder_that_may_not_be_read_is_refused(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "iterdir", denied)
-    with pytest.raises(InputError, match="cannot be read: Permission denied") as refused:
-        load(tmp_path)
-    assert "packs" in refused.value.hint
+    with pytest.raises(InputError, match="cannot be read: Permission denied") as caught:
+        load_folder(tmp_path)
+    assert "packs" in caught.value.hint
 
 
 def test_a_pack_that_may_not_be_entered_leaves_the_others(
@@ -158,8 +160,8 @@ def test_a_pack_that_may_not_be_entered_leaves_the_others(
         return real(path)
 
     monkeypatch.setattr(Path, "iterdir", denied)
-    known = gather(tmp_path)
-    assert set(known.queries) == {*library(), "mine/nodes"}
+    known = load_library(tmp_path)
+    assert set(known.queries) == {*load_queries(), "mine/nodes"}
     assert known.find("nodes").name == "mine/nodes"
     with pytest.raises(InputError, match="cannot be read: Permission denied"):
         known.find("closed/nodes")
@@ -169,31 +171,31 @@ def test_a_pack_that_may_not_be_entered_leaves_the_others(
 
 def test_a_query_outside_of_a_pack_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "nodes")
-    with pytest.raises(InputError, match=r"nodes\.cypher is in no pack"):
-        load(tmp_path)
+    with pytest.raises(InputError, match=r"nodes\.cypher is not in a pack"):
+        load_folder(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["My Pack/nodes", "mine/Nodes", "mine/number_of_nodes", "mine/-x"])
 def test_names_are_small_letters_and_digits_joined_by_hyphens(tmp_path: Path, name: str) -> None:
     write(tmp_path, name)
-    with pytest.raises(InputError, match="is no name of a pack or a query"):
-        load(tmp_path)
+    with pytest.raises(InputError, match="is not a valid name of a pack or query"):
+        load_folder(tmp_path)
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "mine/nodes").write_bytes(b"// title: \xff\n")
     with pytest.raises(InputError, match="not UTF-8"):
-        load(tmp_path)
+        load_folder(tmp_path)
 
 
-def test_hidden_folders_are_no_packs(tmp_path: Path) -> None:
+def test_hidden_folders_are_ignored(tmp_path: Path) -> None:
     shutil.copytree(folder("queries") / "paths", tmp_path / ".git")
-    assert load(tmp_path) == {}
+    assert load_folder(tmp_path) == {}
 
 
 def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
-    page = catalogue.page()
-    for query in library().values():
+    page = catalogue.build_page()
+    for query in load_queries().values():
         section = page.split(f"### {query.name}\n")[1].split("\n### ")[0]
         for text in (query.header.title, query.header.question, query.header.reference):
             assert text in section
@@ -205,8 +207,11 @@ def test_the_catalogue_has_every_query_with_all_that_its_header_says() -> None:
 
 
 def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> None:
-    form = catalogue.page().split("```cypher\n")[1].split("```")[0]
-    body = "MATCH (a)-[e:TREE_EDGE {forest: $forest}]->() WITH a, count(e) AS load WHERE load >= $least"
+    form = catalogue.build_page().split("```cypher\n")[1].split("```")[0]
+    body = (
+        "MATCH (a)-[e:TREE_EDGE {forest: $forest}]->() "
+        "WITH a, count(e) AS load WHERE load >= $min_load"
+    )
     form = form.replace("MATCH ...", body).replace(
         "RETURN ... AS sender, ... AS load", "RETURN a.label AS sender, load"
     )
@@ -218,17 +223,23 @@ def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> 
     [
         ("topology", "S6", "starcast ingest S6"),
         ("forest", "S6:multiple:123456", "starcast ingest S6 --trees multiple --root 123456"),
-        ("forest", "S6", "starcast tree list"),
-        ("forest", "S6:multipl:123456", "starcast tree list"),
+        ("forest", "S6", "starcast forest list"),
+        ("forest", "S6:multipl:123456", "starcast forest list"),
         (
             "schedule",
             "S5:broadcast:multiple:all:segments=4:12345",
-            "starcast ingest S5 --schedules 'broadcast:multiple(segments=4)' --ports all --root 12345",
+            (
+                "starcast ingest S5 --schedules 'broadcast:multiple(segments=4)' "
+                "--ports all --root 12345"
+            ),
         ),
         (
             "schedule",
             "S5:allgather:dimension-change:one:base=necklace:54321",
-            "starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace)' --ports one --root 54321",
+            (
+                "starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace)' "
+                "--ports one --root 54321"
+            ),
         ),
         (
             "schedule",
@@ -249,7 +260,5 @@ def test_the_form_that_the_catalogue_shows_is_one_that_loads(tmp_path: Path) -> 
         ("schedule", "S5:broadcast", "starcast schedule list"),
     ],
 )
-def test_what_is_not_stored_comes_with_the_command_that_stores_it(
-    kind: str, name: str, command: str
-) -> None:
+def test_the_command_that_stores_an_artifact(kind: str, name: str, command: str) -> None:
     assert ingest_command(kind, name) == command

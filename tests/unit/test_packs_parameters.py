@@ -1,4 +1,4 @@
-"""Typed parameters: what is accepted as text and as Python values, and what is refused with which words."""
+"""Typed parameters: valid values as text and as Python values, and the errors of invalid values."""
 
 import re
 from contextlib import suppress
@@ -50,10 +50,10 @@ def bound(written: str, value: object) -> Any:
         ("list of link", [], []),
     ],
 )
-def test_a_value_of_the_type_is_taken(written: str, given_value: object, value: object) -> None:
-    taken = bound(written, given_value)
-    assert taken == value
-    assert type(taken) is type(value)
+def test_a_value_of_the_type_is_accepted(written: str, given_value: object, value: object) -> None:
+    accepted = bound(written, given_value)
+    assert accepted == value
+    assert type(accepted) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -89,22 +89,22 @@ def test_a_value_of_the_type_is_taken(written: str, given_value: object, value: 
 def test_a_value_of_another_type_is_refused_with_what_is_expected(
     written: str, wrong: object
 ) -> None:
-    with pytest.raises(InputError, match="the parameter 'x' is ") as refused:
+    with pytest.raises(InputError, match="the parameter 'x' must be ") as caught:
         bound(written, wrong)
-    assert EXPECTED[re.sub(r"list of | >=.*", "", written)] in refused.value.message
-    assert repr(wrong) in refused.value.message
-    assert "some meaning" in refused.value.hint
+    assert EXPECTED[re.sub(r"list of | >=.*", "", written)] in caught.value.message
+    assert repr(wrong) in caught.value.message
+    assert "some meaning" in caught.value.hint
 
 
 @pytest.mark.parametrize(
     "written", ["integer", "list of list of int", "string >= 1", "int>=1", "List of int", ""]
 )
-def test_what_is_no_type_is_none(written: str) -> None:
+def test_an_invalid_type_is_parsed_as_none(written: str) -> None:
     assert Type.parse(written) is None
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_every_type_is_written_as_it_is_read_and_has_a_sample_of_itself(name: str) -> None:
+def test_every_type_is_formatted_as_it_is_parsed_and_has_a_sample(name: str) -> None:
     for written in (name, f"list of {name}"):
         kind = Type.parse(written)
         assert kind is not None
@@ -113,74 +113,74 @@ def test_every_type_is_written_as_it_is_read_and_has_a_sample_of_itself(name: st
 
 
 def test_a_missing_parameter_is_named_with_what_is_expected() -> None:
-    with pytest.raises(InputError, match="the parameter 'least' is missing") as refused:
+    with pytest.raises(InputError, match="the parameter 'least' is missing") as caught:
         bind([declared("least", "int >= 1")], {})
-    assert "least=VALUE: an integer that is 1 or more" in refused.value.hint
+    assert "least=VALUE, an integer of at least 1" in caught.value.hint
 
 
-def test_an_unknown_parameter_is_told_with_the_nearest() -> None:
-    with pytest.raises(InputError, match="the query has no parameter 'forrest'") as refused:
+def test_the_error_of_an_unknown_parameter_suggests_a_similar_one() -> None:
+    with pytest.raises(InputError, match="the query has no parameter 'forrest'") as caught:
         bind(
             [declared("forest", "forest"), declared("least", "int", 2)],
             {"forrest": "S4:multiple:1234"},
         )
-    assert refused.value.hint == "did you mean 'forest'? it takes forest, least"
+    assert caught.value.hint == "did you mean 'forest'? the parameters are forest, least"
 
 
-def test_an_unknown_parameter_of_a_query_without_any_says_so() -> None:
-    with pytest.raises(InputError, match="no parameter 'x'") as refused:
+def test_an_unknown_parameter_of_a_query_without_parameters() -> None:
+    with pytest.raises(InputError, match="no parameter 'x'") as caught:
         bind([], {"x": 1})
-    assert refused.value.hint == "it takes none"
+    assert caught.value.hint == "it has no parameters"
 
 
-def test_a_default_stands_in_and_a_given_value_beats_it() -> None:
+def test_a_given_value_overrides_the_default() -> None:
     least = declared("least", "int", 2)
     assert bind([least], {}) == {"least": 2}
     assert bind([least], {"least": "3"}) == {"least": 3}
 
 
-def test_a_default_of_another_type_cannot_be_declared() -> None:
-    with pytest.raises(InputError, match="'least' is an integer, not 'two'"):
+def test_a_default_must_have_the_declared_type() -> None:
+    with pytest.raises(InputError, match="'least' must be an integer, not 'two'"):
         declared("least", "int", "two")
 
 
-PLACED = [declared("topology", "topology"), declared("node", "node")]
+ON_TOPOLOGY = [declared("topology", "topology"), declared("node", "node")]
 
 
-def test_a_node_is_one_of_the_topology_that_is_named() -> None:
-    assert bind(PLACED, {"topology": "S4", "node": "4321"})["node"] == "4321"
+def test_a_node_must_belong_to_the_named_topology() -> None:
+    assert bind(ON_TOPOLOGY, {"topology": "S4", "node": "4321"})["node"] == "4321"
     with pytest.raises(InputError, match="'4322'"):
-        bind(PLACED, {"topology": "S4", "node": "4322"})
+        bind(ON_TOPOLOGY, {"topology": "S4", "node": "4322"})
     with pytest.raises(InputError, match="'54321'"):
-        bind(PLACED, {"topology": "S4", "node": "54321"})
+        bind(ON_TOPOLOGY, {"topology": "S4", "node": "54321"})
 
 
 @pytest.mark.parametrize("kind", ["forest", "schedule"])
-def test_a_node_is_one_of_the_topology_of_the_forest_or_schedule(kind: str) -> None:
-    parameters = [declared("thing", kind), declared("nodes", "list of node")]
-    assert bind(parameters, {"thing": "S3:multiple:123", "nodes": "213,321"})["nodes"] == [
+def test_a_node_must_belong_to_the_topology_of_the_forest_or_schedule(kind: str) -> None:
+    parameters = [declared("artifact", kind), declared("nodes", "list of node")]
+    assert bind(parameters, {"artifact": "S3:multiple:123", "nodes": "213,321"})["nodes"] == [
         "213",
         "321",
     ]
     with pytest.raises(InputError, match="'214'"):
-        bind(parameters, {"thing": "S3:multiple:123", "nodes": "213,214"})
+        bind(parameters, {"artifact": "S3:multiple:123", "nodes": "213,214"})
 
 
 @pytest.mark.parametrize("spec", ["S0", "S13", "T4", "S5,9", ""])
-def test_a_topology_that_cannot_be_is_refused(spec: str) -> None:
+def test_an_invalid_topology_is_refused(spec: str) -> None:
     with pytest.raises(InputError):
-        bind(PLACED, {"topology": spec, "node": "4321"})
+        bind(ON_TOPOLOGY, {"topology": spec, "node": "4321"})
 
 
 def test_a_node_may_belong_to_any_of_several_topologies() -> None:
     parameters = [
-        declared("one", "topology"),
-        declared("other", "topology"),
+        declared("first", "topology"),
+        declared("second", "topology"),
         declared("node", "node"),
     ]
-    assert bind(parameters, {"one": "S3", "other": "S4", "node": "4321"})["node"] == "4321"
+    assert bind(parameters, {"first": "S3", "second": "S4", "node": "4321"})["node"] == "4321"
     with pytest.raises(InputError, match="'54321'"):
-        bind(parameters, {"one": "S3", "other": "S4", "node": "54321"})
+        bind(parameters, {"first": "S3", "second": "S4", "node": "54321"})
 
 
 @pytest.mark.parametrize(
@@ -192,50 +192,48 @@ def test_a_node_may_belong_to_any_of_several_topologies() -> None:
         ("S10", "123456789a-213456789a", "123456789a-132456789a"),
     ],
 )
-def test_a_link_joins_two_nodes_that_are_adjacent_in_either_order(
+def test_the_ends_of_a_link_must_be_adjacent_in_either_order(
     spec: str, link: str, other: str
 ) -> None:
     parameters = [declared("topology", "topology"), declared("dead", "list of link", [])]
-    turned = "-".join(reversed(link.split("-")))
-    assert bind(parameters, {"topology": spec, "dead": f"{link},{turned}"})["dead"] == [
+    reversed_link = "-".join(reversed(link.split("-")))
+    assert bind(parameters, {"topology": spec, "dead": f"{link},{reversed_link}"})["dead"] == [
         link,
-        turned,
+        reversed_link,
     ]
     assert (
         bind(parameters, {"topology": spec, "dead": ""})["dead"]
         == bind(parameters, {"topology": spec})["dead"]
         == []
     )
-    with pytest.raises(InputError, match=f"'{other}' is no link of {spec}") as refused:
+    with pytest.raises(InputError, match=f"'{other}' is not a link of {spec}") as caught:
         bind(parameters, {"topology": spec, "dead": f"{link},{other}"})
-    assert link.split("-")[1] in refused.value.hint
+    assert link.split("-")[1] in caught.value.hint
 
 
-def test_both_ends_of_a_link_are_nodes() -> None:
+def test_both_ends_of_a_link_must_be_nodes() -> None:
     parameters = [declared("forest", "forest"), declared("dead", "link")]
     for wrong, end in {"1234-2135": "'2135'", "12345-21345": "'12345'"}.items():
         with pytest.raises(InputError, match=end):
             bind(parameters, {"forest": "S4:multiple:1234", "dead": wrong})
 
 
-def test_a_pattern_has_the_length_and_the_symbols_of_the_labels() -> None:
+def test_a_pattern_must_have_the_length_and_symbols_of_labels() -> None:
     parameters = [declared("topology", "topology"), declared("members", "pattern")]
     assert bind(parameters, {"topology": "S4", "members": "**3*"})["members"] == "**3*"
     for wrong in ("**3", "**5*", "**?*", ""):
-        with pytest.raises(InputError, match="no pattern of labels of S4"):
+        with pytest.raises(InputError, match="is not a label pattern of S4"):
             bind(parameters, {"topology": "S4", "members": wrong})
 
 
 @given(st.integers(min_value=-(2**63), max_value=2**63 - 1))
-def test_every_integer_that_the_server_can_hold_is_read_back(number: int) -> None:
+def test_every_integer_of_64_bits_is_accepted(number: int) -> None:
     assert bound("int", str(number)) == number
 
 
 @given(st.sampled_from(sorted(EXPECTED)), st.text())
-def test_whatever_is_typed_is_a_value_of_the_type_or_one_of_our_errors(
-    name: str, text: str
-) -> None:
-    """Nothing else is ever raised, and what is taken is taken again as it is."""
+def test_any_text_is_a_value_of_the_type_or_an_input_error(name: str, text: str) -> None:
+    """No other error is raised, and an accepted value is accepted again unchanged."""
     kind = Type.parse(name)
     assert kind is not None
     with suppress(InputError):

@@ -1,4 +1,4 @@
-"""Which nodes and links of an answer are drawn: read from the columns' types and the rows."""
+"""The nodes and links of a query result that are drawn, by the types of columns and the rows."""
 
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,14 @@ from starcast.errors import InputError
 from starcast.graph.connection import QueryResult
 from starcast.queries import Query
 from starcast.queries.parameters import bind
-from starcast.queries.picture import check_drawable, picture
+from starcast.queries.picture import build_picture, check_drawable
 from starcast.topologies import topology
 
 S4 = topology("S4")
 
 
 def query(columns: str, parameters: str = "topology (topology): t") -> Query:
-    """A query with these columns, which are also what it returns, and these parameters."""
+    """Return a query with these columns and parameters."""
     lines = [f"//   {line}" for line in parameters.split("\n")]
     shown = [f"//   {line}" for line in columns.split("\n")]
     returned = ", ".join(f"1 AS {line.split(' ')[0].split(':')[0]}" for line in columns.split("\n"))
@@ -34,10 +34,10 @@ def query(columns: str, parameters: str = "topology (topology): t") -> Query:
     return Query(Path("/packs/mine/question.cypher"), "\n".join([*head, *tail]))
 
 
-def drawn(asked: Query, values: dict[str, Any], *rows: dict[str, Any]) -> Any:
-    names = tuple(column.name for column in asked.columns)
-    return picture(
-        asked, bind(asked.parameters, values), QueryResult(names, list(rows), False, (), None)
+def drawn(query: Query, values: dict[str, Any], *rows: dict[str, Any]) -> Any:
+    names = tuple(column.name for column in query.columns)
+    return build_picture(
+        query, bind(query.parameters, values), QueryResult(names, list(rows), False, (), None)
     )
 
 
@@ -46,11 +46,12 @@ def ranks(*labels: str) -> tuple[int, ...]:
 
 
 def links(found: Any) -> dict[str, int]:
-    """The links that are named, as words, and how often."""
-    return {
-        f"{S4.label(one.sender)} -{one.port}-{'>' if one.arrow else ''} {S4.label(one.receiver)}": times
-        for one, times in found.links.items()
-    }
+    """Return the links as text, with their counts."""
+    counts = {}
+    for link, count in found.links.items():
+        arrow = f"-{link.port}-{'>' if link.arrow else ''}"
+        counts[f"{S4.label(link.sender)} {arrow} {S4.label(link.receiver)}"] = count
+    return counts
 
 
 def test_a_row_with_two_adjacent_nodes_is_an_arrow_from_the_first_to_the_second() -> None:
@@ -71,12 +72,12 @@ def test_two_nodes_that_are_not_adjacent_are_two_nodes() -> None:
     assert (found.nodes, found.links) == (ranks("1234", "4321"), {})
 
 
-def test_three_nodes_a_row_are_no_link() -> None:
+def test_three_nodes_in_a_row_are_not_a_link() -> None:
     asked = query("a (node): a\nb (node): b\nc (node): c")
     assert not drawn(asked, {"topology": "S4"}, {"a": "1234", "b": "2134", "c": "3214"}).links
 
 
-def test_a_node_that_is_missing_is_left_out() -> None:
+def test_a_missing_node_is_omitted() -> None:
     asked = query("node (node): n\nparent (node): p")
     found = drawn(
         asked,
@@ -89,26 +90,26 @@ def test_a_node_that_is_missing_is_left_out() -> None:
 
 
 def test_a_list_of_nodes_is_a_path_from_hop_to_hop() -> None:
-    asked = query("nodes (list of node): n\nports: p")
+    asked = query("path (list of node): p\nports: p")
     found = drawn(
         asked,
         {"topology": "S4"},
-        {"nodes": ["1234", "2134", "3124"], "ports": [2, 3]},
-        {"nodes": ["1234", "3214", "3124"], "ports": [3, 0]},
-        {"nodes": [], "ports": []},
+        {"path": ["1234", "2134", "3124"], "ports": [2, 3]},
+        {"path": ["1234", "3214", "3124"], "ports": [3, 0]},
+        {"path": [], "ports": []},
     )
     assert links(found) == {"1234 -2-> 2134": 1, "2134 -3-> 3124": 1, "1234 -3-> 3214": 1}
     assert found.source == S4.rank("1234")
 
 
-def test_a_list_of_another_name_is_no_path() -> None:
+def test_a_list_of_another_name_is_not_a_path() -> None:
     found = drawn(
         query("members (list of node): m"), {"topology": "S4"}, {"members": ["1234", "2134"]}
     )
     assert (found.nodes, found.links) == (ranks("1234", "2134"), {})
 
 
-def test_a_node_beside_a_port_is_a_link_to_the_node_that_was_asked_about() -> None:
+def test_a_node_next_to_a_port_is_a_link_to_the_node_of_the_query() -> None:
     asked = query("port: p\nnext (node): n", "topology (topology): t\nnode (node): n")
     rows = [{"port": 2, "next": "2134"}, {"port": 3, "next": "4321"}]
     found = drawn(asked, {"topology": "S4", "node": "1234"}, *rows)
@@ -151,41 +152,44 @@ def test_a_column_without_a_type_holds_no_nodes() -> None:
         ("schedule (schedule): s", {"schedule": "S4:allgather:necklace:all::expanded"}, None),
     ],
 )
-def test_all_is_seen_from_the_node_asked_about_or_from_the_root(
+def test_levels_count_from_the_node_of_the_query_or_from_the_root(
     parameters: str, values: dict[str, str], source: str | None
 ) -> None:
     found = drawn(query("node (node): n", parameters), values, {"node": "1243"})
     assert found.source == (None if source is None else S4.rank(source))
 
 
-def test_paths_that_begin_in_one_node_are_seen_from_there() -> None:
-    asked = query("nodes (list of node): n", "forest (forest): f\nnode (node): n")
+def test_levels_count_from_the_common_first_node_of_paths() -> None:
+    asked = query("path (list of node): p", "forest (forest): f\nnode (node): n")
     values = {"forest": "S4:multiple:1234", "node": "2134"}
-    assert drawn(asked, values, {"nodes": ["4231", "1234", "2134"]}).source == S4.rank("4231")
-    apart = [{"nodes": ["4231", "1234"]}, {"nodes": ["3214", "1234"]}]
+    assert drawn(asked, values, {"path": ["4231", "1234", "2134"]}).source == S4.rank("4231")
+    apart = [{"path": ["4231", "1234"]}, {"path": ["3214", "1234"]}]
     assert drawn(asked, values, *apart).source == S4.rank("2134")
 
 
 def test_a_link_knows_the_port_of_the_node_that_it_leaves() -> None:
-    """Residual ports of an (n,k)-star are others in the other direction."""
-    place = topology("S5,2")
+    """Residual ports of an (n,k)-star differ between the two directions."""
+    network = topology("S5,2")
     asked = query("from (node): f\nto (node): t")
-    one = int(place.neighbours(3, [0])[0])
-    found = drawn(asked, {"topology": "S5,2"}, {"from": place.label(one), "to": place.label(0)})
-    assert list(found.links) == [Link(one, place.reverse_port(3), 0)]
+    neighbour = int(network.neighbours(3, [0])[0])
+    found = drawn(
+        asked, {"topology": "S5,2"}, {"from": network.label(neighbour), "to": network.label(0)}
+    )
+    assert list(found.links) == [Link(neighbour, network.reverse_port(3), 0)]
 
 
-def test_an_answer_without_nodes_is_refused_before_it_is_asked_for() -> None:
+def test_a_query_without_columns_of_nodes_is_refused_before_it_runs() -> None:
     asked = query("load: l\nlinks: n")
     with pytest.raises(
-        InputError, match=r"mine/question answers with load, links, and none of them holds nodes"
-    ) as refused:
+        InputError,
+        match=r"mine/question cannot be drawn: none of its columns contains nodes \(load, links\)",
+    ) as caught:
         check_drawable(asked, {"topology": "S4"})
-    assert "another format" in refused.value.hint
+    assert "another format" in caught.value.hint
 
 
 @pytest.mark.parametrize(
-    ("parameters", "values", "said"),
+    ("parameters", "values", "message"),
     [
         ("count (int): c", {"count": 1}, "no parameter names a topology"),
         (
@@ -200,8 +204,10 @@ def test_an_answer_without_nodes_is_refused_before_it_is_asked_for() -> None:
         ),
     ],
 )
-def test_a_picture_is_of_one_topology(parameters: str, values: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_a_picture_is_of_one_topology(
+    parameters: str, values: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
         check_drawable(query("node (node): n", parameters), values)
 
 

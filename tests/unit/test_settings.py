@@ -1,4 +1,4 @@
-"""Settings: which source wins, what is refused, and that no secret is shown."""
+"""Settings: precedence of the sources, invalid values, and secrets."""
 
 import json
 import os
@@ -15,8 +15,8 @@ from starcast.settings import Settings
 
 
 @pytest.fixture(autouse=True)
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, no settings in the environment, no user's file."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, without settings in the environment or a user's file."""
     for name in Settings.model_fields:
         monkeypatch.delenv(f"STARCAST_{name.upper()}", raising=False)
     monkeypatch.delenv("STARCAST_CONFIG", raising=False)
@@ -26,10 +26,10 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_flag_beats_the_environment_beats_the_file_beats_the_default(
-    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (Settings.load().batch, Settings.load().sources["batch"]) == (20_000, "default")
-    (nowhere / "starcast.toml").write_text("batch = 1\n")
+    (folder / "starcast.toml").write_text("batch = 1\n")
     assert (Settings.load().batch, Settings.load().sources["batch"]) == (1, "file")
     monkeypatch.setenv("STARCAST_BATCH", "2")
     assert (Settings.load().batch, Settings.load().sources["batch"]) == (2, "environment")
@@ -40,11 +40,11 @@ def test_a_flag_that_was_not_given_does_not_count() -> None:
     assert Settings.load(neo4j_uri=None).sources["neo4j_uri"] == "default"
 
 
-def test_a_named_file_is_read_instead_of_the_one_here(
-    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_file_of_starcast_config_replaces_the_local_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (nowhere / "starcast.toml").write_text("batch = 1\n")
-    (nowhere / "other.toml").write_text("batch = 5\n")
+    (folder / "starcast.toml").write_text("batch = 1\n")
+    (folder / "other.toml").write_text("batch = 5\n")
     monkeypatch.setenv("STARCAST_CONFIG", "other.toml")
     assert Settings.load().batch == 5
 
@@ -59,24 +59,22 @@ def test_a_named_file_is_read_instead_of_the_one_here(
         "postgres_uri = 'postgresql://a:b@localhost/c'\n",
     ],
 )
-def test_a_file_that_is_wrong_is_refused_in_one_sentence_with_a_hint(
-    nowhere: Path, text: str
-) -> None:
-    (nowhere / "starcast.toml").write_text(text)
-    with pytest.raises(InputError) as refusal:
+def test_an_invalid_file_gives_a_one_line_error_with_a_hint(folder: Path, text: str) -> None:
+    (folder / "starcast.toml").write_text(text)
+    with pytest.raises(InputError) as caught:
         Settings.load()
-    assert "\n" not in refusal.value.message
-    assert refusal.value.hint
+    assert "\n" not in caught.value.message
+    assert caught.value.hint
 
 
 def test_a_password_in_a_uri_is_refused_without_repeating_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://neo4j:topsecret@localhost:7687")
-    with pytest.raises(InputError) as refusal:
+    with pytest.raises(InputError) as caught:
         Settings.load()
-    assert "topsecret" not in str(refusal.value)
-    assert "password" in refusal.value.message
+    assert "topsecret" not in str(caught.value)
+    assert "password" in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -92,15 +90,15 @@ def test_a_password_in_a_uri_is_refused_without_repeating_it(
         "postgresql://u:#topsecret@127.0.0.1:1/x",
     ],
 )
-@pytest.mark.parametrize("way", ["flag", "environment", "file"])
+@pytest.mark.parametrize("source", ["flag", "environment", "file"])
 def test_every_secret_in_a_uri_is_refused_without_repeating_it(
-    nowhere: Path, uri: str, way: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, uri: str, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flags = ["--postgres-uri", uri] if way == "flag" else []
-    if way == "environment":
+    flags = ["--postgres-uri", uri] if source == "flag" else []
+    if source == "environment":
         monkeypatch.setenv("STARCAST_POSTGRES_URI", uri)
-    if way == "file":
-        (nowhere / "starcast.toml").write_text(f"postgres_uri = '{uri}'\n")
+    if source == "file":
+        (folder / "starcast.toml").write_text(f"postgres_uri = '{uri}'\n")
     result = CliRunner().invoke(app, [*flags, "config"])
     assert isinstance(result.exception, InputError)
     assert "password" in result.exception.message
@@ -115,17 +113,17 @@ def test_every_secret_in_a_uri_is_refused_without_repeating_it(
         "postgresql://u@[::1]:5432/d",
     ],
 )
-def test_a_uri_without_a_secret_is_taken(uri: str) -> None:
+def test_a_uri_without_a_secret_is_accepted(uri: str) -> None:
     assert Settings.load(postgres_uri=uri).postgres_uri == uri
 
 
 def test_config_prints_every_setting_with_its_source_and_no_secret(
-    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "topsecret")
     for output in ("table", "json", "csv", "markdown"):
         result = CliRunner().invoke(
-            app, ["--home", str(nowhere / "h"), "config", "--format", output]
+            app, ["--home", str(folder / "h"), "config", "--format", output]
         )
         assert result.exit_code == 0
         assert "topsecret" not in result.output
@@ -135,8 +133,8 @@ def test_config_prints_every_setting_with_its_source_and_no_secret(
     assert {row["setting"]: row["source"] for row in rows}["neo4j_password"] == "environment"
 
 
-def test_a_password_file_is_read_and_stripped(nowhere: Path) -> None:
-    (nowhere / "secret").write_text("topsecret\n")
+def test_a_password_file_is_read_and_stripped(folder: Path) -> None:
+    (folder / "secret").write_text("topsecret\n")
     settings = Settings.load(
         neo4j_uri="bolt://localhost:7687",
         neo4j_password_file="secret",
@@ -150,7 +148,7 @@ def test_a_password_file_is_read_and_stripped(nowhere: Path) -> None:
     )
 
 
-def test_a_server_without_a_password_and_a_password_file_that_is_not_there() -> None:
+def test_a_missing_password_and_a_missing_password_file() -> None:
     with pytest.raises(UnavailableError, match="no password is set"):
         graph_address(Settings.load(neo4j_uri="bolt://localhost:7687"))
     with pytest.raises(UnavailableError, match="cannot be read"):
@@ -159,24 +157,24 @@ def test_a_server_without_a_password_and_a_password_file_that_is_not_there() -> 
         )
 
 
-def test_an_embedded_stack_that_does_not_run_says_how_to_start_it(nowhere: Path) -> None:
-    with pytest.raises(UnavailableError) as refusal:
-        store_url(Settings.load(home=nowhere / "empty"))
-    assert "starcast up" in refusal.value.hint
+def test_the_error_of_a_stopped_stack_says_how_to_start_it(folder: Path) -> None:
+    with pytest.raises(UnavailableError) as caught:
+        store_url(Settings.load(home=folder / "empty"))
+    assert "starcast up" in caught.value.hint
 
 
 @pytest.mark.parametrize(
     "uri",
     ["nonsense", "mysql://u@localhost/d", "postgresql+asyncpg://u@h/d", "postgresql://u@h:five/d"],
 )
-def test_a_uri_that_is_none_is_refused(uri: str) -> None:
-    with pytest.raises(InputError, match="no PostgreSQL URI") as refusal:
+def test_an_invalid_postgres_uri_is_refused(uri: str) -> None:
+    with pytest.raises(InputError, match="is not a PostgreSQL URI") as caught:
         store_url(Settings.load(postgres_uri=uri))
-    assert "postgresql://" in refusal.value.hint
+    assert "postgresql://" in caught.value.hint
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgresql+psycopg", "postgres"])
-def test_every_spelling_of_postgresql_is_taken(scheme: str) -> None:
+def test_every_scheme_of_postgresql_is_accepted(scheme: str) -> None:
     assert (
         store_url(Settings.load(postgres_uri=f"{scheme}://u@localhost:65535/d")).drivername
         == "postgresql+psycopg"
@@ -184,107 +182,117 @@ def test_every_spelling_of_postgresql_is_taken(scheme: str) -> None:
 
 
 @pytest.mark.parametrize("port", [0, 65536, 99999])
-def test_a_port_out_of_range_is_said_to_be(port: int) -> None:
+def test_a_port_out_of_range_is_refused(port: int) -> None:
     with pytest.raises(InputError, match=f"the port {port} of .* is out of range"):
         store_url(Settings.load(postgres_uri=f"postgresql://u@127.0.0.1:{port}/x"))
 
 
 @pytest.mark.parametrize(
-    ("setting", "value", "sentence"),
+    ("setting", "value", "message"),
     [
         (
             "NEO4J_HEAP",
             "lots",
-            "the setting 'neo4j_heap' is wrong: write a size such as 512m or 1g",
+            "the setting 'neo4j_heap' is invalid: write a size such as 512m or 1g",
         ),
         (
             "NEO4J_PAGECACHE",
             "1T",
-            "the setting 'neo4j_pagecache' is wrong: write a size such as 512m or 1g",
+            "the setting 'neo4j_pagecache' is invalid: write a size such as 512m or 1g",
         ),
-        ("BATCH", "0", "the setting 'batch' is wrong: input should be greater than or equal to 1"),
+        (
+            "BATCH",
+            "0",
+            "the setting 'batch' is invalid: input should be greater than or equal to 1",
+        ),
         (
             "TIMEOUT",
             "1e300",
-            "the setting 'timeout' is wrong: input should be less than or equal to 86400",
+            "the setting 'timeout' is invalid: input should be less than or equal to 86400",
         ),
         (
             "NEO4J_URI",
             "bolt://a:b@c",
-            "the setting 'neo4j_uri' is wrong: it holds a password, which belongs into the setting ..._password_file",
+            (
+                "the setting 'neo4j_uri' is invalid: it contains a password; "
+                "put the password into a file and set ..._password_file"
+            ),
         ),
     ],
 )
-def test_a_wrong_setting_is_one_plain_sentence(
-    setting: str, value: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+def test_an_invalid_setting_gives_one_plain_sentence(
+    setting: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"STARCAST_{setting}", value)
-    with pytest.raises(InputError) as refusal:
+    with pytest.raises(InputError) as caught:
         Settings.load()
-    assert refusal.value.message == sentence
+    assert caught.value.message == message
 
 
 @pytest.mark.parametrize(
     ("words", "start"),
     [
-        (["--limit", "0"], "--limit is wrong: input should be greater"),
-        (["--timeout", "0"], "--timeout is wrong: input should be greater"),
-        (["--timeout", "1e300"], "--timeout is wrong: input should be less"),
-        (["--timeout", "nan"], "--timeout is wrong: "),
+        (["--limit", "0"], "--limit is invalid: input should be greater"),
+        (["--timeout", "0"], "--timeout is invalid: input should be greater"),
+        (["--timeout", "1e300"], "--timeout is invalid: input should be less"),
+        (["--timeout", "nan"], "--timeout is invalid: "),
     ],
 )
-def test_a_wrong_flag_is_named_as_it_was_typed(words: list[str], start: str) -> None:
+def test_the_error_of_a_flag_has_its_name(words: list[str], start: str) -> None:
     result = CliRunner().invoke(app, ["query", "run", "shortest-path", *words])
     assert isinstance(result.exception, InputError)
     assert result.exception.message.startswith(start)
     assert "starcast config" in result.exception.hint
 
 
-def test_a_global_flag_is_named_too() -> None:
-    with pytest.raises(InputError, match=r"^--neo4j-uri is wrong: it holds a password"):
+def test_the_error_of_a_global_flag_has_its_name() -> None:
+    with pytest.raises(InputError, match=r"^--neo4j-uri is invalid: it contains a password"):
         Settings.load(neo4j_uri="bolt://a:b@c")
 
 
-def test_an_unknown_key_of_the_file_is_told_with_the_one_that_may_be_meant(nowhere: Path) -> None:
-    (nowhere / "starcast.toml").write_text("bacth = 7\n")
+def test_the_error_of_an_unknown_key_suggests_a_similar_one(folder: Path) -> None:
+    (folder / "starcast.toml").write_text("bacth = 7\n")
     with pytest.raises(
-        InputError, match=r"'bacth' is wrong: there is no such setting; did you mean 'batch'\?"
+        InputError, match=r"'bacth' is invalid: there is no such setting; did you mean 'batch'\?"
     ):
         Settings.load()
 
 
 @pytest.mark.parametrize("name", ["missing.toml", "missing/deep.toml", "."])
-def test_a_named_file_that_is_none_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starcast_config_must_name_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STARCAST_CONFIG", name)
-    with pytest.raises(InputError, match=r"STARCAST_CONFIG names .* no file") as refusal:
+    with pytest.raises(InputError, match=r"STARCAST_CONFIG names .* is not a file") as caught:
         Settings.load()
-    assert "unset STARCAST_CONFIG" in refusal.value.hint
+    assert "unset STARCAST_CONFIG" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", [os.devnull, ""])
-def test_the_null_device_and_nothing_are_settings_files_without_settings(
+def test_starcast_config_may_be_the_null_device_or_empty(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_CONFIG", name)
     assert set(Settings.load().sources.values()) == {"default"}
 
 
-def test_an_unknown_variable_is_told_once_on_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("STARCAST_NEO4J_URL", "STARCAST_SPEED", "STARCAST_DEBUG", "starcast_batch"):
         monkeypatch.setenv(name, "7")
     monkeypatch.setenv("STARCAST_EMPTY", "")
-    context.warn_of_strangers.cache_clear()
+    context.warn_of_unknown_variables.cache_clear()
     first, second = (CliRunner().invoke(app, ["config", "-f", "json"]) for _ in range(2))
-    context.warn_of_strangers.cache_clear()
+    context.warn_of_unknown_variables.cache_clear()
     assert first.stderr.splitlines() == [
-        "warning: STARCAST_NEO4J_URL is no setting and does nothing; did you mean STARCAST_NEO4J_URI?",
-        "warning: STARCAST_SPEED is no setting and does nothing",
+        (
+            "warning: STARCAST_NEO4J_URL is not a setting and has no effect; "
+            "did you mean STARCAST_NEO4J_URI?"
+        ),
+        "warning: STARCAST_SPEED is not a setting and has no effect",
     ]
     assert second.stderr == ""
     assert {row["setting"]: row["value"] for row in json.loads(first.stdout)}["batch"] == 7
 
 
-def test_an_empty_variable_is_as_none_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As docker compose passes STARCAST_PACKS."""
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Docker compose passes STARCAST_PACKS so."""
     monkeypatch.setenv("STARCAST_PACKS", "")
     assert (Settings.load().packs, Settings.load().sources["packs"]) == (None, "default")

@@ -112,7 +112,7 @@ def run_tasks(
     """
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(task.total_bytes for task in tasks) > _MANY_BYTES
-    count = processes.jobs_for(len(tasks), jobs, worth_it=is_large)
+    count = processes.choose_jobs(len(tasks), jobs, worth_it=is_large)
     with reporter.task("verifying claims", pairs, "checks") as progress:
 
         def report(results: Iterable[tuple[Evidence, ...]]) -> Iterator[tuple[Evidence, ...]]:
@@ -123,10 +123,10 @@ def run_tasks(
         if count == 1:
             yield report(map(run_task, tasks))
             return
-        work = processes.Work(
+        work = processes.Workload(
             run_task, lambda task: task.total_bytes, memory.available, _require_free_memory
         )
-        with processes.performed(tasks, work, count) as results:
+        with processes.run_parallel(tasks, work, count) as results:
             yield report(evidence for _, evidence in results)
 
 

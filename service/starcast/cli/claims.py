@@ -312,9 +312,9 @@ def _code(ledger: "models.ClaimRun") -> str:
 
 def _cypher(claim: "Claim", found: "Verdict | None") -> str:
     from starcast.claims.verify import check as verify_claim
-    from starcast.queries.counterexample import cypher
+    from starcast.queries.counterexample import to_cypher
 
-    return cypher(verify_claim(claim.id) if found is None else found)
+    return to_cypher(verify_claim(claim.id) if found is None else found)
 
 
 def _about(claim: "Claim") -> dict[str, Any]:

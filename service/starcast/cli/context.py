@@ -29,18 +29,18 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
     """
     from starcast.settings import Settings
 
-    warn_of_strangers()
+    warn_of_unknown_variables()
     given = {name: value for name, value in flags.items() if value is not None}
     return Settings.load(**{**(ctx.find_root().obj or {}), **given})
 
 
 @cache
-def warn_of_strangers() -> None:
-    """Tell once which variables look like settings and are none. They are no error: docker compose has such, and others."""
-    from starcast.settings import strangers
+def warn_of_unknown_variables() -> None:
+    """Warn once about ``STARCAST_*`` variables that are not settings; docker compose may set some."""
+    from starcast.settings import unknown_variables
 
-    for name, near in strangers(os.environ).items():
+    for name, near in unknown_variables(os.environ).items():
         say(
-            f"warning: {name} is no setting and does nothing"
+            f"warning: {name} is not a setting and has no effect"
             + (f"; did you mean {near}?" if near else "")
         )

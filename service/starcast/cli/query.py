@@ -32,22 +32,22 @@ def list_queries(
     ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE
 ) -> None:
     """List every query: what it answers, what it takes, and the seconds that it was measured to take on S6, S7 and S8."""
-    from starcast.queries import gather
-    from starcast.queries.catalogue import described
+    from starcast.queries import load_library
+    from starcast.queries.catalogue import describe_type
     from starcast.queries.measured import SIZES, measurements
 
-    known, figures = gather(context.settings(ctx).packs), measurements()
+    known, figures = load_library(context.settings(ctx).packs), measurements()
     rows = []
     for query in known.queries.values():
-        taken = figures.of(query)
+        taken = figures.find(query)
         words = {
             "query": query.name,
             "question": query.header.question,
-            "parameters": "; ".join(f"{p.name} ({described(p)})" for p in query.parameters),
+            "parameters": "; ".join(f"{p.name} ({describe_type(p)})" for p in query.parameters),
             "cost": query.header.cost,
         }
         rows.append(
-            words | {f"s on {spec}": taken.written(spec) if taken else "" for spec in SIZES}
+            words | {f"s on {spec}": taken.format_seconds(spec) if taken else "" for spec in SIZES}
         )
     _warn(known)
     shown = everything or output is not Format.TABLE
@@ -68,7 +68,7 @@ def show(ctx: typer.Context, name: NameArgument) -> None:
 
     query = _found(name, context.settings(ctx).packs)
     print(query.text.rstrip())
-    if told := measurements().told(query):
+    if told := measurements().describe(query):
         say(told)
 
 
@@ -113,7 +113,7 @@ def run_query(
     from starcast.endpoints import graph_address
     from starcast.graph.connection import Graph
     from starcast.queries import run
-    from starcast.queries.execution import narrower
+    from starcast.queries.execution import narrowing_advice
     from starcast.queries.parameters import bind
     from starcast.queries.picture import check_drawable
 
@@ -133,7 +133,7 @@ def run_query(
         query_output.show(answer, Format(output))
     if answer.more:
         say(
-            f"only the first {settings.row_limit:,} rows are shown; there are more: {narrower(query)}, or raise --limit"
+            f"only the first {settings.row_limit:,} rows are shown; there are more: {narrowing_advice(query)}, or raise --limit"
         )
 
 
@@ -148,7 +148,7 @@ def check(
     """Check query files, then let the server plan each: no notification, no cartesian product, nothing that writes."""
     from starcast.endpoints import graph_address
     from starcast.graph.connection import Graph
-    from starcast.queries.plan import indexed, problems
+    from starcast.queries.plan import find_problems, has_indexes
 
     settings = context.settings(ctx)
     queries = _targets(target, settings)
@@ -163,8 +163,8 @@ def check(
         say(f"{len(queries)} files are sound; EXPLAIN was not done: {error.message}; {error.hint}")
         return
     with graph:
-        ready = indexed(graph)
-        found = {query: problems(graph, query, ready) for query in queries}
+        ready = has_indexes(graph)
+        found = {query: find_problems(graph, query, ready) for query in queries}
         version = graph.version
     rows = [
         {"query": query.name, "file": str(query.path), "problems": "; ".join(found[query])}
@@ -193,12 +193,12 @@ def _found(name: str, packs: Path | None) -> "Query":
         NotFoundError: there is none.
         InputError: it is refused.
     """
-    from starcast.queries import find, gather
+    from starcast.queries import find, load_library
     from starcast.queries.pack import is_file
 
     if is_file(name):
         return find(name)
-    known = gather(packs)
+    known = load_library(packs)
     query = known.find(name)
     _warn(known)
     return query
@@ -237,16 +237,16 @@ def _show_cypher(query: "Query", values: dict[str, Any]) -> None:
 
 
 def _targets(target: str | None, settings: "Settings") -> "list[Query]":
-    from starcast.queries import find, gather
-    from starcast.queries.pack import load
+    from starcast.queries import find, load_library
+    from starcast.queries.pack import load_folder
 
     if target is not None and Path(target).is_dir():
-        return list(load(Path(target).absolute()).values())
+        return list(load_folder(Path(target).absolute()).values())
     if target is not None and target.endswith(".cypher"):
         return [find(target)]
-    known = gather(settings.packs)
+    known = load_library(settings.packs)
     if target is None:
-        return list(known.strict().values())
+        return list(known.require_valid().values())
     for name, refused in known.faults.items():
         if name.startswith(f"{target}/"):
             raise refused

@@ -54,7 +54,7 @@ def show(answer: "QueryResult", output: Format) -> None:
     columns = list(answer.columns)
     if (
         output in {Format.TABLE, Format.MARKDOWN}
-        and {"nodes", "ports"} <= set(columns)
+        and {"path", "ports"} <= set(columns)
         and _are_paths(answer.rows)
     ):
         columns = _with_hops(answer.rows, columns)
@@ -75,11 +75,11 @@ def draw(
         LimitError: there are too many nodes.
     """
     from starcast import drawing
-    from starcast.queries.picture import picture
+    from starcast.queries.picture import build_picture
     from starcast.support.atomic import atomic_write
 
     drawn = drawing.sketch(
-        picture(query, values, answer), drawing.Layout(layout) if layout else None
+        build_picture(query, values, answer), drawing.Layout(layout) if layout else None
     )
     if out is None:
         print(drawn, end="")
@@ -90,15 +90,15 @@ def draw(
 
 
 def _with_hops(rows: list[dict[str, Any]], columns: list[str]) -> list[str]:
-    """Put one column ``path`` where nodes and ports stand."""
+    """Replace the columns ``path`` and ``ports`` by one column ``path`` with the hops."""
     for row in rows:
-        row["path"] = hops(row["nodes"] or [], row["ports"] or [])
-    return ["path" if column == "nodes" else column for column in columns if column != "ports"]
+        row["path"] = hops(row["path"] or [], row["ports"] or [])
+    return [column for column in columns if column != "ports"]
 
 
 def _are_paths(rows: Sequence[dict[str, Any]]) -> bool:
-    """Whether the columns ``nodes`` and ``ports`` are the hops of paths: a port for every node but the last."""
-    pairs = [(row["nodes"] or [], row["ports"] or []) for row in rows]
+    """Return whether ``path`` and ``ports`` are the hops of paths: a port per node but the last."""
+    pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
         isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
         for nodes, ports in pairs

@@ -1,7 +1,8 @@
-"""Neo4j's data directories: the one in force, which a small file names, and the fresh one that an import fills beside it.
+"""Neo4j's data directories: the current one, and the new one that an offline import fills.
 
-The file ``store`` in Neo4j's home is the pointer. It is written whole, so at any moment it names one directory; where it is
-missing, that is ``data``. Whatever else looks like a data directory was left by an import that was broken off, or replaced.
+The file ``store`` in Neo4j's home names the current directory; without that file it is ``data``.
+The file is written atomically, so it always names exactly one directory. Every other data directory
+is stale: an interrupted import left it, or a newer one replaced it.
 """
 
 import os
@@ -15,40 +16,42 @@ from starcast.support.atomic import write_text
 _FIRST = "data"
 _POINTER = "store"
 _NAME = re.compile(r"data(?:-(\d+))?")
-#: Where an import gets its files, its configuration and its logs.
+#: Folder for the input files, the configuration and the logs of an import.
 _STAGING = "staging"
-#: What a fresh directory takes over: users and their passwords, and who the server is. The graph is not among it.
-_KEPT = ("dbms", "server_id", "databases/system", "transactions/system")
+#: Copied to a new directory: users, passwords and the server's id, but not the graph.
+_SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
 
 
 def current(home: Path) -> Path:
-    """The data directory in force below Neo4j's home; a home that has not run has none yet.
+    """Return the current data directory of a Neo4j home; before the first start it does not exist.
 
     Raises:
-        UnavailableError: the pointer names nothing, or a directory that is gone.
+        UnavailableError: the pointer file names a directory that does not exist.
     """
     pointer = home / _POINTER
     name = pointer.read_text(encoding="utf-8").strip() if pointer.exists() else _FIRST
-    there = _directories(home)
-    if not _NAME.fullmatch(name) or (there and name not in there):
-        says = f"{pointer} names '{name}'" if pointer.exists() else f"the file {pointer} is missing"
+    directories = _directories(home)
+    if not _NAME.fullmatch(name) or (directories and name not in directories):
+        problem = f"{pointer} names '{name}'" if pointer.exists() else f"{pointer} is missing"
         raise UnavailableError(
-            f"{says}, and the data directories in {home} are {', '.join(there) or 'none'}",
-            hint=f"write the name of the one to use into {pointer}",
+            f"{problem}, but the data directories in {home} are {', '.join(directories) or 'none'}",
+            hint=f"write the name of the directory to use into {pointer}",
         )
     return home / name
 
 
-def fresh(home: Path) -> Path:
-    """The name of a data directory that does not exist yet."""
-    numbers = [int(match[1] or 0) for match in map(_NAME.fullmatch, _directories(home)) if match]
+def new_directory(home: Path) -> Path:
+    """Return the path of a data directory that does not exist yet."""
+    matches = map(_NAME.fullmatch, _directories(home))
+    numbers = [int(match[1] or 0) for match in matches if match]
     return home / f"{_FIRST}-{max(numbers, default=0) + 1}"
 
 
-def take_over(old: Path, new: Path) -> None:
-    """Copy what is no graph from a data directory whose server is down, so that passwords stay."""
-    for name in _KEPT:
-        source, target = old / name, new / name
+def copy_system_data(old: Path, new: Path) -> None:
+    """Copy users, passwords and the server's id from a directory whose server is stopped."""
+    for name in _SYSTEM_PARTS:
+        source = old / name
+        target = new / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
             shutil.copytree(source, target)
@@ -56,8 +59,8 @@ def take_over(old: Path, new: Path) -> None:
             shutil.copyfile(source, target)
 
 
-def point(directory: Path) -> None:
-    """Make a directory the one in force, in one step that outlives a power cut."""
+def activate(directory: Path) -> None:
+    """Make a directory the current one, atomically and safe against a power failure."""
     write_text(directory.parent / _POINTER, f"{directory.name}\n")
     folder = os.open(directory.parent, os.O_RDONLY)
     try:
@@ -67,34 +70,31 @@ def point(directory: Path) -> None:
 
 
 def staging(home: Path) -> Path:
-    """The folder for what an import reads and logs."""
+    """Return the folder for an import's input files, configuration and logs."""
     return home / _STAGING
 
 
-def leftovers(home: Path) -> list[str]:
-    """The names of the directories that are not in force, and of the staging folder.
+def stale_names(home: Path) -> list[str]:
+    """Return the names of all data directories but the current one, and of the staging folder.
 
     Raises:
-        UnavailableError: which one is in force cannot be told.
+        UnavailableError: the current directory cannot be determined.
     """
-    kept = current(home).name
-    others = [name for name in _directories(home) if name != kept]
-    return [*others, _STAGING] if staging(home).exists() else others
+    current_name = current(home).name
+    stale = [name for name in _directories(home) if name != current_name]
+    return [*stale, _STAGING] if staging(home).exists() else stale
 
 
-def sweep(home: Path) -> None:
-    """Remove the `leftovers`, which no server and no import uses.
+def delete_stale(home: Path) -> None:
+    """Delete the directories of `stale_names`; no server and no import may be using them.
 
     Raises:
-        UnavailableError: which directory is in force cannot be told; nothing is removed.
+        UnavailableError: the current directory cannot be determined; nothing is deleted.
     """
-    for name in leftovers(home):
+    for name in stale_names(home):
         shutil.rmtree(home / name)
 
 
 def _directories(home: Path) -> list[str]:
-    return sorted(
-        path.name
-        for path in home.glob(f"{_FIRST}*")
-        if _NAME.fullmatch(path.name) and path.is_dir()
-    )
+    paths = home.glob(f"{_FIRST}*")
+    return sorted(path.name for path in paths if _NAME.fullmatch(path.name) and path.is_dir())

@@ -1,4 +1,4 @@
-"""Files that are whole or not there, locks between processes, and disk errors as sentences."""
+"""Disk space, lock files and log files; errors of the operating system as errors of starcast."""
 
 import errno
 import fcntl
@@ -13,14 +13,14 @@ from starcast.errors import LimitError, UnavailableError
 MB = 1_000_000
 
 
-def says_full(error: BaseException) -> bool:
-    """Whether an error of the operating system says that the disk is full."""
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether an error of the operating system means that the disk is full."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Turn what the operating system says about writing below ``folder`` into our errors.
+def translate_os_errors(folder: Path) -> Iterator[None]:
+    """Turn errors of the operating system about files below ``folder`` into errors of starcast.
 
     Raises:
         LimitError: the disk is full.
@@ -29,29 +29,34 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        topology = error.filename or folder
-        if says_full(error):
-            raise full_disk(folder) from error
+        if is_disk_full(error):
+            raise disk_full_error(folder) from error
+        path = error.filename or folder
         raise UnavailableError(
-            f"{topology} cannot be used: {(error.strerror or str(error)).lower()}",
+            f"{path} cannot be used: {(error.strerror or str(error)).lower()}",
             hint="choose other folders with --home and STARCAST_CACHE",
         ) from error
 
 
-def full_disk(folder: Path) -> LimitError:
-    """The error of a disk that ran full below ``folder``."""
+def disk_full_error(folder: Path) -> LimitError:
+    """Return the error to raise when the disk of ``folder`` is full."""
     return LimitError(
         f"the disk of {folder} is full", hint="free some space, then run 'starcast up' again"
     )
 
 
-def need_space(folder: Path, megabytes: int, purpose: str) -> None:
-    """Check the free space of the disk of ``folder``, which need not exist yet.
+def require_space(folder: Path, megabytes: int, purpose: str) -> None:
+    """Check the free space on the disk of ``folder``, which need not exist yet.
+
+    Args:
+        folder: the folder to be written to.
+        megabytes: the space needed, in units of 10^6 bytes.
+        purpose: what needs the space, for the error message.
 
     Raises:
-        LimitError: there is less than that many megabytes (10^6 bytes).
+        LimitError: there is less space.
     """
-    free = shutil.disk_usage(existing(folder)).free // MB
+    free = shutil.disk_usage(nearest_existing(folder)).free // MB
     if free < megabytes:
         raise LimitError(
             f"{purpose} needs {megabytes} MB below {folder}, and its disk has {free} MB free",
@@ -59,28 +64,33 @@ def need_space(folder: Path, megabytes: int, purpose: str) -> None:
         )
 
 
-def existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that exists."""
+def nearest_existing(folder: Path) -> Path:
+    """Return the folder, or its nearest ancestor that exists."""
     return next(path for path in (folder, *folder.parents) if path.exists())
 
 
 @contextmanager
-def exclusive(path: Path, when_taken: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock file ``path``, after waiting for whoever holds it; the kernel frees it when its holder dies."""
+def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+    """Hold a lock file; the kernel releases it when the process ends, however it ends.
+
+    Args:
+        path: the lock file, created if missing.
+        on_wait: called once if another process or thread holds the lock, before waiting for it.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            when_taken()
+            on_wait()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
 
 
-def is_taken(path: Path) -> bool:
-    """Whether a process holds the lock file ``path``."""
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock file ``path``."""
     with suppress(FileNotFoundError), path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -89,7 +99,7 @@ def is_taken(path: Path) -> bool:
     return False
 
 
-def put_aside(log: Path) -> None:
-    """Let a log begin anew; the one before it is kept, older ones are not."""
+def rotate_log(log: Path) -> None:
+    """Rename a log to ``NAME.before``, replacing the previous ``NAME.before``."""
     if log.exists():
         log.replace(log.with_name(f"{log.name}.before"))

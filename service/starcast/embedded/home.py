@@ -1,13 +1,13 @@
-"""The home of one embedded stack: where its files lie, its passwords, and what it has published about its servers.
+"""The home folder of one embedded stack: paths, passwords, locks, and the running servers.
 
 ::
 
-    stack.lock    held by whoever starts, stops or rebuilds the servers
+    stack.lock    held while a process starts, stops or rebuilds the servers
     rebuild.lock  held while Neo4j changes from one data directory to another
-    stack.json    which servers run: process, when it started, port
-    secrets/      one password a file, mode 600
-    logs/         what the servers print
-    neo4j/        Neo4j's home: conf, logs, and its data (see `directories`)
+    stack.json    the running servers: process id, start time, port
+    secrets/      one file per password, mode 600
+    logs/         output of the servers
+    neo4j/        Neo4j's home: conf, logs, and its data (see `data_directories`)
     postgres/     PostgreSQL's data
 """
 
@@ -25,8 +25,14 @@ from starcast.support.atomic import write_text
 
 
 @dataclass(frozen=True)
-class Running:
-    """A server as it was started: its process, when that began (seconds since the epoch), its port on 127.0.0.1."""
+class ServerProcess:
+    """A started server.
+
+    Attributes:
+        pid: its process id.
+        started: the start time of the process, in seconds since the epoch.
+        port: its port on 127.0.0.1.
+    """
 
     pid: int
     started: float
@@ -35,90 +41,98 @@ class Running:
 
 @dataclass(frozen=True)
 class Home:
-    """One folder with one embedded stack."""
+    """The home folder of one embedded stack."""
 
     root: Path
 
     @property
     def logs(self) -> Path:
-        """What the servers print."""
+        """The folder for the output of the servers."""
         return self.root / "logs"
 
     @property
     def neo4j(self) -> Path:
-        """Neo4j's own home."""
+        """Neo4j's home."""
         return self.root / "neo4j"
 
     @property
     def postgres(self) -> Path:
-        """The folder that holds PostgreSQL's data folder."""
+        """The parent of PostgreSQL's data folder."""
         return self.root / "postgres"
 
     @property
-    def _state(self) -> Path:
+    def _state_file(self) -> Path:
         return self.root / "stack.json"
 
+    @property
+    def _rebuild_lock(self) -> Path:
+        return self.root / "rebuild.lock"
+
     def create(self) -> None:
-        """Make the folders; those with secrets are for their owner only."""
+        """Create the folders, accessible to their owner only."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in (self.logs, self.neo4j, self.postgres, self.root / "secrets"):
             folder.mkdir(mode=0o700, exist_ok=True)
 
     @contextmanager
     def locked(self, reporter: Reporter) -> Iterator[None]:
-        """Be the only one who starts, stops or rebuilds servers here."""
-        waits = f"another process starts, stops or rebuilds the embedded stack in {self.root}: waiting for it"
-        with files.exclusive(self.root / "stack.lock", lambda: reporter.say(waits)):
+        """Hold the lock for starting, stopping and rebuilding servers; report if it has to wait."""
+        message = (
+            "waiting: another process is starting, stopping or rebuilding the embedded stack in "
+            f"{self.root}"
+        )
+        with files.exclusive_lock(self.root / "stack.lock", lambda: reporter.say(message)):
             yield
 
     @contextmanager
-    def rebuilding(self) -> Iterator[None]:
-        """Let everybody know that Neo4j is away for a while; it is known no longer when this process ends."""
-        with files.exclusive(self._rebuild_lock, lambda: None):
+    def mark_rebuilding(self) -> Iterator[None]:
+        """Show other processes that Neo4j is being rebuilt, until the context or process ends."""
+        with files.exclusive_lock(self._rebuild_lock, lambda: None):
             yield
 
     @property
-    def is_rebuilt(self) -> bool:
-        """Whether somebody is at that."""
-        return files.is_taken(self._rebuild_lock)
+    def is_rebuilding(self) -> bool:
+        """Whether a rebuild is in progress."""
+        return files.is_locked(self._rebuild_lock)
 
-    @property
-    def _rebuild_lock(self) -> Path:
-        return self.root / "rebuild.lock"
+    def ensure_password(self, name: str, data: Path) -> str:
+        """Return the password of a server; create it if the server has no data yet.
 
-    def secret(self, name: str, data: Path) -> str:
-        """The password of a server; made up when ``data``, which it opens, does not exist yet.
+        Args:
+            name: the server's name.
+            data: the data that the password protects.
 
         Raises:
-            UnavailableError: there is data, but its password is gone.
+            UnavailableError: the data exists, but the password file is missing.
         """
         file = self.password_file(name)
         if not file.exists():
             if data.exists():
                 raise UnavailableError(
-                    f"the password file {file} is missing, and the data in {data} was made with it",
-                    hint=f"restore the file, or delete {self.root} and run 'starcast up' and your ingests again",
+                    f"the password file {file} is missing; the data in {data} was created with it",
+                    hint=f"restore the file, or delete {self.root} and repeat 'starcast up' and "
+                    "your ingests",
                 )
             write_text(file, secrets.token_urlsafe(24) + "\n", mode=0o600)
         return self.password(name)
 
     def password(self, name: str) -> str:
-        """The stored password of a server."""
+        """Return the stored password of a server."""
         return self.password_file(name).read_text(encoding="utf-8").strip()
 
     def password_file(self, name: str) -> Path:
-        """Where the password of a server is kept."""
+        """Return the path of a server's password file."""
         return self.root / "secrets" / name
 
-    def published(self) -> dict[str, Running]:
-        """What is written about the servers by name; it may be out of date after a crash."""
+    def published(self) -> dict[str, ServerProcess]:
+        """Return the servers in ``stack.json`` by name; after a crash they may be out of date."""
         try:
-            entries = json.loads(self._state.read_text(encoding="utf-8"))
-            return {name: Running(**entry) for name, entry in entries.items()}
+            entries = json.loads(self._state_file.read_text(encoding="utf-8"))
+            return {name: ServerProcess(**entry) for name, entry in entries.items()}
         except (OSError, ValueError, TypeError, AttributeError):
             return {}
 
-    def publish(self, servers: dict[str, Running]) -> None:
-        """Write what runs, for everybody who asks."""
+    def publish(self, servers: dict[str, ServerProcess]) -> None:
+        """Write the running servers to ``stack.json``."""
         entries = {name: asdict(server) for name, server in servers.items()}
-        write_text(self._state, json.dumps(entries, indent=2) + "\n", mode=0o600)
+        write_text(self._state_file, json.dumps(entries, indent=2) + "\n", mode=0o600)

@@ -1,4 +1,4 @@
-"""Starting and stopping servers: what `up`, `down` and a rebuilding have in common."""
+"""Start and stop servers: the common part of `up`, `down` and a rebuild."""
 
 import signal
 import time
@@ -8,150 +8,153 @@ from contextlib import suppress
 import psutil
 
 from starcast.embedded import data_directories, files, processes
-from starcast.embedded.home import Home, Running
+from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.server import Server
+from starcast.embedded.server import PasswordRefusedError, Server
 from starcast.errors import UnavailableError
 from starcast.progress import Reporter
 from starcast.settings import Settings
 
-#: Seconds that a server may take to be ready: five on an idle machine, much more on a busy one or after a crash.
-_PATIENCE = 180.0
-#: Seconds that the servers get to stop by themselves; killing takes the rest of the fifteen that `down` may take.
-_GRACE = 11.0
-_PORTS_TRIED = 3
+#: Seconds until a server must be ready: 5 on an idle machine, far more on a busy one or after a
+#: crash.
+_STARTUP_SECONDS = 180.0
+#: Seconds for a clean shutdown; killing takes the rest of the 15 that `down` may take.
+_SHUTDOWN_SECONDS = 11.0
+_MAX_PORT_ATTEMPTS = 3
 
 
-def servers(home: Home) -> tuple[Neo4j, Postgres]:
-    """Both servers of a home."""
+def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
+    """Return both servers of a home."""
     return Neo4j(home), Postgres(home)
 
 
-def running(home: Home) -> dict[str, Running]:
-    """Those of the published servers that live."""
+def running_servers(home: Home) -> dict[str, ServerProcess]:
+    """Return the published servers that are alive, by name."""
     published = home.published()
     return {
         server.name: published[server.name]
-        for server in servers(home)
-        if processes.find(published.get(server.name), server.marks)
+        for server in all_servers(home)
+        if processes.find_server(published.get(server.name), server.matches)
     }
 
 
-def stop(what: Sequence[Server]) -> dict[str, bool]:
-    """End every process of these servers; for each title that ran, whether it ended by itself."""
-    found = {server: server.leftovers() for server in what}
-    for server, living in found.items():
-        processes.ask(living, server.polite)
-    stubborn = processes.wait([process for living in found.values() for process in living], _GRACE)
-    return {
-        server.title: not set(living) & set(stubborn) for server, living in found.items() if living
-    }
+def stop(servers: Sequence[Server]) -> dict[str, bool]:
+    """End every process of these servers.
 
-
-def tidy(home: Home) -> None:
-    """End and remove what a rebuilding that was killed has left: an import, a server that nobody knows, data. Under the lock.
-
-    What is published runs on the directory in force, so it is left alone.
+    Returns:
+        For the title of each server that was running, whether it ended without being killed.
     """
-    known = running(home).get(Neo4j.name)
-    strangers = [
-        process for process in Neo4j(home).leftovers() if known is None or process.pid != known.pid
-    ]
-    _end(strangers, Neo4j.polite)
-    data_directories.sweep(home.neo4j)
+    alive = {server: server.find_processes() for server in servers}
+    for server, members in alive.items():
+        processes.send_signal(members, server.stop_signal)
+    everything = [process for members in alive.values() for process in members]
+    killed = set(processes.wait_or_kill(everything, _SHUTDOWN_SECONDS))
+    return {server.title: not set(members) & killed for server, members in alive.items() if members}
 
 
-def _end(living: Sequence[psutil.Process], polite: signal.Signals) -> None:
-    processes.ask(living, polite)
-    processes.wait(living, _GRACE)
+def clean_up(home: Home) -> None:
+    """Clean up after a killed rebuild: stop orphan processes, delete stale data directories.
+
+    The caller holds the lock of the home. The published server uses the current data directory and
+    is left running.
+    """
+    published = running_servers(home).get(Neo4j.name)
+    pid = None if published is None else published.pid
+    orphans = [process for process in Neo4j(home).find_processes() if process.pid != pid]
+    _end(orphans, Neo4j.stop_signal)
+    data_directories.delete_stale(home.neo4j)
 
 
-class Start:
-    """One attempt to start servers: all of them, or none."""
+def _end(members: Sequence[psutil.Process], number: signal.Signals) -> None:
+    processes.send_signal(members, number)
+    processes.wait_or_kill(members, _SHUTDOWN_SECONDS)
+
+
+class Startup:
+    """One attempt to start servers: all of them or none."""
 
     def __init__(self, home: Home, settings: Settings, reporter: Reporter) -> None:
-        self._home, self._settings, self._reporter = home, settings, reporter
+        self._home = home
+        self._settings = settings
+        self._reporter = reporter
 
-    def run(self, what: Sequence[Server]) -> None:
-        """Start servers, and publish them when all are ready."""
+    def start_and_publish(self, servers: Sequence[Server]) -> None:
+        """Start servers and publish them when all are ready; see `start`."""
         try:
-            self.publish(self.ready(what))
+            self.publish(self.start(servers))
         except BaseException:
-            stop(what)
+            stop(servers)
             raise
 
-    def ready(self, what: Sequence[Server]) -> dict[str, Running]:
-        """Start servers, and wait until all are ready; nobody is told of them.
+    def start(self, servers: Sequence[Server]) -> dict[str, ServerProcess]:
+        """Start servers and wait until all are ready, without publishing them.
 
         Raises:
-            UnavailableError: one does not start; none of them runs then.
+            UnavailableError: a server does not start; then none of them is running.
             LimitError: the disk is full.
         """
         try:
-            stop(
-                what
-            )  # what a killed server or a killed 'starcast up' left behind holds the data's lock
-            for server in what:
+            # Processes that a killed server or 'starcast up' left behind hold the lock of the data.
+            stop(servers)
+            for server in servers:
                 server.prepare(self._settings)
-            started = {server.name: self._launch(server) for server in what}
-            for server in reversed(what):  # PostgreSQL first: it is ready at once
+            started = {server.name: self._launch(server) for server in servers}
+            for server in reversed(servers):  # PostgreSQL first: it is ready at once
                 started[server.name] = self._wait(server, started[server.name])
         except BaseException:
-            stop(what)
+            stop(servers)
             raise
         return started
 
-    def publish(self, started: dict[str, Running]) -> None:
-        """Tell everybody of these servers, and of those that run already."""
-        self._home.publish(running(self._home) | started)
+    def publish(self, started: dict[str, ServerProcess]) -> None:
+        """Publish these servers, in addition to those that are running already."""
+        self._home.publish(running_servers(self._home) | started)
 
-    def _launch(self, server: Server) -> Running:
-        """Start a server, on the port it had before if that is free."""
-        before = self._home.published().get(server.name)
-        port = processes.free_port(before.port if before else None)
+    def _launch(self, server: Server) -> ServerProcess:
+        previous = self._home.published().get(server.name)
+        port = processes.free_port(previous.port if previous else None)
         for log in server.logs:
-            files.put_aside(log)
+            files.rotate_log(log)
         self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
         pid = server.launch(self._settings, port)
         with suppress(psutil.NoSuchProcess):
-            return Running(pid, psutil.Process(pid).create_time(), port)
-        return Running(pid, time.time(), port)
+            return ServerProcess(pid, psutil.Process(pid).create_time(), port)
+        return ServerProcess(pid, time.time(), port)
 
-    def _wait(self, server: Server, started: Running) -> Running:
-        for _ in range(_PORTS_TRIED):
+    def _wait(self, server: Server, started: ServerProcess) -> ServerProcess:
+        for _ in range(_MAX_PORT_ATTEMPTS):
             if self._becomes_ready(server, started):
                 return started
-            # It ended. If somebody else has its port now, another port will help.
-            if not processes.listens(started.port):
+            # It exited. If another process has taken its port, another port will help.
+            if not processes.is_listening(started.port):
                 break
             started = self._launch(server)
-        raise processes.died(server.title, server.logs)
+        raise processes.startup_error(server.title, server.logs)
 
-    def _becomes_ready(self, server: Server, started: Running) -> bool:
-        """Wait; False when the process ends before it is ready."""
-        deadline = time.monotonic() + _PATIENCE
+    def _becomes_ready(self, server: Server, started: ServerProcess) -> bool:
+        """Wait for a server; return False if its process ends before it is ready."""
+        deadline = time.monotonic() + _STARTUP_SECONDS
         while time.monotonic() < deadline:
-            if not processes.lives(started.pid):
+            if not processes.is_alive(started.pid):
                 return False
-            if processes.serves(started.pid, started.port) and self._is_ready(server, started.port):
+            if self._is_ready(server, started):
                 self._reporter.say(f"{server.title} is ready")
                 return True
             time.sleep(0.1)
         raise UnavailableError(
-            f"{server.title} is not ready after {_PATIENCE:.0f} seconds",
-            hint=f"look into {server.logs[0]}",
+            f"{server.title} is not ready after {_STARTUP_SECONDS:.0f} seconds",
+            hint=f"see the log {server.logs[0]}",
         )
 
-    def _is_ready(self, server: Server, port: int) -> bool:
-        from starcast.embedded import readiness  # noqa: PLC0415 - who only asks for endpoints pays for no driver
-
-        password = server.password
+    def _is_ready(self, server: Server, started: ServerProcess) -> bool:
         try:
-            return readiness.CHECKS[server.name](port, server.user, password, server.database)
-        except readiness.PasswordRefusedError:
+            listening = processes.owns_port(started.pid, started.port)
+            return listening and server.is_ready(started.port)
+        except PasswordRefusedError:
             raise UnavailableError(
                 f"the embedded {server.title} refuses the password in {server.password_file}",
-                hint=f"restore that file, or delete {self._home.root} and run 'starcast up' and your ingests again",
+                hint=f"restore that file, or delete {self._home.root} and repeat 'starcast up' and "
+                "your ingests",
             ) from None

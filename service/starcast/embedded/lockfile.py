@@ -1,9 +1,7 @@
-"""Makes ``jars.lock``: ``python -m starcast.embedded.lockfile``, once for each version of Neo4j.
+"""Write ``jars.lock``: ``python -m starcast.embedded.lockfile``, once per version of Neo4j.
 
-With a version and a file, ``python -m starcast.embedded.lockfile 5.26.30 tests/lts/jars.lock``, it makes another lock.
-
-jgo resolves the coordinates below with all that they need and writes the SHA-256 of every file; we keep those, and
-the sizes, for the progress bar and the check of the disk.
+With arguments, ``python -m starcast.embedded.lockfile 5.26.30 tests/lts/jars.lock``, it writes the
+lock file of another version. jgo resolves the dependencies and computes the SHA-256 of every file.
 """
 
 import logging
@@ -20,17 +18,21 @@ from starcast.support.atomic import write_text
 
 
 def coordinates(version: str) -> tuple[str, ...]:
-    """The server, its Bolt door and the offline import."""
-    return tuple(
-        f"org.neo4j:{name}:{version}" for name in ("neo4j", "neo4j-bolt", "neo4j-import-tool")
-    )
+    """Return the Maven coordinates of the server, its Bolt connector and the offline import."""
+    artifacts = ("neo4j", "neo4j-bolt", "neo4j-import-tool")
+    return tuple(f"org.neo4j:{artifact}:{version}" for artifact in artifacts)
 
 
 COORDINATES = coordinates(NEO4J_VERSION)
 
 
 def lock_text(environment: Path, wanted: Sequence[str] = COORDINATES) -> str:
-    """The lock file's text for an environment folder of jgo's, which it made for these coordinates."""
+    """Return the text of a lock file.
+
+    Args:
+        environment: the environment folder that jgo built for the coordinates.
+        wanted: the coordinates that were resolved.
+    """
     resolved = tomllib.loads((environment / "jgo.lock.toml").read_text(encoding="utf-8"))
     sizes = {path.name: path.stat().st_size for path in environment.glob("*/*.jar")}
     lines = sorted(_line(entry, sizes) for entry in resolved["dependencies"])
@@ -42,6 +44,7 @@ def lock_text(environment: Path, wanted: Sequence[str] = COORDINATES) -> str:
 
 
 def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
+    """Return the coordinate, which the lines are sorted by, and the line."""
     parts = [entry["artifactId"], entry["version"], entry.get("classifier", "")]
     coordinate = ":".join(filter(None, [entry["groupId"], *parts]))
     size = sizes["-".join(filter(None, parts)) + ".jar"]
@@ -49,12 +52,13 @@ def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
 
 
 def main(version: str = NEO4J_VERSION, lock: str = str(LOCK)) -> None:
-    """Resolve, fetch and write the lock file beside this module, or another."""
+    """Resolve and download the jars of a version, and write their lock file."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     jgo = packages.load("jgo")
+    wanted = coordinates(version)
     with tempfile.TemporaryDirectory() as folder:
-        environment = jgo.build("+".join(coordinates(version)), cache_dir=Path(folder), update=True)
-        write_text(Path(lock), lock_text(environment.path, coordinates(version)))
+        environment = jgo.build("+".join(wanted), cache_dir=Path(folder), update=True)
+        write_text(Path(lock), lock_text(environment.path, wanted))
     sys.stderr.write(f"wrote {lock}\n")
 
 

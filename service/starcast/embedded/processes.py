@@ -1,7 +1,7 @@
-"""Server processes: started detached, recognised for certain, stopped politely and then not.
+"""Server processes: start them detached, identify them reliably, stop them.
 
-A process number alone proves nothing: after a crash it may belong to somebody else. So nothing is signalled that
-does not also say by its command line that it is the server of this home.
+A process id alone proves nothing: after a crash another process may have it. So no process receives
+a signal unless its command line identifies it as a server of this home.
 """
 
 import os
@@ -18,120 +18,124 @@ from pathlib import Path
 import psutil
 
 from starcast.embedded import files
-from starcast.embedded.home import Running
+from starcast.embedded.home import ServerProcess
 from starcast.errors import StarcastError, UnavailableError
 
 LOOPBACK = "127.0.0.1"
-#: Whether a process is a certain server.
-Mark = Callable[[psutil.Process], bool]
+#: Returns whether a process is a certain server.
+Matcher = Callable[[psutil.Process], bool]
 
-#: The shell goes, the server stays: it becomes a child of init, which reaps it, and never a zombie of ours.
+#: The shell exits and the server becomes a child of init, which reaps it: no zombie is left here.
 _DETACH = '"$@" >&2 & echo $!'
-#: Clocks are set; the mark of the process decides, its age only guards against the rarest coincidence.
+#: Clocks are adjusted; the command line decides, the start time only guards against coincidences.
 _CLOCK_TOLERANCE = 60.0
-_TELLING = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
-FULL = re.compile(r"No space left on device|Disk quota exceeded")
+_ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
+DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
 @dataclass(frozen=True)
 class User:
-    """Who a program runs as: the numbers of a user and a group, or None for ourselves."""
+    """The user and group that a program runs as; None for those of this process."""
 
-    number: int | None = None
-    group: int | None = None
+    uid: int | None = None
+    gid: int | None = None
 
     @property
-    def more_groups(self) -> list[int] | None:
-        """No other group: root's are not for others."""
-        return None if self.number is None else []
+    def extra_groups(self) -> list[int] | None:
+        """The supplementary groups: none for another user, who must not inherit those of root."""
+        return None if self.uid is None else []
 
 
-def environment() -> dict[str, str]:
-    """What a server gets to see of our environment: nothing but where programs are."""
+def minimal_environment() -> dict[str, str]:
+    """Return the environment of the servers: the default search path and locale, nothing else."""
     return {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
 
 
-def start(command: Sequence[str], folder: Path, log: Path, user: User) -> int:
-    """Start a server in a session of its own, its output appended to ``log``; returns its process number.
+def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) -> int:
+    """Start a server in a session of its own and return its process id.
 
-    ``folder`` is entered and ``log`` opened before the user is changed, so both may lie where that user cannot go.
+    Args:
+        command: the program and its arguments.
+        folder: the working directory, entered before the user changes.
+        log: the file to which the output is appended, opened before the user changes. So both may
+            be in folders that the user cannot access.
+        user: the user to run as.
     """
     with log.open("ab") as output:
         shell = subprocess.run(
             ["/bin/sh", "-c", _DETACH, "sh", *command],
             cwd=folder,
-            env=environment(),
+            env=minimal_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
             start_new_session=True,
             umask=0o077,
-            user=user.number,
-            group=user.group,
-            extra_groups=user.more_groups,
+            user=user.uid,
+            group=user.gid,
+            extra_groups=user.extra_groups,
             check=True,
         )
     return int(shell.stdout)
 
 
-def find(server: Running | None, mark: Mark) -> psutil.Process | None:
-    """The live process that a published entry speaks of, if it is still that one."""
+def find_server(server: ServerProcess | None, matcher: Matcher) -> psutil.Process | None:
+    """Return the live process of a published entry, or None if it has ended or is not the same."""
     with suppress(psutil.Error):
         if server is not None:
             process = psutil.Process(server.pid)
-            if abs(process.create_time() - server.started) < _CLOCK_TOLERANCE and bears(
-                process, mark
-            ):
+            age_agrees = abs(process.create_time() - server.started) < _CLOCK_TOLERANCE
+            if age_agrees and is_match(process, matcher):
                 return process
     return None
 
 
-def search(mark: Mark) -> list[psutil.Process]:
-    """All live processes with the mark: also those that nobody wrote down."""
-    return [process for process in psutil.process_iter() if bears(process, mark)]
+def find_all(matcher: Matcher) -> list[psutil.Process]:
+    """Return all live processes that match, published or not."""
+    return [process for process in psutil.process_iter() if is_match(process, matcher)]
 
 
-def bears(process: psutil.Process, mark: Mark) -> bool:
-    """Whether a process lives and bears the mark; one that may not be looked at does not."""
+def is_match(process: psutil.Process, matcher: Matcher) -> bool:
+    """Return whether a process is alive and matches; False if it must not be inspected."""
     with suppress(psutil.Error, OSError):
-        return process.status() != psutil.STATUS_ZOMBIE and mark(process)
+        return process.status() != psutil.STATUS_ZOMBIE and matcher(process)
     return False
 
 
-def lives(pid: int) -> bool:
-    """Whether there is a process of that number that has not ended."""
+def is_alive(pid: int) -> bool:
+    """Return whether a process exists and is not a zombie."""
     with suppress(psutil.Error):
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     return False
 
 
-def ask(processes: Sequence[psutil.Process], polite: signal.Signals) -> None:
-    """Send processes a signal; those that have ended meanwhile need none."""
+def send_signal(processes: Sequence[psutil.Process], number: signal.Signals) -> None:
+    """Send a signal to processes; those that have ended are skipped."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
-            process.send_signal(polite)
+            process.send_signal(number)
 
 
-def wait(processes: Sequence[psutil.Process], patience: float) -> list[psutil.Process]:
-    """Wait for processes to end, and kill those that have not after ``patience`` seconds; returns these."""
-    stubborn = _outlast(processes, patience)
-    ask(stubborn, signal.SIGKILL)
-    _outlast(stubborn, 3)
-    return stubborn
+def wait_or_kill(processes: Sequence[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Wait for processes to end; kill and return those that are alive after ``seconds``."""
+    remaining = _wait(processes, seconds)
+    send_signal(remaining, signal.SIGKILL)
+    _wait(remaining, 3)
+    return remaining
 
 
-def _outlast(processes: Sequence[psutil.Process], patience: float) -> list[psutil.Process]:
-    # Not psutil's wait: where init is slow to reap, or never does, it takes the dead for living.
-    deadline = time.monotonic() + patience
-    while living := [process for process in processes if not _has_ended(process)]:
+def _wait(processes: Sequence[psutil.Process], seconds: float) -> list[psutil.Process]:
+    # Not psutil's wait: it takes a zombie for a live process, and init may be slow to reap.
+    deadline = time.monotonic() + seconds
+    while remaining := [process for process in processes if not _has_ended(process)]:
         if time.monotonic() > deadline:
             break
         time.sleep(0.02)
-    return living
+    return remaining
 
 
 def _has_ended(process: psutil.Process) -> bool:
-    """Whether nothing of a process is left; of a killed one, threads may still hold its files for a moment."""
+    # Threads of a killed process may hold its files for a moment after it became a zombie.
     with suppress(psutil.Error):
         return not process.is_running() or (
             process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
@@ -139,11 +143,11 @@ def _has_ended(process: psutil.Process) -> bool:
     return True
 
 
-def free_port(wish: int | None = None) -> int:
-    """A TCP port on loopback that nobody listens on: the one wished for if it is free."""
-    for port in (wish or 0, 0):
+def free_port(preferred: int | None = None) -> int:
+    """Return a free TCP port on loopback: the preferred one if it is free."""
+    for port in (preferred or 0, 0):
         with socket.socket() as probe:
-            # As the servers do it: a port that is only cooling down after a restart counts as free.
+            # As the servers do: a port in TIME_WAIT after a restart counts as free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with suppress(OSError):
                 probe.bind((LOOPBACK, port))
@@ -151,53 +155,55 @@ def free_port(wish: int | None = None) -> int:
     raise OSError("no TCP port is free on loopback")
 
 
-def listens(port: int) -> bool:
-    """Whether somebody listens on a port on loopback."""
+def is_listening(port: int) -> bool:
+    """Return whether any process listens on a loopback port."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex((LOOPBACK, port)) == 0
 
 
-def serves(pid: int, port: int) -> bool:
-    """Whether it is this process that listens on that port, so that no stranger is told a password."""
+def owns_port(pid: int, port: int) -> bool:
+    """Return whether this process listens on a port, so that no other one is sent a password."""
     try:
         connections = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
         return False
-    except (
-        psutil.AccessDenied
-    ):  # another user's process, and we are root without all its powers, as in a container
-        return listens(port)
+    except psutil.AccessDenied:
+        # Another user's process, and we are a root without all capabilities, as in a container.
+        return is_listening(port)
     return any(
-        each.status == psutil.CONN_LISTEN and each.laddr.port == port for each in connections
+        connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
+        for connection in connections
     )
 
 
-def memory(pid: int) -> int:
-    """Bytes that a process and its children hold, each shared page once where the system lets us see that."""
+def memory_bytes(pid: int) -> int:
+    """Return the memory of a process and its children in bytes.
+
+    Shared pages count once where the operating system reveals them; otherwise the result is the
+    resident memory of the process alone.
+    """
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         family = [process, *process.children(recursive=True)]
         try:
-            return sum(each.memory_full_info().pss for each in family)
+            return sum(member.memory_full_info().pss for member in family)
         except psutil.AccessDenied:
             return int(process.memory_info().rss)
     return 0
 
 
-def died(title: str, logs: Sequence[Path]) -> StarcastError:
-    """The error of a server that ended while it started: its log, and the line there that tells most."""
-    lines = [(log, line) for log in logs for line in _tail(log)]
-    telling = [(log, line) for log, line in lines if _TELLING.search(line)]
-    log, line = (telling or lines or [(logs[0], "it said nothing")])[-1]
-    if any(FULL.search(line) for _, line in lines):
-        return files.full_disk(log.parent)
-    return UnavailableError(
-        f"{title} ended while it started: {line}", hint=f"the whole story is in {log}"
-    )
+def startup_error(title: str, logs: Sequence[Path]) -> StarcastError:
+    """Return the error for a server that exited during startup, with the last error in its logs."""
+    lines = [(log, line) for log in logs for line in _last_lines(log)]
+    errors = [(log, line) for log, line in lines if _ERROR_LINE.search(line)]
+    log, line = (errors or lines or [(logs[0], "no output")])[-1]
+    if any(DISK_FULL.search(line) for _, line in lines):
+        return files.disk_full_error(log.parent)
+    return UnavailableError(f"{title} exited during startup: {line}", hint=f"see the log {log}")
 
 
-def _tail(log: Path) -> list[str]:
+def _last_lines(log: Path) -> list[str]:
     with suppress(OSError):
         text = log.read_bytes()[-20_000:].decode(errors="replace")
         return [line.strip() for line in text.splitlines() if line.strip()]

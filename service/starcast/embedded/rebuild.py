@@ -1,8 +1,9 @@
-"""Making Neo4j's store anew beside the one in force, and changing over in one step.
+"""Rebuild Neo4j's store in a new data directory, and switch to it in one step.
 
-The old server answers until the import is done. Then it stops, and another starts on the fresh directory, on the same port if
-that is free, known to nobody but the caller, who compares what is in it. Only `Rebuilding.commit` makes it the one in force.
-Whatever happens before that, an error, Ctrl-C or kill -9, the pointer names the old directory, which nobody has touched.
+The old server answers queries until the import is complete. Then it stops, and a server starts on
+the new directory, on the same port if that is free; only the caller knows it, and verifies its
+contents. `StoreRebuild.commit` makes the new directory the current one. Until then the old
+directory is current and unchanged, whatever happens: an error, Ctrl-C or kill -9.
 """
 
 import shutil
@@ -10,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from starcast.embedded import data_directories, files, lifecycle, offline_import
-from starcast.embedded.home import Home, Running
-from starcast.embedded.lifecycle import Start
+from starcast.embedded.home import Home, ServerProcess
+from starcast.embedded.lifecycle import Startup
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.processes import LOOPBACK
 from starcast.errors import StarcastError, UnavailableError
@@ -20,102 +21,105 @@ from starcast.progress import Reporter
 from starcast.settings import Settings
 
 
-class Rebuilding:
-    """One rebuilding: `load`, `start`, `commit`, in this order.
+class StoreRebuild:
+    """One rebuild: call `load`, `start` and `commit` in this order.
 
     Attributes:
-        folder: empty, for the files to import.
+        folder: an empty folder for the files to import.
     """
 
     def __init__(self, home: Home, settings: Settings, reporter: Reporter) -> None:
-        self._home, self._settings, self._reporter = home, settings, reporter
+        self._home = home
+        self._settings = settings
+        self._reporter = reporter
         self._old = Neo4j(home)
-        self._fresh = Neo4j(home, data_directories.fresh(home.neo4j))
-        self._start = Start(home, settings, reporter)
-        self._away = ExitStack()
-        self._started: dict[str, Running] = {}
+        self._new = Neo4j(home, data_directories.new_directory(home.neo4j))
+        self._startup = Startup(home, settings, reporter)
+        self._downtime = ExitStack()
+        self._started: dict[str, ServerProcess] = {}
         self._committed = False
         self._staging = data_directories.staging(home.neo4j)
         self.folder = self._staging / "files"
         self.folder.mkdir(mode=0o700, parents=True)
 
     def load(self, arguments: Sequence[str]) -> None:
-        """Import the files that these arguments name, as seen from `folder`, into the fresh directory; then they go.
+        """Import files into the new directory and delete them; the old server keeps running.
 
-        The old server goes on.
+        Args:
+            arguments: options of the import that name the files relative to `folder`.
 
         Raises:
-            StarcastError: see `importing.run`.
+            StarcastError: see `offline_import.run_import`.
         """
-        offline_import.run(
-            self._fresh, self._settings, arguments, self.folder, self._staging, self._reporter
+        offline_import.run_import(
+            self._new, self._settings, arguments, self.folder, self._staging, self._reporter
         )
         shutil.rmtree(self._staging)
 
     def start(self) -> GraphAddress:
-        """Stop the old server, and start one on the fresh directory, which nobody else is told of.
+        """Stop the old server, start one on the new directory and return its unpublished address.
 
         Raises:
             UnavailableError: it does not start.
         """
-        self._away.enter_context(self._home.rebuilding())
+        self._downtime.enter_context(self._home.mark_rebuilding())
         lifecycle.stop([self._old])
-        data_directories.take_over(self._old.data, self._fresh.data)
-        self._started = self._start.ready([self._fresh])
+        data_directories.copy_system_data(self._old.data, self._new.data)
+        self._started = self._startup.start([self._new])
         uri = f"bolt://{LOOPBACK}:{self._started[Neo4j.name].port}"
-        return GraphAddress(uri, Neo4j.user, self._fresh.password, Neo4j.database)
+        return GraphAddress(uri, Neo4j.user, self._new.password, Neo4j.database)
 
     def commit(self) -> None:
-        """Make the fresh directory the one in force, and its server the home's; what it replaces goes."""
-        data_directories.point(self._fresh.data)
+        """Make the new directory the current one, and publish its server."""
+        data_directories.activate(self._new.data)
         self._committed = True
-        self._start.publish(self._started)
+        self._startup.publish(self._started)
 
     def end(self) -> None:
-        """Leave the server of the directory in force running, and no other directory."""
-        with self._away:
+        """Make sure that a server runs on the current directory; delete all other directories."""
+        with self._downtime:
             if not self._committed:
-                self._go_back()
-            data_directories.sweep(self._home.neo4j)
+                self._roll_back()
+            data_directories.delete_stale(self._home.neo4j)
 
-    def _go_back(self) -> None:
-        if Neo4j.name in lifecycle.running(self._home):  # the old one, which was never stopped
+    def _roll_back(self) -> None:
+        if Neo4j.name in lifecycle.running_servers(self._home):  # the old one was never stopped
             return
-        lifecycle.stop([self._fresh])
-        self._reporter.say("going back to the store as it was")
+        lifecycle.stop([self._new])
+        self._reporter.say("going back to the previous store")
         try:
-            self._start.run([Neo4j(self._home)])
-        except StarcastError as error:  # there is an error already that says why we are here
+            self._startup.start_and_publish([Neo4j(self._home)])
+        except StarcastError as error:  # do not hide the error that caused the roll-back
             self._reporter.say(f"Neo4j does not start again: {error.message}")
 
 
-def tidy(settings: Settings, reporter: Reporter) -> None:
-    """End and remove what a rebuilding that was killed has left, if there is anything."""
+def clean_up(settings: Settings, reporter: Reporter) -> None:
+    """Clean up after a killed rebuild, if there was one; see `lifecycle.clean_up`."""
     home = Home(settings.home.resolve())
-    if data_directories.leftovers(home.neo4j):
-        with files.writing(home.root), home.locked(reporter):
-            lifecycle.tidy(home)
+    if data_directories.stale_names(home.neo4j):
+        with files.translate_os_errors(home.root), home.locked(reporter):
+            lifecycle.clean_up(home)
 
 
 @contextmanager
-def rebuilding(settings: Settings, reporter: Reporter) -> Iterator[Rebuilding]:
-    """Rebuild the store of the embedded Neo4j, which runs; left without `Rebuilding.commit`, everything is as before.
+def rebuild_store(settings: Settings, reporter: Reporter) -> Iterator[StoreRebuild]:
+    """Rebuild the store of the running embedded Neo4j, holding the lock of its home.
 
-    Meanwhile nobody else starts or stops a server of this home.
+    If the context ends without `StoreRebuild.commit`, the old store is restored.
 
     Raises:
-        UnavailableError: it does not run, or could not be started again.
+        UnavailableError: Neo4j is not running, or could not be restarted.
         LimitError: the disk is full.
     """
     home = Home(settings.home.resolve())
-    with files.writing(home.root), home.locked(reporter):
-        lifecycle.tidy(home)
-        if Neo4j.name not in lifecycle.running(home):
+    with files.translate_os_errors(home.root), home.locked(reporter):
+        lifecycle.clean_up(home)
+        if Neo4j.name not in lifecycle.running_servers(home):
             raise UnavailableError(
-                f"the embedded Neo4j in {home.root} does not run", hint="run 'starcast up'"
+                f"the embedded Neo4j in {home.root} is not running", hint="run 'starcast up'"
             )
-        work = Rebuilding(home, settings, reporter)
+        rebuild = StoreRebuild(home, settings, reporter)
         try:
-            yield work
+            yield rebuild
         finally:
-            work.end()
+            rebuild.end()

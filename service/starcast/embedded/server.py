@@ -1,4 +1,4 @@
-"""What the embedded servers have in common."""
+"""The interface that the lifecycle of the embedded servers uses."""
 
 import signal
 from abc import ABC, abstractmethod
@@ -12,23 +12,29 @@ from starcast.embedded.home import Home
 from starcast.settings import Settings
 
 
+class PasswordRefusedError(Exception):
+    """A server is up, but refuses the password of its home."""
+
+
 class Server(ABC):
     """One server of one home.
 
     Attributes:
-        name: in files; title: in sentences.
-        user: who logs in; database: and where.
-        polite: the signal that asks it to end, cleanly.
-        space: megabytes that its fresh data and a first ingest take.
-        logs: what it writes while it starts, what is said first of all first.
+        name: its name in file names.
+        title: its name in messages.
+        user: the user to log in as.
+        database: the database to connect to.
+        stop_signal: the signal that makes it shut down cleanly.
+        required_mb: disk space for its empty data and a first ingest, in megabytes.
+        logs: the log files to search after a failed start, the most important first.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     user: ClassVar[str]
     database: ClassVar[str]
-    polite: ClassVar[signal.Signals]
-    space: ClassVar[int]
+    stop_signal: ClassVar[signal.Signals]
+    required_mb: ClassVar[int]
 
     def __init__(self, home: Home) -> None:
         self.home = home
@@ -36,7 +42,7 @@ class Server(ABC):
 
     @property
     def password_file(self) -> Path:
-        """Where its password is kept."""
+        """The file with the password of its user."""
         return self.home.password_file(self.name)
 
     @property
@@ -46,21 +52,29 @@ class Server(ABC):
 
     @property
     @abstractmethod
-    def mark(self) -> str:
-        """The word in its command line that no other process has."""
+    def marker(self) -> str:
+        """The command-line argument that identifies its process."""
 
-    def marks(self, process: psutil.Process) -> bool:
-        """Whether a process is this server."""
-        return self.mark in process.cmdline()
+    def matches(self, process: psutil.Process) -> bool:
+        """Return whether a process is this server."""
+        return self.marker in process.cmdline()
 
-    def leftovers(self) -> list[psutil.Process]:
-        """Its processes, published or not."""
-        return processes.search(self.marks)
+    def find_processes(self) -> list[psutil.Process]:
+        """Return all its processes, published or not."""
+        return processes.find_all(self.matches)
 
     @abstractmethod
     def prepare(self, settings: Settings) -> None:
-        """Make what a start needs besides a port, whole or not at all; nobody runs meanwhile."""
+        """Create its folders, password and data; the server must not be running."""
 
     @abstractmethod
     def launch(self, settings: Settings, port: int) -> int:
-        """Start it on a port; returns its process number long before it is ready."""
+        """Start its process and return the process id, without waiting until it is ready."""
+
+    @abstractmethod
+    def is_ready(self, port: int) -> bool:
+        """Return whether it accepts logins on a port, after finishing its first-time set-up.
+
+        Raises:
+            PasswordRefusedError: it refuses the password of the home.
+        """

@@ -143,7 +143,7 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
         InputError: fewer than 1 are requested.
     """
     worth_it = jobs is None and sum(map(required_memory, points)) > _WORTH_PROCESSES
-    return processes.jobs_for(len(points), jobs, worth_it=worth_it)
+    return processes.choose_jobs(len(points), jobs, worth_it=worth_it)
 
 
 @contextmanager
@@ -159,8 +159,8 @@ def execute_all(points: Sequence[Point], jobs: int) -> Iterator[Iterator[tuple[P
     if jobs == 1:
         yield ((point, execute(point)) for point in points)
         return
-    work = processes.Work(execute_unchecked, required_memory, _free_memory, check_memory)
-    with processes.performed(points, work, jobs) as executions:
+    work = processes.Workload(execute_unchecked, required_memory, _free_memory, check_memory)
+    with processes.run_parallel(points, work, jobs) as executions:
         yield executions
 
 

@@ -135,7 +135,7 @@ def ingest(
 
 def _tidy(stores: Stores, reporter: Reporter) -> None:
     if stores.embedded is not None:
-        embedded_rebuild.tidy(stores.embedded, reporter)
+        embedded_rebuild.clean_up(stores.embedded, reporter)
 
 
 def _find_missing(stores: Stores, sizes: Iterable[ArtifactSize]) -> list[ArtifactSize]:

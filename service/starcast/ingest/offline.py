@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 
 from starcast.database import models, sessions
 from starcast.embedded import files
-from starcast.embedded.rebuild import Rebuilding, rebuilding
+from starcast.embedded.rebuild import StoreRebuild, rebuild_store
 from starcast.errors import InputError, RejectedError
 from starcast.graph import bulk_files, reader, writer
 from starcast.graph.artifact_nodes import LABEL_OF, ArtifactNode
@@ -147,7 +147,7 @@ def _check_space(settings: Settings, artifacts: Sequence[Artifact]) -> None:
         f"an import of {size.nodes:,} nodes and {size.relationships:,} relationships, files and a "
         "new store,"
     )
-    files.need_space(settings.home, size.import_bytes // files.MB, purpose)
+    files.require_space(settings.home, size.import_bytes // files.MB, purpose)
 
 
 class _Everything:
@@ -202,7 +202,7 @@ class _Import:
 
     def run(self, everything: _Everything) -> None:
         """Write files, import them, start the server, compare, and replace the old store."""
-        with rebuilding(self._settings, self._reporter) as work:
+        with rebuild_store(self._settings, self._reporter) as work:
             self._load(work, everything)
             address = work.start()
             self._on_stage("started")
@@ -212,7 +212,7 @@ class _Import:
             self._on_stage("changed")
         self._on_stage("complete")
 
-    def _load(self, work: Rebuilding, everything: _Everything) -> None:
+    def _load(self, work: StoreRebuild, everything: _Everything) -> None:
         self._reporter.say(f"writing the files of {len(everything)} artifacts")
         written = bulk_files.write(work.folder, self._stores.id, everything, self._reporter)
         self._on_stage("written")

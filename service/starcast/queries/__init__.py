@@ -1,6 +1,6 @@
-"""Query packs: questions to the graph in Cypher, checked when they are loaded and run in read-only transactions."""
+"""Query packs: Cypher queries that are checked when loaded and run in read-only transactions."""
 
 from starcast.queries.execution import run
-from starcast.queries.pack import Library, Query, find, gather, library
+from starcast.queries.pack import Library, Query, find, load_library, load_queries
 
-__all__ = ["Library", "Query", "find", "gather", "library", "run"]
+__all__ = ["Library", "Query", "find", "load_library", "load_queries", "run"]

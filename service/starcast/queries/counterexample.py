@@ -1,43 +1,43 @@
-"""Cypher queries that show the place of a counterexample in Neo4j Browser.
+"""The location of a counterexample as a Cypher query that can be pasted into Neo4j Browser.
 
-Labels and ids are literals; a comment contains the command that ingests the place.
+The query contains labels and ids as literals; a comment above it has the ingest that stores them.
 """
 
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from starcast import topologies
 from starcast.claims.describe import describe_place
 from starcast.claims.verdict import Verdict
 from starcast.collectives.model import COLLECTIVES
 from starcast.errors import NotFoundError, StarcastError
 from starcast.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
 from starcast.ingest.planning import parse_request
-from starcast.topologies import Topology
+from starcast.topologies import Topology, topology
 
 _ARROW = " -> "
-#: Names of nodes in a place, the most specific first.
+#: The names of nodes in a counterexample, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: Names of trees in a place, with the number of the first tree: i = 1..n-1, dimensions 2..n.
+#: The names of trees in a counterexample with the number of the first tree: i = 1..n-1, dimensions
+#: 2..n.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 
 
 @dataclass(frozen=True)
-class Place:
-    """The place of a counterexample.
+class Location:
+    """The location of a counterexample.
 
     Attributes:
-        topology: the topology.
-        nodes: labels, the most specific first.
-        link: the labels of tail and head, or None.
-        tree: number of a tree, or None.
-        step: step of a schedule, or None.
-        forest: id of a forest that can be ingested; empty if there is none.
-        schedule: id of a schedule that can be ingested; empty if there is none.
+        network: the topology.
+        nodes: labels, the most important node first.
+        link: the labels of sender and receiver, or None.
+        tree: the number of a tree, or None.
+        step: a step of the schedule, or None.
+        forest: id of a forest that an ingest can store, or empty.
+        schedule: id of a schedule that an ingest can store, or empty.
     """
 
-    topology: Topology
+    network: Topology
     nodes: tuple[str, ...] = ()
     link: tuple[str, str] | None = None
     tree: int | None = None
@@ -46,86 +46,84 @@ class Place:
     schedule: str = ""
 
 
-def cypher(verdict: Verdict) -> str:
-    """Return a query for the place of a verdict's counterexample.
-
-    Comments above the query describe the counterexample and how to ingest its place.
+def to_cypher(verdict: Verdict) -> str:
+    """Return a query for the location of a verdict's counterexample, with comments that explain it.
 
     Raises:
-        NotFoundError: there is no counterexample, or it is not at a place of a topology.
+        NotFoundError: the verdict has no counterexample, or it has no location in a topology.
     """
     if verdict.counterexample is None:
         raise NotFoundError(
             f"{verdict.claim} has no counterexample: the verdict is '{verdict.verdict}'",
-            hint="'starcast claims list --verdict fails' has those that do",
+            hint="'starcast claims list --verdict fails' lists the claims that have one",
         )
-    topology = _topology(verdict, verdict.counterexample)
-    command = _ingest(topology, verdict.of)
-    at = _place(topology, verdict.counterexample, verdict.of if command else "")
-    lines = [f"// {verdict.claim}: {_plain(describe_place(verdict.counterexample))}"]
+    network = _find_topology(verdict, verdict.counterexample)
+    command = _ingest_command(network, verdict.of)
+    at = _locate(network, verdict.counterexample, verdict.of if command else "")
+    lines = [f"// {verdict.claim}: {_one_line(describe_place(verdict.counterexample))}"]
     if verdict.of:
-        lines.append(
-            f"// of {_plain(verdict.of)}"
-            f"{'' if command else ', which cannot be ingested: the place on the topology'}"
-        )
-    return "\n".join(
-        [*lines, f"// {command or f'starcast ingest {topology.spec}'}", "", *_query(at)]
-    )
+        note = "" if command else ", which cannot be ingested: the location in the topology"
+        lines.append(f"// of {_one_line(verdict.of)}{note}")
+    lines += [f"// {command or f'starcast ingest {network.spec}'}", "", *_query(at)]
+    return "\n".join(lines)
 
 
-def quoted(text: str) -> str:
-    """Return a Cypher string literal."""
+def quote_string(text: str) -> str:
+    """Return a string literal of Cypher."""
     inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{inside}'"
 
 
-def _query(at: Place) -> list[str]:
-    if at.schedule and (at.step is not None or at.link or at.nodes or at.tree is not None):
-        return _sends(at)
+def _query(at: Location) -> list[str]:
+    has_detail = at.step is not None or at.tree is not None or at.link or at.nodes
+    if at.schedule and has_detail:
+        return _sends_query(at)
     if at.link:
-        return _link(at)
+        return _link_query(at)
     if at.tree is not None and at.forest:
-        return _tree(at)
+        return _tree_query(at)
     if at.nodes:
-        return _node(at)
-    return _whole(at)
+        return _node_query(at)
+    return _summary_query(at)
 
 
-def _node(at: Place) -> list[str]:
-    listed = ", ".join(quoted(label) for label in at.nodes)
+def _node_query(at: Location) -> list[str]:
+    labels = ", ".join(quote_string(label) for label in at.nodes)
+    spec = quote_string(at.network.spec)
+    node = f"(node:{NODE.name} {{topology: {spec}}})"
     return [
-        f"MATCH (node:{NODE.name} {{topology: {quoted(at.topology.spec)}}})"
-        f"-[link:{LINK.name}]-(neighbour:{NODE.name})",
-        f"WHERE node.label IN [{listed}]",
+        f"MATCH {node}-[link:{LINK.name}]-(neighbour:{NODE.name})",
+        f"WHERE node.label IN [{labels}]",
         "RETURN node, link, neighbour ORDER BY node.rank, neighbour.rank",
     ]
 
 
-def _link(at: Place) -> list[str]:
-    one, other = at.link or ("", "")
-    lines = [f"MATCH {_at(at, 'one', one)}-[link:{LINK.name}]-{_at(at, 'other', other)}"]
+def _link_query(at: Location) -> list[str]:
+    first, second = at.link or ("", "")
+    ends = f"{_node(at, 'first', first)}-[link:{LINK.name}]-{_node(at, 'second', second)}"
     if not at.forest:
-        return [*lines, "RETURN one, link, other"]
+        return [f"MATCH {ends}", "RETURN first, link, second"]
+    edge = f"{TREE_EDGE.name} {{forest: {quote_string(at.forest)}}}"
     return [
-        *lines,
-        f"OPTIONAL MATCH (one)-[edge:{TREE_EDGE.name} {{forest: {quoted(at.forest)}}}]-(other)",
-        "WITH one, link, other, edge ORDER BY edge.tree",
-        "// Trees in which the first is the parent of the second, and the other way round.",
-        "RETURN one, link, other,"
-        " collect(CASE WHEN startNode(edge) = one THEN edge.tree END) AS down,",
-        "  collect(CASE WHEN startNode(edge) = other THEN edge.tree END) AS up",
+        f"MATCH {ends}",
+        f"OPTIONAL MATCH (first)-[edge:{edge}]-(second)",
+        "WITH first, link, second, edge ORDER BY edge.tree",
+        "// Trees with the first node as parent of the second (down), and vice versa (up).",
+        "RETURN first, link, second,",
+        "  collect(CASE WHEN startNode(edge) = first THEN edge.tree END) AS down,",
+        "  collect(CASE WHEN startNode(edge) = second THEN edge.tree END) AS up",
     ]
 
 
-def _tree(at: Place) -> list[str]:
-    narrowed = f"{TREE_EDGE.name} {{forest: {quoted(at.forest)}, tree: {at.tree}}}"
+def _tree_query(at: Location) -> list[str]:
+    edge = f"{TREE_EDGE.name} {{forest: {quote_string(at.forest)}, tree: {at.tree}}}"
     if at.nodes:
         lines = [
-            f"MATCH {_at(at, 'node', at.nodes[0])}-[edge:{narrowed}]-()",
+            f"MATCH {_node(at, 'node', at.nodes[0])}-[edge:{edge}]-()",
             "WITH startNode(edge) AS parent, edge, endNode(edge) AS child",
         ]
     else:
-        lines = [f"MATCH (parent:{NODE.name})-[edge:{narrowed}]->(child:{NODE.name})"]
+        lines = [f"MATCH (parent:{NODE.name})-[edge:{edge}]->(child:{NODE.name})"]
     return [
         *lines,
         "// The greatest level is the height of the tree.",
@@ -133,80 +131,83 @@ def _tree(at: Place) -> list[str]:
     ]
 
 
-def _sends(at: Place) -> list[str]:
-    kept = {"schedule": quoted(at.schedule), "step": at.step, "tree": at.tree}
-    words = ", ".join(f"{name}: {value}" for name, value in kept.items() if value is not None)
-    shown = "sender, send, receiver"
-    if at.link:  # also if nothing is sent over the link
-        sender, receiver = _at(at, "sender", at.link[0]), _at(at, "receiver", at.link[1])
-        sent = f"OPTIONAL MATCH (sender)-[send:{SEND.name} {{{words}}}]->(receiver)"
-        lines, shown = (
-            [f"MATCH {sender}-[link:{LINK.name}]-{receiver}", sent],
-            "sender, link, send, receiver",
-        )
-    else:
+def _sends_query(at: Location) -> list[str]:
+    known = {"schedule": quote_string(at.schedule), "step": at.step, "tree": at.tree}
+    given = ", ".join(f"{name}: {value}" for name, value in known.items() if value is not None)
+    send = f"[send:{SEND.name} {{{given}}}]"
+    columns = "sender, send, receiver"
+    if at.link:  # the link is shown even if nothing is sent over it
+        sender = _node(at, "sender", at.link[0])
+        receiver = _node(at, "receiver", at.link[1])
+        columns = "sender, link, send, receiver"
         lines = [
-            f"MATCH (sender:{NODE.name})-[send:{SEND.name} {{{words}}}]->(receiver:{NODE.name})"
+            f"MATCH {sender}-[link:{LINK.name}]-{receiver}",
+            f"OPTIONAL MATCH (sender)-{send}->(receiver)",
         ]
+    else:
+        lines = [f"MATCH (sender:{NODE.name})-{send}->(receiver:{NODE.name})"]
         if at.nodes:
-            lines.append(f"WHERE {quoted(at.nodes[0])} IN [sender.label, receiver.label]")
+            lines.append(f"WHERE {quote_string(at.nodes[0])} IN [sender.label, receiver.label]")
     return [
         *lines,
-        f"RETURN send.step AS step, {shown}, send.tree AS tree, send.unit AS unit",
+        f"RETURN send.step AS step, {columns}, send.tree AS tree, send.unit AS unit",
         "ORDER BY step, sender.rank, send.port, tree, unit",
     ]
 
 
-def _whole(at: Place) -> list[str]:
+def _summary_query(at: Location) -> list[str]:
+    """Return a query for the node of a forest, a schedule or a topology."""
     if at.forest:
+        forest = f"(forest:{FOREST.name} {{id: {quote_string(at.forest)}}})"
         return [
-            f"MATCH (forest:{FOREST.name} {{id: {quoted(at.forest)}}})"
-            f"-[on:{ON.name}]->(topology:{TOPOLOGY.name})",
-            "RETURN forest, on, topology, forest.trees AS trees, forest.height AS height,"
-            " forest.congestion AS congestion",
+            f"MATCH {forest}-[on:{ON.name}]->(topology:{TOPOLOGY.name})",
+            "RETURN forest, on, topology, forest.trees AS trees, forest.height AS height,",
+            "  forest.congestion AS congestion",
         ]
     if at.schedule:
         return [
-            f"MATCH (schedule:{SCHEDULE.name} {{id: {quoted(at.schedule)}}})",
+            f"MATCH (schedule:{SCHEDULE.name} {{id: {quote_string(at.schedule)}}})",
             f"MATCH (topology:{TOPOLOGY.name} {{name: schedule.topology}})",
             "RETURN schedule, topology, schedule.steps AS steps, schedule.units AS units",
         ]
     return [
-        f"MATCH (topology:{TOPOLOGY.name} {{spec: {quoted(at.topology.spec)}}})",
-        "RETURN topology, topology.nodes AS nodes, topology.degree AS degree,"
-        " topology.diameter AS diameter",
+        f"MATCH (topology:{TOPOLOGY.name} {{spec: {quote_string(at.network.spec)}}})",
+        "RETURN topology, topology.nodes AS nodes, topology.degree AS degree,",
+        "  topology.diameter AS diameter",
     ]
 
 
-def _at(at: Place, name: str, label: str) -> str:
-    return f"({name}:{NODE.name} {{topology: {quoted(at.topology.spec)}, label: {quoted(label)}}})"
+def _node(at: Location, name: str, label: str) -> str:
+    spec = quote_string(at.network.spec)
+    return f"({name}:{NODE.name} {{topology: {spec}, label: {quote_string(label)}}})"
 
 
-def _topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topology:
-    """Return the topology of a counterexample: the first possible one of the verdict's sizes.
+def _find_topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topology:
+    """Return the topology of a counterexample, among those on which the claim was checked.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: it is on none of them.
     """
-    n, k = counterexample.get("n"), counterexample.get("k")
-    meant = [f"S{n},{k}", f"S{n}", f"Q{k}"]
-    spec = next((one for one in meant if one in verdict.sizes), None)
+    n = counterexample.get("n")
+    k = counterexample.get("k")
+    candidates = [f"S{n},{k}", f"S{n}", f"Q{k}"]
+    spec = next((each for each in candidates if each in verdict.sizes), None)
     if spec is None:
         raise NotFoundError(
-            f"the counterexample of {verdict.claim} is not at a place of a topology",
+            f"the counterexample of {verdict.claim} has no location in a topology",
             hint="see 'starcast claims show'",
         )
-    return topologies.topology(spec)
+    return topology(spec)
 
 
-def _place(topology: Topology, counterexample: Mapping[str, object], of: str) -> Place:
+def _locate(network: Topology, counterexample: Mapping[str, object], of: str) -> Location:
     trees = (_number(counterexample.get(name), first) for name, first in _TREES.items())
     tree = next((number for number in trees if number is not None), None)
-    nodes = _labels(topology, [counterexample.get(name) for name in _NODES])
-    ends = tuple(_labels(topology, str(counterexample.get("link", "")).split(_ARROW)))
+    nodes = _labels(network, [counterexample.get(name) for name in _NODES])
+    ends = tuple(_labels(network, str(counterexample.get("link", "")).split(_ARROW)))
     is_schedule = of.split(":")[1] in COLLECTIVES if of else False
-    return Place(
-        topology,
+    return Location(
+        network,
         tuple(dict.fromkeys(nodes)),
         (ends[0], ends[1]) if len(ends) == 2 else None,
         tree,
@@ -216,54 +217,52 @@ def _place(topology: Topology, counterexample: Mapping[str, object], of: str) ->
     )
 
 
-def _labels(topology: Topology, values: Iterable[object]) -> Iterable[str]:
-    """Yield the labels among values that are labels or ranks of nodes."""
+def _labels(network: Topology, values: Iterable[object]) -> Iterable[str]:
+    """Yield the labels of those values that are labels or ranks of nodes."""
     for value in values:
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < topology.nodes:
-            yield topology.label(value)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < network.nodes:
+            yield network.label(value)
         elif isinstance(value, str) and value:
             try:
-                yield topology.label(topology.rank(value))
+                yield network.label(network.rank(value))
             except StarcastError:
                 continue
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Return a number relative to ``first``; None if the value is not such a number."""
-    return (
-        value - first
-        if isinstance(value, int) and not isinstance(value, bool) and value >= first
-        else None
-    )
+    """Return a number that counts from ``first`` as one that counts from 0, or None."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < first:
+        return None
+    return value - first
 
 
-def _ingest(topology: Topology, of: str) -> str:
-    """Return the command that ingests a forest or schedule; empty if there is none."""
+def _ingest_command(network: Topology, of: str) -> str:
+    """Return the command that ingests a forest or schedule, or nothing if no command does."""
     parts = of.split(":")
-    if len(parts) == 3 and parts[0] == topology.spec:
-        trees, schedules, ports, flags = parts[1], "", "default", ["--trees", parts[1]]
-    elif len(parts) == 6 and parts[0] == topology.spec:
-        words = f"{parts[1]}:{parts[2]}" + (f"({parts[4]})" if parts[4] else "")
-        trees, schedules, ports, flags = (
-            "",
-            words,
-            parts[3],
-            ["--schedules", words, "--ports", parts[3]],
-        )
+    trees = ""
+    schedules = ""
+    ports = "default"
+    if len(parts) == 3 and parts[0] == network.spec:
+        trees = parts[1]
+        flags = ["--trees", trees]
+    elif len(parts) == 6 and parts[0] == network.spec:
+        schedules = f"{parts[1]}:{parts[2]}" + (f"({parts[4]})" if parts[4] else "")
+        ports = parts[3]
+        flags = ["--schedules", schedules, "--ports", ports]
     else:
         return ""
-    root = parts[-1] if parts[-1] != "expanded" else topology.label(0)
+    root = parts[-1] if parts[-1] != "expanded" else network.label(0)
     try:
-        brought = {
-            one.id for one in parse_request(topology.spec, trees, schedules, root, ports).sizes()
-        }
+        artifacts = parse_request(network.spec, trees, schedules, root, ports).sizes()
     except StarcastError:
         return ""
-    if root != topology.label(0):
+    if of not in {artifact.id for artifact in artifacts}:
+        return ""
+    if root != network.label(0):
         flags += ["--root", root]
-    return shlex.join(["starcast", "ingest", topology.spec, *flags]) if of in brought else ""
+    return shlex.join(["starcast", "ingest", network.spec, *flags])
 
 
-def _plain(text: str) -> str:
-    """Return text in one line, for a comment."""
+def _one_line(text: str) -> str:
+    """Return text without line breaks, for a comment."""
     return " ".join(text.split())

@@ -1,12 +1,36 @@
-"""Runs a query: read-only, with a row limit and a time-out, on what is stored whole."""
+"""Run queries: read-only, with a row limit and a time-out, on completely stored artifacts only."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from shlex import quote
+from typing import Any
 
-from starcast.errors import LimitError
+from starcast.collectives.catalogue import REGISTRIES
+from starcast.collectives.model import EXPANDED
+from starcast.errors import InputError, LimitError, NotFoundError
 from starcast.graph.connection import Graph, QueryResult
+from starcast.graph.schema import GraphState
 from starcast.queries.pack import Query
-from starcast.queries.parameters import STORED, bind
-from starcast.queries.state import require_complete
+from starcast.queries.parameters import STORED, Parameter, bind, values_of_type
+from starcast.support.text import did_you_mean
+from starcast.trees import constructions
+
+_STATES = {
+    "topology": "MATCH (t:Topology) WHERE t.name IN $ids RETURN t.name AS id, t.state AS state",
+    "forest": """
+        MATCH (f:Forest)-[:ON]->(t:Topology) WHERE f.id IN $ids
+        RETURN f.id AS id, f.trees AS trees,
+          CASE t.state WHEN 'complete' THEN f.state ELSE t.state END AS state""",
+    "schedule": """
+        MATCH (s:Schedule) WHERE s.id IN $ids
+        MATCH (t:Topology {name: s.topology})
+        RETURN s.id AS id, CASE t.state WHEN 'complete' THEN s.state ELSE t.state END AS state""",
+}
+#: For each type of artifact its node label and the property with its id.
+_KEYS = {
+    "topology": ("Topology", "name"),
+    "forest": ("Forest", "id"),
+    "schedule": ("Schedule", "id"),
+}
 
 
 def run(
@@ -17,18 +41,22 @@ def run(
     row_limit: int = 1_000,
     timeout: float = 30.0,
 ) -> QueryResult:
-    """Ask a query.
+    """Run a query.
 
     Args:
         graph: the open graph store.
-        query: what to ask.
+        query: the query.
         given: values of its parameters, as text or as Python values.
-        row_limit: most rows to return; the answer's ``more`` says whether there are others.
-        timeout: seconds after which the server ends it.
+        row_limit: the maximum number of rows.
+        timeout: seconds after which the server stops it.
+
+    Returns:
+        The rows; ``more`` is whether the row limit cut off further rows.
 
     Raises:
-        InputError: a parameter is unknown, missing or of the wrong type, or the server refuses the Cypher.
-        NotFoundError: what a parameter names is not stored, or not whole.
+        InputError: a parameter is unknown, missing or of the wrong type, or the server refuses the
+            Cypher.
+        NotFoundError: an artifact that a parameter names is not stored completely.
         LimitError: time or memory ran out.
         UnavailableError: the server cannot be reached.
     """
@@ -37,19 +65,91 @@ def run(
     try:
         return graph.run(query.cypher, values, timeout, row_limit)
     except LimitError as error:
-        raise LimitError(
-            f"{query.name}: {error.message}", hint=f"{narrower(query)}; or {error.hint}"
-        ) from None
+        hint = f"{narrowing_advice(query)}; or {error.hint}"
+        raise LimitError(f"{query.name}: {error.message}", hint=hint) from None
 
 
-def narrower(query: Query) -> str:
-    """What of this query's own to change when it takes or returns too much."""
-    big = [parameter.name for parameter in query.parameters if parameter.type.name in STORED]
-    small = [
-        parameter.name
-        for parameter in query.parameters
-        if parameter.type.name in {"int", "float", "list"}
-    ]
-    ways = [f"name a smaller one in {' or '.join(big)}"] if big else []
-    ways += [f"tighten {' or '.join(small)}"] if small else []
-    return ", ".join(ways) or "ask for less"
+def narrowing_advice(query: Query) -> str:
+    """Return which parameters to change if a query takes too long or returns too many rows."""
+    parameters = query.parameters
+    artifacts = [each.name for each in parameters if each.type.name in STORED]
+    numbers = [each.name for each in parameters if each.type.name in {"int", "float", "list"}]
+    advice = [f"choose a smaller {' or '.join(artifacts)}"] if artifacts else []
+    advice += [f"tighten {' or '.join(numbers)}"] if numbers else []
+    return ", ".join(advice) or "ask for less"
+
+
+def require_complete(
+    graph: Graph, parameters: Sequence[Parameter], values: Mapping[str, Any]
+) -> None:
+    """Check that the artifacts that parameters name are complete, and that forests have the trees.
+
+    Raises:
+        NotFoundError: an artifact is not stored, or not completely; the hint says how to store it.
+        InputError: a forest has no tree of that number.
+    """
+    for kind in STORED:
+        ids = values_of_type(parameters, values, kind)
+        rows = graph.read(_STATES[kind], {"ids": ids}) if ids else []
+        stored = {row["id"]: row for row in rows}
+        for artifact_id in ids:
+            if artifact_id not in stored:
+                raise _missing(graph, kind, artifact_id)
+            if stored[artifact_id]["state"] != GraphState.COMPLETE:
+                raise _incomplete(kind, artifact_id, stored[artifact_id]["state"])
+        if kind == "forest":
+            _check_trees(stored, [int(tree) for tree in values_of_type(parameters, values, "tree")])
+
+
+def _incomplete(kind: str, artifact_id: str, state: str) -> NotFoundError:
+    if state == GraphState.IMPORTED:
+        return NotFoundError(
+            f"the {kind} '{artifact_id}' was imported but not verified yet",
+            hint="run 'starcast graph adopt', which verifies it and marks it complete",
+        )
+    command = ingest_command(kind, artifact_id)
+    return NotFoundError(
+        f"the {kind} '{artifact_id}' is not complete in the graph: its state is '{state}'",
+        hint=f"wait for the running ingest, or run '{command}', which completes it",
+    )
+
+
+def _missing(graph: Graph, kind: str, artifact_id: str) -> NotFoundError:
+    label, key = _KEYS[kind]
+    rows = graph.read(f"MATCH (o:{label}) RETURN o.{key} AS id ORDER BY id")
+    suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])
+    return NotFoundError(
+        f"the {kind} '{artifact_id}' is not in the graph",
+        hint=f"{suggestion}run '{ingest_command(kind, artifact_id)}'",
+    )
+
+
+def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int]) -> None:
+    for forest_id, row in forests.items():
+        for tree in trees:
+            if tree >= row["trees"]:
+                raise InputError(
+                    f"the forest '{forest_id}' has no tree {tree}",
+                    hint=f"its trees are 0 to {row['trees'] - 1}",
+                )
+
+
+def ingest_command(kind: str, artifact_id: str) -> str:
+    """Return the command that stores an artifact, or that lists artifacts if the id is invalid.
+
+    Args:
+        kind: ``topology``, ``forest`` or ``schedule``.
+        artifact_id: its id.
+    """
+    parts = artifact_id.split(":")
+    command = f"starcast ingest {parts[0]}"
+    if kind == "topology" and len(parts) == 1:
+        return command
+    if kind == "forest" and len(parts) == 3 and parts[1].partition("(")[0] in constructions():
+        return f"{command} --trees {quote(parts[1])} --root {parts[2]}"
+    if kind == "schedule" and len(parts) == 6 and parts[2] in REGISTRIES.get(parts[1], ()):
+        arguments = f"({parts[4]})" if parts[4] else ""
+        schedule = quote(f"{parts[1]}:{parts[2]}{arguments}")
+        root = f" --root {parts[5]}" if parts[5] != EXPANDED else ""
+        return f"{command} --schedules {schedule} --ports {parts[3]}{root}"
+    return f"starcast {kind} list"

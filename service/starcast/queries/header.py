@@ -1,6 +1,6 @@
-"""The header of a query file: ``//`` lines that people read and that are parsed strictly.
+"""The header of a query file: ``//`` lines for people that are also parsed strictly.
 
-The fields stand in one order, each once; `docs/queries.md` shows the form.
+The fields have a fixed order, and each occurs once; `docs/queries.md` shows the form.
 """
 
 import json
@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from starcast.errors import InputError
-from starcast.queries.file_errors import fault, meant
 from starcast.queries.parameters import EXPECTED, Parameter, Type
+from starcast.support.text import did_you_mean
 
-#: Every field in its order; the ones with items below them, and the one that may be left out.
+#: All fields in their order, those that have items, and the one that may be omitted.
 FIELDS = ("title", "question", "parameters", "columns", "cost", "revision", "reference")
 ITEMISED = ("parameters", "columns")
 OPTIONAL = ("cost",)
@@ -29,14 +29,20 @@ T = TypeVar("T")
 
 
 class Line(NamedTuple):
-    """A text and the line of the file that it begins on."""
+    """A text and the number of the line where it begins."""
 
     text: str
     number: int
 
 
 class Column(NamedTuple):
-    """A column of the answer; the type says which columns hold labels of nodes, and need not be given."""
+    """A column of the result.
+
+    Attributes:
+        name: its name.
+        meaning: its description.
+        type: the type of its values, declared only for columns that contain nodes or links.
+    """
 
     name: str
     meaning: str
@@ -45,7 +51,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Header:
-    """What stands above the Cypher, with the line of each parameter and column for later complaints."""
+    """The fields of a header, and the line numbers of parameters and columns for error messages."""
 
     title: str
     question: str
@@ -64,86 +70,71 @@ class _Field:
     items: list[Line] = field(default_factory=list)
 
 
-def parse(text: str, path: Path) -> Header:
-    """The header of a query file.
+def file_error(path: Path, line: int, message: str, hint: str) -> InputError:
+    """Return an error about a line of a query file."""
+    return InputError(f"{path}:{line}: {message}", hint=hint)
+
+
+def parse_header(text: str, path: Path) -> Header:
+    """Parse the header of a query file.
 
     Raises:
-        InputError: it is not of the form; names file and line.
+        InputError: it is not valid; the message names file and line.
     """
-    fields = _fields(text, path)
-    values: dict[str, Any] = {name: found.text for name, found in fields.items()}
-    parameters = _items(fields["parameters"], path, _parameter)
-    columns = _items(fields["columns"], path, _column)
+    fields = _read_fields(text, path)
+    values: dict[str, Any] = {name: entry.text for name, entry in fields.items()}
+    parameters = _parse_items(fields["parameters"], path, _parse_parameter)
+    columns = _parse_items(fields["columns"], path, _parse_column)
     if not columns:
-        raise fault(path, fields["columns"].line, "a query has at least one column", _HINT)
+        raise file_error(path, fields["columns"].line, "a query has at least one column", _HINT)
     if not re.fullmatch(r"[1-9][0-9]*", values["revision"]):
-        raise fault(
-            path,
-            fields["revision"].line,
-            "the revision is a whole number from 1",
-            "add 1 with every change",
-        )
+        message = "the revision is not an integer of at least 1"
+        raise file_error(path, fields["revision"].line, message, "add 1 with every change")
     values["revision"] = int(values["revision"])
     values |= {"parameters": tuple(parameters.values()), "columns": tuple(columns.values())}
-    return Header(**values, lines=_numbered(fields))
+    return Header(**values, lines=_line_numbers(fields))
 
 
-def _fields(text: str, path: Path) -> dict[str, _Field]:
+def _read_fields(text: str, path: Path) -> dict[str, _Field]:
     fields: dict[str, _Field] = {}
     number = 0
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.startswith("//"):
             break
         if match := _FIELD.fullmatch(line):
-            _check_place(match[1], fields, path, number)
+            _check_order(match[1], fields, path, number)
             fields[match[1]] = _Field(number, match[2] or "")
         elif not fields:
-            raise fault(
-                path, number, "the header does not begin with a title", "begin with '// title: ...'"
-            )
+            message = "the header does not begin with a title"
+            raise file_error(path, number, message, "begin with '// title: ...'")
         else:
             name = next(reversed(fields))
-            _take(name, fields[name], line, path, number)
+            _add_line(name, fields[name], line, path, number)
     for name in FIELDS:
         if name not in fields and name not in OPTIONAL:
-            raise fault(path, max(number, 1), f"the header has no field '{name}'", _HINT)
+            raise file_error(path, max(number, 1), f"the header has no field '{name}'", _HINT)
         if name in fields and name not in ITEMISED and not fields[name].text:
-            raise fault(
-                path,
-                fields[name].line,
-                f"the field '{name}' is empty",
-                f"write '// {name}: ...' on one line",
-            )
+            message = f"the field '{name}' is empty"
+            hint = f"write '// {name}: ...' on one line"
+            raise file_error(path, fields[name].line, message, hint)
     return fields
 
 
-def _check_place(name: str, fields: dict[str, _Field], path: Path, number: int) -> None:
+def _check_order(name: str, fields: dict[str, _Field], path: Path, number: int) -> None:
     if name not in FIELDS:
-        raise fault(
-            path,
-            number,
-            f"'{name}' is no field",
-            f"{meant(name, FIELDS)}the fields are {', '.join(FIELDS)}",
-        )
+        hint = f"{did_you_mean(name, FIELDS)}the fields are {', '.join(FIELDS)}"
+        raise file_error(path, number, f"unknown field '{name}'", hint)
     if name in fields:
-        raise fault(
-            path,
-            number,
-            f"the field '{name}' stands twice",
-            f"the first is on line {fields[name].line}",
-        )
-    late = [other for other in FIELDS[FIELDS.index(name) :] if other in fields]
-    if late:
-        raise fault(
-            path,
-            number,
-            f"the field '{name}' comes after '{late[0]}'",
-            f"the order is {', '.join(FIELDS)}",
-        )
+        hint = f"the first is on line {fields[name].line}"
+        raise file_error(path, number, f"the field '{name}' is repeated", hint)
+    later = [other for other in FIELDS[FIELDS.index(name) :] if other in fields]
+    if later:
+        message = f"the field '{name}' comes after '{later[0]}'"
+        raise file_error(path, number, message, f"the order is {', '.join(FIELDS)}")
 
 
-def _take(name: str, last: _Field, line: str, path: Path, number: int) -> None:
-    """Add a line to the field of that name above it: an item, or more of the text begun."""
+def _add_line(name: str, last: _Field, line: str, path: Path, number: int) -> None:
+    """Add a line to the field above it: a new item, or the continuation of a text."""
     if match := _CONTINUED.fullmatch(line):
         if last.items:
             item = last.items[-1]
@@ -151,84 +142,73 @@ def _take(name: str, last: _Field, line: str, path: Path, number: int) -> None:
         else:
             last.text = f"{last.text} {match[1].rstrip()}".strip()
     elif (match := _ITEM.fullmatch(line)) and name not in ITEMISED:
-        raise fault(
-            path,
-            number,
-            f"the field '{name}' has no items",
-            "indent more of its text further, as '//     more'",
-        )
+        message = f"the field '{name}' cannot have items"
+        hint = "indent the rest of its text further, as '//     text'"
+        raise file_error(path, number, message, hint)
     elif match:
         last.items.append(Line(match[1].rstrip(), number))
     else:
-        raise fault(
-            path, number, "this line of the header is neither a field nor an item of one", _HINT
-        )
+        message = "this line of the header is neither a field nor an item"
+        raise file_error(path, number, message, _HINT)
 
 
-def _items(
-    found: _Field, path: Path, parse_item: Callable[[Line, Path], tuple[str, T]]
+def _parse_items(
+    entry: _Field, path: Path, parse_item: Callable[[Line, Path], tuple[str, T]]
 ) -> dict[str, T]:
     items: dict[str, T] = {}
-    if found.text not in {"", "none"} or bool(found.text) == bool(found.items):
-        raise fault(path, found.line, "items stand on the lines below, or it says 'none'", _HINT)
-    for line in found.items:
+    if entry.text not in {"", "none"} or bool(entry.text) == bool(entry.items):
+        message = "the items must follow on the next lines, or the field must be 'none'"
+        raise file_error(path, entry.line, message, _HINT)
+    for line in entry.items:
         name, item = parse_item(line, path)
         if name in items:
-            raise fault(path, line.number, f"'{name}' is declared twice", "leave one of them")
+            message = f"'{name}' is declared twice"
+            raise file_error(path, line.number, message, "remove one of the declarations")
         items[name] = item
     return items
 
 
-def _parameter(line: Line, path: Path) -> tuple[str, Parameter]:
+def _parse_parameter(line: Line, path: Path) -> tuple[str, Parameter]:
     match = _PARAMETER.fullmatch(line.text)
     if match is None:
-        raise fault(
-            path,
-            line.number,
-            "this is no parameter",
-            "write '//   name (type, default VALUE): meaning'",
-        )
+        message = "this is not a parameter declaration"
+        hint = "write '//   name (type, default VALUE): meaning'"
+        raise file_error(path, line.number, message, hint)
     name, written, default, meaning = match.groups()
-    kind = _type(written, line, path)
+    kind = _parse_type(written, line, path)
     if default is None:
         return name, Parameter(name, kind, meaning)
     try:
         return name, Parameter(name, kind, meaning, json.loads(default), required=False)
     except ValueError:
-        raise fault(
-            path, line.number, f"the default {default} is not JSON", 'write texts as "text"'
-        ) from None
+        message = f"the default {default} is not JSON"
+        raise file_error(path, line.number, message, 'write strings as "text"') from None
     except InputError as error:
-        raise fault(path, line.number, error.message, "mend the default or the type") from None
+        hint = "correct the default or the type"
+        raise file_error(path, line.number, error.message, hint) from None
 
 
-def _column(line: Line, path: Path) -> tuple[str, Column]:
+def _parse_column(line: Line, path: Path) -> tuple[str, Column]:
     match = _COLUMN.fullmatch(line.text)
     if match is None:
-        raise fault(
-            path,
-            line.number,
-            "this is no column",
-            "write '//   name: meaning' or '//   name (type): meaning'",
-        )
+        message = "this is not a column declaration"
+        hint = "write '//   name: meaning' or '//   name (type): meaning'"
+        raise file_error(path, line.number, message, hint)
     name, written, meaning = match.groups()
-    return name, Column(name, meaning, _type(written, line, path) if written else None)
+    return name, Column(name, meaning, _parse_type(written, line, path) if written else None)
 
 
-def _type(written: str, line: Line, path: Path) -> Type:
+def _parse_type(written: str, line: Line, path: Path) -> Type:
     kind = Type.parse(written)
     if kind is None:
-        raise fault(
-            path,
-            line.number,
-            f"'{written}' is no type",
-            f"{meant(written, EXPECTED)}types are {', '.join(EXPECTED)}",
-        )
+        hint = f"{did_you_mean(written, EXPECTED)}types are {', '.join(EXPECTED)}"
+        raise file_error(path, line.number, f"unknown type '{written}'", hint)
     return kind
 
 
-def _numbered(fields: dict[str, _Field]) -> dict[str, int]:
-    lines = {name: found.line for name, found in fields.items()}
+def _line_numbers(fields: dict[str, _Field]) -> dict[str, int]:
+    """Return the line of each field ``columns``, and of each item ``columns.NAME``."""
+    lines = {name: entry.line for name, entry in fields.items()}
     for name in ITEMISED:
         for line in fields[name].items:
             lines[f"{name}.{re.split(r'[ :]', line.text)[0]}"] = line.number

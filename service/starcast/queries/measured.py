@@ -1,7 +1,9 @@
-"""What the shipped queries take: measured by `benchmarks/packs.py`, which writes `queries/measured.json`, never by hand.
+"""Measured times of the shipped queries, from `queries/measured.json`.
 
-The file holds the machine, Neo4j's version, and for each query at one revision the seconds of its worst case by topology (none
-where it did not end within ``timeout`` seconds) and the seconds of the same question in other libraries on the largest one.
+`benchmarks/packs.py` writes the file; it is never edited by hand. It holds the machine, the version
+of Neo4j, and for each query at one revision the seconds of its worst case by topology (null if it
+did not finish within ``timeout`` seconds) and the seconds of other libraries on the largest
+topology.
 """
 
 import json
@@ -17,99 +19,109 @@ from starcast.resources import folder
 
 SIZES = ("S6", "S7", "S8")
 LARGEST = SIZES[-1]
-#: Cypher is the wrong tool where it takes more seconds than this, and another library takes this many times less.
-SLOW, FASTER = 1.0, 20.0
+#: Cypher is the wrong tool if it takes more seconds than SLOW and another library is FASTER times
+#: faster.
+SLOW = 1.0
+FASTER = 20.0
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What one query takes at one revision: seconds by topology, None where it did not end; others' on `LARGEST`."""
+    """Measured times of one query.
+
+    Attributes:
+        revision: the revision that was measured.
+        seconds: by topology; None if the query did not finish.
+        others: seconds on `LARGEST` by library.
+        timeout: the time-out in seconds.
+    """
 
     revision: int
     seconds: Mapping[str, float | None]
     others: Mapping[str, float]
     timeout: float
 
-    def written(self, spec: str) -> str:
-        """The seconds on a topology in words: ``0.012``, ``> 30`` where it did not end, nothing where nobody measured."""
+    def format_seconds(self, spec: str) -> str:
+        """Return the seconds on a topology: ``0.012``, ``> 30``, or nothing if not measured."""
         if spec not in self.seconds:
             return ""
-        found = self.seconds[spec]
-        return f"> {self.timeout:g}" if found is None else f"{found:.2g}"
+        seconds = self.seconds[spec]
+        return f"> {self.timeout:g}" if seconds is None else f"{seconds:.2g}"
 
-    def better(self) -> tuple[str, float] | None:
-        """The library that is so much faster that Cypher is the wrong tool, and how many times faster; else None."""
+    def faster_library(self) -> tuple[str, float] | None:
+        """Return the library that makes Cypher the wrong tool and its speed-up, or None."""
         ours = self.seconds.get(LARGEST, 0.0)
         ours = self.timeout if ours is None else ours
         if ours <= SLOW or not self.others:
             return None
-        name = min(self.others, key=lambda one: self.others[one])
+        name = min(self.others, key=lambda library: self.others[library])
         ratio = ours / self.others[name]
         return (name, ratio) if ratio >= FASTER else None
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """All figures, and where they were taken; empty where the file is not there."""
+    """All measured times, and where they were measured; empty without the file."""
 
     machine: str = ""
     neo4j: str = ""
     queries: Mapping[str, Figures] = field(default_factory=dict)
 
-    def of(self, query: Query) -> Figures | None:
-        """The figures of a shipped query as it is now; None for one's own, and for what changed since it was measured."""
-        found = self.queries.get(query.name)
-        shipped = query.path.is_relative_to(folder("queries"))
-        return (
-            found
-            if found is not None and shipped and found.revision == query.header.revision
-            else None
-        )
+    def find(self, query: Query) -> Figures | None:
+        """Return the times of a shipped query; None for other queries and changed revisions."""
+        figures = self.queries.get(query.name)
+        is_shipped = query.path.is_relative_to(folder("queries"))
+        if figures is None or not is_shipped or figures.revision != query.header.revision:
+            return None
+        return figures
 
-    def told(self, query: Query) -> str:
-        """The figures of a query as one sentence; nothing where there are none."""
-        figures = self.of(query)
+    def describe(self, query: Query) -> str:
+        """Return the times of a query as one sentence, or nothing if it was not measured."""
+        figures = self.find(query)
         if figures is None:
             return ""
-        seconds = [f"{spec} {figures.written(spec)} s" for spec in SIZES if spec in figures.seconds]
-        others = [f"{name} {value:.2g} s" for name, value in figures.others.items()]
-        beside = f"; the same question on {LARGEST}: {', '.join(others)}" if others else ""
-        return f"measured: {', '.join(seconds)}{beside}"
+        measured = [spec for spec in SIZES if spec in figures.seconds]
+        seconds = ", ".join(f"{spec} {figures.format_seconds(spec)} s" for spec in measured)
+        others = ", ".join(f"{name} {value:.2g} s" for name, value in figures.others.items())
+        comparison = f"; the same question on {LARGEST}: {others}" if others else ""
+        return f"measured: {seconds}{comparison}"
 
 
 def measurements() -> Measurements:
-    """What `queries/measured.json` holds.
+    """Return the contents of `queries/measured.json`.
 
     Raises:
-        RejectedError: it is not of the form that the benchmark writes.
+        RejectedError: the file is not valid.
     """
-    return read(folder("queries") / "measured.json")
+    return read_measurements(folder("queries") / "measured.json")
 
 
 @cache
-def read(path: Path) -> Measurements:
-    """The measurements in a file; none if it is not there.
+def read_measurements(path: Path) -> Measurements:
+    """Read a measurement file; a missing file has no measurements.
 
     Raises:
-        RejectedError: it is not of the form.
+        RejectedError: the file is not valid.
     """
     if not path.is_file():
         return Measurements()
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return Measurements(str(told["machine"]), str(told["neo4j"]), dict(_figures(told)))
+        document = json.loads(path.read_text(encoding="utf-8"))
+        queries = dict(_figures(document))
+        return Measurements(str(document["machine"]), str(document["neo4j"]), queries)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise RejectedError(
-            f"{path} is not of the form that the benchmark writes",
+            f"{path} is not a valid measurement file",
             hint="run 'python -m benchmarks packs --write'",
         ) from None
 
 
-def _figures(told: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:
-    timeout = float(told["timeout"])
-    for name, one in told["queries"].items():
+def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:
+    timeout = float(document["timeout"])
+    for name, entry in document["queries"].items():
         seconds = {
-            spec: None if value is None else float(value) for spec, value in one["seconds"].items()
+            spec: None if value is None else float(value)
+            for spec, value in entry["seconds"].items()
         }
-        others = {library: float(value) for library, value in one["others"].items()}
-        yield name, Figures(int(one["revision"]), seconds, others, timeout)
+        others = {library: float(value) for library, value in entry["others"].items()}
+        yield name, Figures(int(entry["revision"]), seconds, others, timeout)

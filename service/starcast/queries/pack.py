@@ -1,7 +1,4 @@
-"""Query packs: folders of ``<name>.cypher`` files, one question a file.
-
-A `Query` cannot be held before it was checked.
-"""
+"""Query packs: folders of ``<name>.cypher`` files, one query per file."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,27 +10,28 @@ from typing import Self
 
 from starcast.errors import InputError, NotFoundError
 from starcast.queries.checks import check_columns, check_parameters, check_reads_only
-from starcast.queries.file_errors import fault, meant
-from starcast.queries.header import Column, Header, parse
+from starcast.queries.header import Column, Header, file_error, parse_header
 from starcast.queries.parameters import Parameter
-from starcast.queries.tokens import Token, tokens
+from starcast.queries.tokens import Token, tokenize
 from starcast.resources import folder
+from starcast.support.text import did_you_mean
 
 SUFFIX = ".cypher"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_NAME_HINT = "names are small letters and digits joined by '-', as shared-links"
+_NAME_HINT = "names consist of lower-case letters and digits joined by '-', such as shared-links"
 
 
 @dataclass(frozen=True)
 class Query:
-    """One question: a header and the Cypher that answers it, which pastes into Neo4j Browser.
+    """A query: a header and a Cypher statement, checked when the object is created.
 
     Args:
         path: the file that it was read from.
-        text: all of the file; this is what runs, comments included.
+        text: the text of the file; it runs completely, including the comments.
 
     Raises:
-        InputError: the header is incomplete, or the Cypher writes or does not do what the header says; names file and line.
+        InputError: the header is not valid, or the Cypher writes or does not agree with the header;
+            the message names file and line.
     """
 
     path: Path
@@ -46,15 +44,15 @@ class Query:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The query in this file.
+        """Read a query file.
 
         Raises:
-            InputError: the file cannot be read, or its query is refused.
+            InputError: the file cannot be read, or its query is not valid.
         """
         try:
             return cls(path, path.read_text(encoding="utf-8"))
         except UnicodeDecodeError:
-            raise fault(path, 1, "the file is not UTF-8 text", "save it as UTF-8") from None
+            raise file_error(path, 1, "the file is not UTF-8 text", "save it as UTF-8") from None
         except OSError as error:
             raise InputError(
                 f"{path} cannot be read: {error.strerror}", hint="check its path and its mode"
@@ -62,198 +60,203 @@ class Query:
 
     @cached_property
     def tokens(self) -> Sequence[Token]:
-        """The Cypher as tokens, without comments and without a last ``;``."""
-        found = tokens(self.text)
-        return found[:-1] if found and found[-1].is_symbol(";") else found
+        """The tokens of the Cypher, without comments and a final ``;``."""
+        tokens = tokenize(self.text)
+        return tokens[:-1] if tokens and tokens[-1].is_symbol(";") else tokens
 
     @cached_property
     def header(self) -> Header:
-        """What stands above the Cypher."""
-        return parse(self.text, self.path)
+        """The parsed header."""
+        return parse_header(self.text, self.path)
 
     @property
     def pack(self) -> str:
-        """Name of the pack: the folder's."""
+        """The name of its pack, which is that of the folder."""
         return self.path.parent.name
 
     @property
     def name(self) -> str:
-        """Full name: ``overlap/shared-links``."""
+        """Its full name, such as ``overlap/shared-links``."""
         return f"{self.pack}/{self.path.stem}"
 
     @property
     def cypher(self) -> str:
-        """The statement that runs."""
+        """The statement that is sent to the server."""
         return self.text.rstrip().removesuffix(";")
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What the query takes."""
+        """Its parameters."""
         return self.header.parameters
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """What it answers with."""
+        """The columns of its result."""
         return self.header.columns
 
 
 @dataclass(frozen=True)
 class Library:
-    """The queries that are sound, by full name, and what is wrong with the others.
+    """The valid queries of some packs, and the errors of the others.
 
     Attributes:
-        queries: in order.
-        faults: by the name that the query would have; ``pack/`` stands for a whole pack, ``/`` for the folder of packs.
+        queries: the valid queries by full name, in order.
+        faults: the errors by the full name of the query; ``pack/`` is a pack that cannot be read,
+            ``/`` the folder of packs.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
     faults: dict[str, InputError] = field(default_factory=dict)
 
     def find(self, name: str) -> Query:
-        """The query of that name: ``pack/name``, or the name alone where only one has it. Others' faults do not matter.
+        """Return a query by name; faults of other queries do not matter.
+
+        Args:
+            name: ``pack/name``, or only the name if it is unique.
 
         Raises:
-            NotFoundError: there is none.
-            InputError: it is refused, or several packs have a query of that name.
+            NotFoundError: there is no such query.
+            InputError: the query is not valid, or several packs have a query of that name.
         """
-        fitting = [
-            query for query in self.queries.values() if name in {query.name, query.path.stem}
-        ]
-        if len(fitting) == 1:
-            return fitting[0]
-        if fitting:
+        matches = [each for each in self.queries.values() if name in {each.name, each.path.stem}]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            full_names = ", ".join(query.name for query in matches)
             raise InputError(
-                f"several queries are named '{name}'",
-                hint=f"write one of {', '.join(query.name for query in fitting)}",
+                f"several queries are named '{name}'", hint=f"write one of {full_names}"
             )
-        for key, refused in self.faults.items():
-            if name in {key, key.rpartition("/")[2]} or (
-                key.endswith("/") and name.startswith(key)
-            ):
-                raise refused
-        words = [*self.queries, *(query.path.stem for query in self.queries.values())]
+        for key, fault in self.faults.items():
+            in_pack = key.endswith("/") and name.startswith(key)
+            if in_pack or name in {key, key.rpartition("/")[2]}:
+                raise fault
+        names = [*self.queries, *(query.path.stem for query in self.queries.values())]
         raise NotFoundError(
-            f"there is no query '{name}'", hint=f"{meant(name, words)}see 'starcast query list'"
+            f"unknown query '{name}'", hint=f"{did_you_mean(name, names)}see 'starcast query list'"
         )
 
-    def strict(self) -> dict[str, Query]:
-        """The queries, if all are sound.
+    def require_valid(self) -> dict[str, Query]:
+        """Return the queries if all of them are valid.
 
         Raises:
-            InputError: the first that is not.
+            InputError: the first fault.
         """
-        for refused in self.faults.values():
-            raise refused
+        for fault in self.faults.values():
+            raise fault
         return self.queries
 
 
-def gather(packs: Path | None = None) -> Library:
-    """The shipped queries and those of the user's directory. One that is refused leaves the others as they are."""
-    shipped = _collected(folder("queries"))
-    own = _collected(packs) if packs is not None else Library()
-    known, faults = shipped.queries | own.queries, shipped.faults | own.faults
-    for pack in {query.pack for query in shipped.queries.values()} & {
-        query.pack for query in own.queries.values()
-    }:
-        meeting = [
-            query
-            for shelf in (own, shipped)
-            for query in shelf.queries.values()
-            if query.pack == pack
-        ]
-        for query in meeting:
-            known.pop(query.name, None)
-            faults[query.name] = _meeting(meeting[0], shipped.queries.get(query.name, meeting[-1]))
-    return Library(known, faults)
+def load_library(packs: Path | None = None) -> Library:
+    """Load the shipped packs and those of the user; invalid queries become faults.
+
+    A pack of the user with the name of a shipped pack makes all queries of both faults.
+    """
+    shipped = _load_packs(folder("queries"))
+    own = _load_packs(packs) if packs is not None else Library()
+    queries = shipped.queries | own.queries
+    faults = shipped.faults | own.faults
+    shipped_packs = {query.pack for query in shipped.queries.values()}
+    for pack in shipped_packs & {query.pack for query in own.queries.values()}:
+        everything = [*own.queries.values(), *shipped.queries.values()]
+        conflicting = [query for query in everything if query.pack == pack]
+        for query in conflicting:
+            queries.pop(query.name, None)
+            other = shipped.queries.get(query.name, conflicting[-1])
+            faults[query.name] = _name_conflict(conflicting[0], other)
+    return Library(queries, faults)
 
 
-def library(packs: Path | None = None) -> dict[str, Query]:
-    """The shipped queries and those of the user's directory, by full name.
+def load_queries(packs: Path | None = None) -> dict[str, Query]:
+    """Return the shipped queries and those of the user by full name.
 
     Raises:
-        InputError: a query is refused, or a pack of the user has the name of a shipped one.
+        InputError: a query is not valid, or a pack of the user has the name of a shipped one.
     """
-    return gather(packs).strict()
+    return load_library(packs).require_valid()
 
 
-def load(directory: Path) -> dict[str, Query]:
-    """All queries of the packs in a directory, by full name, in order.
+def load_folder(directory: Path) -> dict[str, Query]:
+    """Return all queries of the packs in a folder by full name, in order.
 
     Raises:
-        InputError: the directory cannot be read, or one of its queries is refused.
+        InputError: the folder cannot be read, or a query is not valid.
     """
-    return _collected(directory).strict()
+    return _load_packs(directory).require_valid()
 
 
 def find(name: str, packs: Path | None = None) -> Query:
-    """The query of that name (``pack/name``, or the name alone where only one has it), or the one in that file.
+    """Return a query by name (``pack/name``, or only the name if it is unique) or by file.
 
     Raises:
-        NotFoundError: there is none.
-        InputError: several packs have a query of that name, or it is refused.
+        NotFoundError: there is no such query.
+        InputError: several packs have a query of that name, or the query is not valid.
     """
-    return Query.read(Path(name).absolute()) if is_file(name) else gather(packs).find(name)
+    if is_file(name):
+        return Query.read(Path(name).absolute())
+    return load_library(packs).find(name)
 
 
 def is_file(name: str) -> bool:
-    """Whether these words mean a file and no name."""
+    """Return whether an argument is the path of a query file rather than a name."""
     return name.endswith(SUFFIX) or Path(name).is_file()
 
 
-def _collected(directory: Path) -> Library:
-    found = Library()
-    with _noting(found, "/"):
+def _load_packs(directory: Path) -> Library:
+    library = Library()
+    with _record_fault(library, "/"):
         for entry in _entries(directory):
-            with _noting(found, entry.stem if entry.suffix == SUFFIX else f"{entry.name}/"):
+            key = entry.stem if entry.suffix == SUFFIX else f"{entry.name}/"
+            with _record_fault(library, key):
                 if entry.suffix == SUFFIX:
                     raise InputError(
-                        f"{entry} is in no pack",
-                        hint="move it into a folder, whose name becomes the pack's",
+                        f"{entry} is not in a pack",
+                        hint="move it into a folder, which gives the pack its name",
                     )
                 if not entry.name.startswith(".") and entry.is_dir():
-                    _collect(entry, found)
-    return found
+                    _load_pack(entry, library)
+    return library
 
 
-def _collect(pack: Path, found: Library) -> None:
+def _load_pack(pack: Path, library: Library) -> None:
     for path in _entries(pack):
         if path.suffix == SUFFIX:
-            with _noting(found, f"{pack.name}/{path.stem}"):
+            with _record_fault(library, f"{pack.name}/{path.stem}"):
                 _check_name(path)
                 query = Query.read(path)
-                found.queries[query.name] = query
+                library.queries[query.name] = query
 
 
 @contextmanager
-def _noting(found: Library, key: str) -> Iterator[None]:
-    """Keep a refusal and go on."""
+def _record_fault(library: Library, key: str) -> Iterator[None]:
+    """Record an InputError as a fault and continue."""
     try:
         yield
-    except InputError as refused:
-        found.faults[key] = refused
+    except InputError as error:
+        library.faults[key] = error
 
 
 def _check_name(path: Path) -> None:
     for part in (path.parent.name, path.stem):
         if not _NAME.fullmatch(part):
-            raise InputError(f"{path}: '{part}' is no name of a pack or a query", hint=_NAME_HINT)
+            message = f"{path}: '{part}' is not a valid name of a pack or query"
+            raise InputError(message, hint=_NAME_HINT)
 
 
-def _meeting(own: Query, other: Query) -> InputError:
+def _name_conflict(own: Query, other: Query) -> InputError:
     return InputError(
-        f"two packs are named '{own.pack}': {own.path} and {other.path} meet",
-        hint=f"give the folder {own.path.parent} another name",
+        f"two packs are named '{own.pack}': that of {own.path} and that of {other.path}",
+        hint=f"rename the folder {own.path.parent}",
     )
 
 
 def _entries(directory: Path) -> list[Path]:
     try:
-        found = sorted(directory.iterdir())
-        for entry in found[:1]:
-            entry.lstat()  # fails in a folder that may be listed and not entered
+        entries = sorted(directory.iterdir())
+        for entry in entries[:1]:
+            entry.lstat()  # fails in a folder that may be listed but not entered
     except OSError as error:
         raise InputError(
             f"the folder of query packs {directory} cannot be read: {error.strerror}",
-            hint="check the path and the mode; your own packs are the setting 'packs'",
+            hint="check its path and mode; the setting 'packs' names the folder of your own packs",
         ) from None
-    return found
+    return entries

@@ -1,6 +1,7 @@
-"""Typed parameters: what a query declares, and the values that a user gives.
+"""Typed parameters: the declarations of a query, and the values that a user gives.
 
-A value comes as text from the command line or as a Python value from a program; both are held to the same type.
+A value is text from the command line or a Python value from a program; the same type applies to
+both.
 """
 
 import math
@@ -11,34 +12,39 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from starcast.errors import InputError
-from starcast.queries.file_errors import meant
-from starcast.queries.places import CHECKS
+from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, topology
 
-#: What each type expects, in the words of an error.
+#: The values that each type expects, as error messages describe them.
 EXPECTED: dict[str, str] = {
     "int": "an integer",
     "float": "a number",
     "string": "a text",
     "boolean": "true or false",
-    "topology": "the name of a topology, as S5",
-    "forest": "the id of a forest, as S5:multiple:12345",
-    "schedule": "the id of a schedule, as S5:broadcast:multiple:all:segments=4:12345",
-    "node": "the label of a node, as 54321",
-    "link": "a link as two labels joined by '-' in either order, as 12345-21345",
+    "topology": "the name of a topology, such as S5",
+    "forest": "the id of a forest, such as S5:multiple:12345",
+    "schedule": "the id of a schedule, such as S5:broadcast:multiple:all:segments=4:12345",
+    "node": "the label of a node, such as 54321",
+    "link": "a link as two labels joined by '-' in either order, such as 12345-21345",
     "tree": "the number of a tree in its forest, from 0",
-    "pattern": "a label with * in the positions that are free, as ****5",
+    "pattern": "a label with * in the free positions, such as ****5",
 }
-#: Types whose values name something stored.
+#: Types whose values are ids of stored artifacts.
 STORED = ("topology", "forest", "schedule")
 _TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?\d+))?")
 _LINK = re.compile(r"[0-9a-z]+-[0-9a-z]+")
-_LONG = 2**63  # Neo4j's integers have 64 bits
+_INTEGER_LIMIT = 2**63  # Neo4j's integers have 64 bits
 
 
 @dataclass(frozen=True)
 class Type:
-    """The type of a parameter: a name of `EXPECTED`, perhaps a list of it, perhaps with a least value."""
+    """The type of a parameter.
+
+    Attributes:
+        name: a name in `EXPECTED`.
+        many: whether it is a list of such values.
+        least: the least value of a number, or None.
+    """
 
     name: str
     many: bool = False
@@ -46,17 +52,14 @@ class Type:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """The type written as ``int``, ``int >= 1`` or ``list of node``; None when it is no type."""
+        """Parse a type such as ``int``, ``int >= 1`` or ``list of node``; None if it is invalid."""
         match = _TYPE.fullmatch(text)
-        if (
-            match is None
-            or match["name"] not in EXPECTED
-            or (match["least"] and match["name"] not in {"int", "float"})
-        ):
+        if match is None or match["name"] not in EXPECTED:
             return None
-        return cls(
-            match["name"], bool(match["many"]), int(match["least"]) if match["least"] else None
-        )
+        if match["least"] and match["name"] not in {"int", "float"}:
+            return None
+        least = int(match["least"]) if match["least"] else None
+        return cls(match["name"], bool(match["many"]), least)
 
     def __str__(self) -> str:
         least = "" if self.least is None else f" >= {self.least}"
@@ -64,37 +67,38 @@ class Type:
 
     @property
     def expected(self) -> str:
-        """What a value must be, in words."""
-        least = "" if self.least is None else f" that is {self.least} or more"
-        one = f"{EXPECTED[self.name]}{least}"
-        return f"a list (a,b,c), each {one}" if self.many else one
+        """The expected value, for error messages."""
+        least = "" if self.least is None else f" of at least {self.least}"
+        expected = f"{EXPECTED[self.name]}{least}"
+        return f"a list a,b,c, each {expected}" if self.many else expected
 
     def value(self, given: object) -> Any:
-        """The typed value of what was given as text or as a Python value.
+        """Convert text or a Python value to this type.
 
         Raises:
             ValueError: it is not of this type.
         """
         if not self.many:
-            return self._one(given)
+            return self._convert(given)
         if isinstance(given, str):
             given = given.split(",") if given else []
         if not isinstance(given, Sequence):
-            raise ValueError  # noqa: TRY004 - one error for all that is not of the type
-        return [self._one(item) for item in given]
+            raise ValueError  # noqa: TRY004 - the same error for all invalid values
+        return [self._convert(item) for item in given]
 
     def sample(self) -> Any:
-        """Some value of this type, to plan a query with."""
-        numbers = {
+        """Return a value of this type, to plan a query with."""
+        samples = {
             "int": self.least or 0,
             "float": float(self.least or 0),
             "boolean": False,
             "tree": 0,
+            "link": "1-2",
         }
-        one = numbers.get(self.name, "1-2" if self.name == "link" else "")
-        return [one] if self.many else one
+        sample = samples.get(self.name, "")
+        return [sample] if self.many else sample
 
-    def _one(self, given: object) -> Any:
+    def _convert(self, given: object) -> Any:
         value = _READERS.get(self.name, _text)(given)
         if self.least is not None and value < self.least:
             raise ValueError
@@ -104,7 +108,11 @@ class Type:
 def _integer(given: object) -> int:
     if isinstance(given, str) and re.fullmatch(r"[+-]?[0-9]+", given.strip()):
         given = int(given)
-    if isinstance(given, bool) or not isinstance(given, int) or not -_LONG <= given < _LONG:
+    if (
+        isinstance(given, bool)
+        or not isinstance(given, int)
+        or not -_INTEGER_LIMIT <= given < _INTEGER_LIMIT
+    ):
         raise ValueError
     return given
 
@@ -157,14 +165,14 @@ _READERS: dict[str, Callable[[object], Any]] = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as a query's header declares it; it must be given where it has no default.
+    """A parameter as declared in a query's header.
 
     Args:
-        name: as it stands after the dollar.
-        type: what its values are.
-        meaning: one line for the user.
-        default: the value if none is given, of the type; meaningless when ``required``.
-        required: there is no default.
+        name: its name, without the dollar sign.
+        type: the type of its values.
+        meaning: its description, one line.
+        default: the value if none is given; ignored when ``required``.
+        required: whether it has no default.
     """
 
     name: str
@@ -178,74 +186,121 @@ class Parameter:
             object.__setattr__(self, "default", self.value(self.default))
 
     def value(self, given: object) -> Any:
-        """The typed value.
+        """Convert text or a Python value to the parameter's type.
 
         Raises:
-            InputError: it is not of the type.
+            InputError: it is not of that type.
         """
         try:
             return self.type.value(given)
         except ValueError:
             raise InputError(
-                f"the parameter '{self.name}' is {self.type.expected}, not {given!r}",
-                hint=f"write {self.name}=VALUE; it means: {self.meaning}",
+                f"the parameter '{self.name}' must be {self.type.expected}, not {given!r}",
+                hint=f"write {self.name}=VALUE; its meaning: {self.meaning}",
             ) from None
 
 
 def bind(parameters: Sequence[Parameter], given: Mapping[str, object]) -> dict[str, Any]:
-    """The value of every parameter: what was given, else its default.
+    """Return the value of every parameter: the given one, or else its default.
 
     Raises:
-        InputError: one is unknown, missing or of the wrong type, or a node is none of the topology that is named.
+        InputError: a parameter is unknown, missing or of the wrong type, or a node, link or pattern
+            does not belong to the topology.
     """
     names = [parameter.name for parameter in parameters]
-    takes = f"it takes {', '.join(names)}" if names else "it takes none"
     for name in given:
         if name not in names:
+            known = f"the parameters are {', '.join(names)}" if names else "it has no parameters"
             raise InputError(
-                f"the query has no parameter '{name}'", hint=f"{meant(name, names)}{takes}"
+                f"the query has no parameter '{name}'", hint=f"{did_you_mean(name, names)}{known}"
             )
     for parameter in parameters:
         if parameter.required and parameter.name not in given:
             raise InputError(
                 f"the parameter '{parameter.name}' is missing",
-                hint=f"add {parameter.name}=VALUE: {parameter.type.expected}; it means: {parameter.meaning}",
+                hint=f"add {parameter.name}=VALUE, {parameter.type.expected}: {parameter.meaning}",
             )
     values = {p.name: p.value(given[p.name]) if p.name in given else p.default for p in parameters}
-    _check_places(parameters, values)
+    _check_membership(parameters, values)
     return values
 
 
-def names(parameters: Sequence[Parameter], values: Mapping[str, Any], kind: str) -> list[str]:
-    """All values of the parameters of one type, lists flattened, in order and once."""
-    found: list[str] = []
+def values_of_type(
+    parameters: Sequence[Parameter], values: Mapping[str, Any], kind: str
+) -> list[str]:
+    """Return the distinct values of all parameters of a type, in order, with lists flattened."""
+    flat: list[str] = []
     for parameter in parameters:
         if parameter.type.name == kind:
-            found += values[parameter.name] if parameter.type.many else [values[parameter.name]]
-    return list(dict.fromkeys(found))
+            flat += values[parameter.name] if parameter.type.many else [values[parameter.name]]
+    return list(dict.fromkeys(flat))
 
 
 def named_topologies(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> list[Topology]:
-    """The topologies of all that the parameters name, each once: an id of a forest or a schedule begins with its own.
+    """Return the distinct topologies of all artifacts that the parameters name.
 
     Raises:
-        InputError: a topology parameter names none.
+        InputError: the value of a topology parameter is not a topology.
     """
-    places = [topology(spec) for spec in names(parameters, values, "topology")]
+    topologies = [topology(spec) for spec in values_of_type(parameters, values, "topology")]
     for kind in STORED[1:]:
-        for name in names(parameters, values, kind):
-            with suppress(
-                InputError
-            ):  # what is no id at all is said to be none when it is looked for
-                places.append(topology(name.split(":")[0]))
-    return list(dict.fromkeys(places))
+        for artifact_id in values_of_type(parameters, values, kind):
+            with suppress(InputError):  # an invalid id is reported when the artifact is looked up
+                topologies.append(topology(artifact_id.split(":")[0]))
+    return list(dict.fromkeys(topologies))
 
 
-def _check_places(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse nodes, links and patterns that no named topology has."""
-    places = named_topologies(parameters, values)
-    for kind, check in CHECKS.items():
-        for value in names(parameters, values, kind):
-            refusals = [check(place, value) for place in places]
-            if refusals and all(refusals):
-                raise next(refusal for refusal in refusals if refusal)
+def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
+    """Refuse nodes, links and patterns that belong to none of the named topologies.
+
+    The server would return no rows for them, without a reason.
+    """
+    topologies = named_topologies(parameters, values)
+    for kind, check in _MEMBERSHIP_CHECKS.items():
+        for value in values_of_type(parameters, values, kind):
+            errors = [check(each, value) for each in topologies]
+            if errors and all(errors):
+                raise next(error for error in errors if error)
+
+
+def _check_node(network: Topology, label: str) -> InputError | None:
+    try:
+        network.rank(label)
+    except InputError as error:
+        return error
+    return None
+
+
+def _check_link(network: Topology, link: str) -> InputError | None:
+    first, _, second = link.partition("-")
+    error = _check_node(network, first) or _check_node(network, second)
+    if error:
+        return error
+    rank = network.rank(first)
+    ranks = [int(network.neighbours(port, [rank])[0]) for port in network.ports]
+    neighbours = network.labels(ranks).tolist()
+    if second in neighbours:
+        return None
+    return InputError(
+        f"'{link}' is not a link of {network.spec}: the two nodes are not adjacent",
+        hint=f"{first} is adjacent to {', '.join(neighbours)}",
+    )
+
+
+def _check_pattern(network: Topology, pattern: str) -> InputError | None:
+    example = network.label(0)
+    symbols = set(example) | set(network.label(network.nodes - 1))
+    if len(pattern) == len(example) and set(pattern) <= symbols | {"*"}:
+        return None
+    return InputError(
+        f"'{pattern}' is not a label pattern of {network.spec}",
+        hint=f"write {len(example)} characters, each * or one of {' '.join(sorted(symbols))}",
+    )
+
+
+#: For the types that depend on a topology, functions that return the error of a value, or None.
+_MEMBERSHIP_CHECKS: dict[str, Callable[[Topology, str], InputError | None]] = {
+    "node": _check_node,
+    "link": _check_link,
+    "pattern": _check_pattern,
+}

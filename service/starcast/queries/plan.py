@@ -1,4 +1,4 @@
-"""What the server thinks of a query before it runs: the checks of ``starcast query check`` that need a server."""
+"""The query plans of the server: the checks of ``starcast query check`` that need a server."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,71 +9,72 @@ from starcast.graph import schema
 from starcast.graph.connection import Graph
 from starcast.queries.pack import Query
 
-#: Operators that read all of the store or multiply it, and what to do instead.
+#: Operators that read the complete store or multiply it, and what to do instead.
 _COSTLY = {
-    "CartesianProduct": "bind one pattern's node to the other's, or find it in a CALL (v) {} of its own",
+    "CartesianProduct": "connect the two patterns, or put one into a CALL (v) {} subquery",
     "AllNodesScan": "give each node a label",
     "AllRelationshipsScan": "give each relationship a type",
 }
 _WRITING = re.compile(
-    r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall|TransactionForeach|TransactionApply"
+    r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall"
+    r"|TransactionForeach|TransactionApply"
 )
-#: Label, type or property that the store has not seen: gql statuses.
-_UNSEEN = {"01N50", "01N51", "01N52"}
+#: GQL status codes: a label, type or property that does not occur in the store.
+_UNKNOWN_NAME = {"01N50", "01N51", "01N52"}
 
 
-def indexed(graph: Graph) -> bool:
-    """Whether the store has all of the schema's indexes; the first ingest makes them."""
-    there = {
-        row["name"]
-        for row in graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
-    }
-    return all(
-        name in there
-        for thing in (*schema.LABELS, *schema.RELATIONSHIPS)
-        for name in thing.index_names()
-    )
+def has_indexes(graph: Graph) -> bool:
+    """Return whether the store has all indexes of the schema; the first ingest creates them."""
+    rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
+    online = {row["name"] for row in rows}
+    declared = [
+        name
+        for element in (*schema.LABELS, *schema.RELATIONSHIPS)
+        for name in element.index_names()
+    ]
+    return online.issuperset(declared)
 
 
-def problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
-    """What the server's planner finds wrong with a query, a sentence each; it is planned and not run.
+def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
+    """Return the problems that the server's planner finds, one sentence each; nothing is executed.
 
     Args:
         graph: the open graph store.
-        query: what to plan.
-        indexes: whether the store has the schema's indexes. Without them the planner has nothing to find a node by, so
-            operators that read or multiply all of the store are no fault of the query.
+        query: the query to plan.
+        indexes: whether the store has the schema's indexes. Without them the planner cannot avoid
+            operators that read or multiply the complete store, so those are not reported.
     """
     sample = {parameter.name: _sample(parameter) for parameter in query.parameters}
     try:
-        answer = graph.run(f"EXPLAIN {query.cypher}", sample)
+        result = graph.run(f"EXPLAIN {query.cypher}", sample)
     except InputError as error:
         return [error.message]
-    found = [notice.text for notice in answer.notices if not _not_yet(notice.status, notice.text)]
-    operators = dict.fromkeys(_operators(answer.plan or {}))
-    found += [
-        f"the plan has {name}: {_COSTLY[name]}" for name in operators if indexes and name in _COSTLY
+    notices = [each for each in result.notices if not _is_expected(each.status, each.text)]
+    operators = dict.fromkeys(_operators(result.plan or {}))
+    costly = [name for name in operators if indexes and name in _COSTLY]
+    return [
+        *(notice.text for notice in notices),
+        *(f"the plan contains {name}: {_COSTLY[name]}" for name in costly),
+        *(f"the plan writes: {name}" for name in operators if _WRITING.search(name)),
     ]
-    found += [f"the plan writes: {name}" for name in operators if _WRITING.search(name)]
-    return found
 
 
 def _sample(parameter: Any) -> Any:
     return parameter.type.sample() if parameter.required else parameter.default
 
 
-def _not_yet(status: str, text: str) -> bool:
-    """Whether the server misses a name that the schema declares: nothing of that kind is stored yet."""
+def _is_expected(status: str, text: str) -> bool:
+    """Return whether a notice is about a name of the schema that is not in the store yet."""
     declared = {
         name
-        for thing in (*schema.LABELS, *schema.RELATIONSHIPS)
-        for name in (thing.name, *thing.names)
+        for element in (*schema.LABELS, *schema.RELATIONSHIPS)
+        for name in (element.name, *element.names)
     }
-    return status in _UNSEEN and bool(declared & set(re.findall(r"`(\w+)`", text)))
+    return status in _UNKNOWN_NAME and bool(declared & set(re.findall(r"`(\w+)`", text)))
 
 
 def _operators(plan: Mapping[str, Any]) -> Iterator[str]:
-    """The operators of a plan, without the database's name and without what stands in parentheses."""
+    """Yield the operators of a plan, without the database's name and text in parentheses."""
     if "operatorType" in plan:
         yield re.split(r"[@(]", plan["operatorType"])[0]
     for child in plan.get("children", ()):

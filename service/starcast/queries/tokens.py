@@ -1,4 +1,4 @@
-"""Cypher as tokens: enough to tell a clause from a word in a string, a comment, a property or a label."""
+"""A tokenizer for Cypher that tells keywords from strings, comments, properties and labels."""
 
 import re
 from enum import Enum
@@ -21,7 +21,7 @@ _PATTERN = re.compile(
 
 
 class Kind(Enum):
-    """What a token is. ``NAME`` is an identifier in backticks, which is never a keyword."""
+    """The kind of a token. ``NAME`` is an identifier in backticks, which is never a keyword."""
 
     WORD = "word"
     NAME = "quoted"
@@ -33,35 +33,45 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A token and the line it stands on, from 1; names and parameters without their backticks and dollar."""
+    """A token.
+
+    Attributes:
+        kind: its kind.
+        text: its text; of names and parameters without backticks and dollar sign.
+        line: the number of its line, from 1.
+    """
 
     kind: Kind
     text: str
     line: int
 
     def is_word(self, *words: str) -> bool:
-        """Whether it is one of these keywords, in whatever case."""
+        """Return whether it is one of these keywords, in upper or lower case."""
         return self.kind is Kind.WORD and self.text.upper() in words
 
     def is_symbol(self, *symbols: str) -> bool:
-        """Whether it is one of these signs."""
+        """Return whether it is one of these symbols."""
         return self.kind is Kind.SYMBOL and self.text in symbols
 
 
-def tokens(cypher: str) -> list[Token]:
-    """All tokens but blanks and comments. What is opened and never closed is one `Kind.UNTERMINATED` token."""
-    found = []
+def tokenize(cypher: str) -> list[Token]:
+    """Return all tokens without white space and comments.
+
+    A quote or comment that is not closed gives one token of `Kind.UNTERMINATED`.
+    """
+    tokens = []
     line = 1
     for match in _PATTERN.finditer(cypher):
-        kind, text = str(match.lastgroup), match.group()
+        kind = str(match.lastgroup)
+        text = match.group()
         if kind not in {"space", "comment"}:
-            found.append(Token(Kind(kind), _bare(kind, text), line))
+            tokens.append(Token(Kind(kind), _unquote(kind, text), line))
         line += text.count("\n")
-    return found
+    return tokens
 
 
-def _bare(kind: str, text: str) -> str:
-    inner = text.removeprefix("$") if kind == "parameter" else text
-    if kind in {"parameter", "quoted"} and inner.startswith("`"):
-        return inner[1:-1].replace("``", "`")
-    return inner
+def _unquote(kind: str, text: str) -> str:
+    name = text.removeprefix("$") if kind == "parameter" else text
+    if kind in {"parameter", "quoted"} and name.startswith("`"):
+        return name[1:-1].replace("``", "`")
+    return name

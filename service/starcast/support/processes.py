@@ -1,6 +1,7 @@
-"""Work in processes of its own, as many at once as there are jobs and as memory holds.
+"""Parallel work in other processes, limited by the number of jobs and by free memory.
 
-The processes only compute: they know no database. They end with the process that started them, however it ends.
+The worker processes only compute: they use no database. They end when the process that started them
+ends, however it ends.
 """
 
 import multiprocessing
@@ -17,99 +18,104 @@ from typing import Generic, TypeVar
 from starcast.errors import InputError, LimitError
 from starcast.support.signals import block_signals
 
-Piece = TypeVar("Piece")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Work(Generic[Piece, Result]):
-    """What is done to a piece of work, and what it takes.
+class Workload(Generic[Item, Result]):
+    """The function to apply to items, and its memory.
 
     Attributes:
-        perform: does it; a function of a module, since it is called in another process.
-        needed: the bytes that a piece takes, about.
-        free: the bytes that are free now.
-        demand: raises `LimitError` for a piece that does not fit into so many bytes although it is alone.
+        perform: computes the result of an item; a module-level function, so that it can be pickled.
+        needed: returns the approximate number of bytes that an item needs.
+        free: returns the number of free bytes.
+        demand: raises `LimitError` for an item that does not fit into that many bytes by itself.
     """
 
-    perform: Callable[[Piece], Result]
-    needed: Callable[[Piece], int]
+    perform: Callable[[Item], Result]
+    needed: Callable[[Item], int]
     free: Callable[[], int]
-    demand: Callable[[Piece, int], object]
+    demand: Callable[[Item, int], object]
 
 
-def check_jobs(wanted: int | None) -> None:
-    """Accept how many processes are wanted; None leaves it to others.
-
-    Raises:
-        InputError: there are fewer than 1.
-    """
-    if wanted is not None and wanted < 1:
-        raise InputError(f"{wanted} jobs cannot work", hint="give --jobs 1 or more")
-
-
-def jobs_for(pieces: int, wanted: int | None, *, worth_it: bool) -> int:
-    """How many processes to use: those wanted, else one a core where the work is worth starting them; 1 is this process.
+def check_jobs(jobs: int | None) -> None:
+    """Check a number of processes; None means that starcast chooses it.
 
     Raises:
-        InputError: fewer than 1 are wanted.
+        InputError: it is less than 1.
     """
-    check_jobs(wanted)
-    if wanted is None:
-        wanted = len(os.sched_getaffinity(0)) if worth_it else 1
-    return max(1, min(wanted, pieces))
+    if jobs is not None and jobs < 1:
+        raise InputError(f"the number of jobs is {jobs}, less than 1", hint="give --jobs 1 or more")
+
+
+def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
+    """Return the number of processes to use, at most one per item; 1 means this process.
+
+    Args:
+        items: the number of items.
+        jobs: the number that the user wants; None for one per core.
+        worth_it: whether the work takes longer than starting processes, if ``jobs`` is None.
+
+    Raises:
+        InputError: ``jobs`` is less than 1.
+    """
+    check_jobs(jobs)
+    if jobs is None:
+        jobs = len(os.sched_getaffinity(0)) if worth_it else 1
+    return max(1, min(jobs, items))
 
 
 @contextmanager
-def performed(
-    pieces: Sequence[Piece], work: Work[Piece, Result], jobs: int
-) -> Iterator[Iterator[tuple[Piece, Result]]]:
-    """Each piece with its result, in the order in which they finish; they begin in the order given.
+def run_parallel(
+    items: Sequence[Item], workload: Workload[Item, Result], jobs: int
+) -> Iterator[Iterator[tuple[Item, Result]]]:
+    """Start items in the given order; yield each with its result in the order of completion.
 
-    The processes are gone when the context is left: at once where an error or an interruption leaves it.
+    When the context ends, the processes have ended: at once after an error or an interruption.
 
     Raises:
-        LimitError: a piece does not fit into the memory that is free, or a process was ended from outside; the results of
-            those that were under way before have been given.
+        LimitError: an item does not fit into the free memory, or a process was killed; the results
+            completed before have been yielded.
     """
     try:
         with _pool(jobs) as pool:
-            yield _through(pool, deque(pieces), work, jobs)
+            yield _results(pool, deque(items), workload, jobs)
     except BrokenProcessPool:
         raise LimitError(
-            f"one of {jobs} processes was ended from outside",
-            hint="memory may have run out: take fewer --jobs, or a smaller topology",
+            f"one of {jobs} worker processes was killed",
+            hint="memory may have run out: use fewer --jobs, or a smaller topology",
         ) from None
 
 
-def _through(
-    pool: ProcessPoolExecutor, waiting: deque[Piece], work: Work[Piece, Result], jobs: int
-) -> Iterator[tuple[Piece, Result]]:
-    running: dict[Future[Result], tuple[Piece, int]] = {}
+def _results(
+    pool: ProcessPoolExecutor, waiting: deque[Item], workload: Workload[Item, Result], jobs: int
+) -> Iterator[tuple[Item, Result]]:
+    running: dict[Future[Result], tuple[Item, int]] = {}
     free = 0
     while waiting or running:
-        if not running:  # what is free now is all there is for the jobs to come, until none of them runs any more
-            free = work.free()
-            work.demand(waiting[0], free)
-        while waiting and len(running) < jobs and _fits(work.needed(waiting[0]), running, free):
-            piece = waiting.popleft()
+        if not running:  # the memory that is free now must suffice until no item is running again
+            free = workload.free()
+            workload.demand(waiting[0], free)
+        while waiting and len(running) < jobs and _fits(workload.needed(waiting[0]), running, free):
+            item = waiting.popleft()
             with block_signals():
-                running[pool.submit(work.perform, piece)] = piece, work.needed(piece)
+                running[pool.submit(workload.perform, item)] = item, workload.needed(item)
         for done in wait(running, return_when=FIRST_COMPLETED).done:
-            piece, _ = running.pop(done)
-            yield piece, done.result()
+            item, _ = running.pop(done)
+            yield item, done.result()
 
 
-def _fits(needed: int, running: dict[Future[Result], tuple[Piece, int]], free: int) -> bool:
-    """Whether a piece may begin: beside others only where all fit together; whether it fits alone was asked before."""
+def _fits(needed: int, running: dict[Future[Result], tuple[Item, int]], free: int) -> bool:
+    """Return whether an item may start; whether it fits by itself was checked before."""
     return not running or needed + sum(size for _, size in running.values()) <= free
 
 
 @contextmanager
 def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool whose processes are gone when the context is left; at once where an error or an interruption leaves it."""
+    """Yield a pool; end its processes with the context, at once after an error or interruption."""
     before = set(multiprocessing.active_children())
-    # Started afresh, not forked: a fork would share this process's connection to the database.
+    # Spawned, not forked: a fork would share this process's database connection.
     pool = ProcessPoolExecutor(
         jobs, multiprocessing.get_context("spawn"), initializer=_end_with_parent
     )
@@ -125,11 +131,11 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _end_with_parent() -> None:
-    """Let this process end when the one that started it is gone, whatever ended that one."""
-    threading.Thread(target=_watch, daemon=True).start()
+    """Make this process end when its parent ends, for whatever reason."""
+    threading.Thread(target=_watch_parent, daemon=True).start()
 
 
-def _watch() -> None:
+def _watch_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

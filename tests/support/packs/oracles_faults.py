@@ -1,4 +1,4 @@
-"""The pack ``faults`` a second time, by brute force: every way from the root, tree by tree, and every choice of trees."""
+"""Brute-force oracles of the pack ``faults``: all paths from the root, and all choices of trees."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -6,15 +6,15 @@ from functools import cache
 from itertools import combinations, pairwise
 
 from starcast.trees import Forest
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Case,
     Label,
     Row,
     across,
-    by_id,
+    forest_by_id,
+    forest_cases,
     labels,
     levels,
-    of_forests,
     oracle,
     parent,
     parents,
@@ -24,39 +24,39 @@ from support.packs.asking import (
     spec_of,
     to_root,
 )
-from support.packs.loading import SPECS, forests
+from support.packs.stored_data import SPECS, forests
 
 Links = tuple[str, ...]
 Nodes = tuple[Label, ...]
 
-# What the faults leave.
+# Effects of faults.
 
 
-def dead_link(links: Links, one: Label, other: Label) -> bool:
-    """Whether the link between two nodes is dead, whichever end was named first."""
-    return f"{one}-{other}" in links or f"{other}-{one}" in links
+def dead_link(links: Links, first: Label, second: Label) -> bool:
+    """Return whether the link between two nodes is dead, in either order of its ends."""
+    return f"{first}-{second}" in links or f"{second}-{first}" in links
 
 
 @cache
 def cut(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
-    """The living nodes of a tree with something dead on their way from the root."""
-    found = set()
+    """Return the living nodes of a tree with a fault on their path from the root."""
+    result = set()
     for label in parents(forest, tree):
-        way = to_root(forest, tree, label)
+        path = to_root(forest, tree, label)
         if label not in nodes and (
-            set(way) & set(nodes) or any(dead_link(links, *hop) for hop in pairwise(way))
+            set(path) & set(nodes) or any(dead_link(links, *hop) for hop in pairwise(path))
         ):
-            found.add(label)
-    return found
+            result.add(label)
+    return result
 
 
 def reached(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
-    """The living nodes of a tree, but the root, that it still reaches."""
+    """Return the living nodes of a tree, except the root, that it still reaches."""
     return parents(forest, tree).keys() - cut(forest, tree, nodes, links) - set(nodes)
 
 
 def left_out(forest: Forest, trees: Sequence[int], nodes: Nodes, links: Links) -> set[Label]:
-    """The nodes that some of these trees reach without the faults, and none with them."""
+    """Return the nodes that some of these trees reach without the faults, and none with them."""
     before = set().union(*(cut(forest, tree, nodes, links) for tree in trees))
     return before.difference(*(reached(forest, tree, nodes, links) for tree in trees))
 
@@ -65,20 +65,24 @@ def left_out(forest: Forest, trees: Sequence[int], nodes: Nodes, links: Links) -
 
 
 def some_faults(forest: Forest, seed: int) -> Case:
-    """As many dead nodes and dead links as the seed says, drawn by lot; the links in either order of their ends."""
-    lot = random.Random(f"{forest.id} {seed}")  # noqa: S311 - a test's lot, the same every time
+    """Return random faults, their number depending on the seed, with links in either order."""
+    rng = random.Random(f"{forest.id} {seed}")  # noqa: S311 - reproducible test data
     spec = forest.topology.spec
     others = [label for label in labels(spec) if label != root(forest)]
-    nodes = lot.sample(others, min(seed % 3, len(others)))
+    nodes = rng.sample(others, min(seed % 3, len(others)))
     ends = [
-        (label, across(spec, label, lot.choice(ports(spec))))
-        for label in lot.sample(labels(spec), min(seed, 5) % 4 + 1)
+        (label, across(spec, label, rng.choice(ports(spec))))
+        for label in rng.sample(labels(spec), min(seed, 5) % 4 + 1)
     ]
-    return {"forest": forest.id, "nodes": nodes, "links": [f"{one}-{other}" for one, other in ends]}
+    return {
+        "forest": forest.id,
+        "dead_nodes": nodes,
+        "dead_links": [f"{one}-{other}" for one, other in ends],
+    }
 
 
 def faults() -> list[Case]:
-    """Random faults of every forest; no fault, a dead root, a dead child, one dead link, all of it twice, of a few forests."""
+    """Return random faults of every forest, and special faults of a few forests."""
     cases = [
         some_faults(forest, seed) for spec in SPECS for seed, forest in enumerate(forests(spec))
     ]
@@ -90,13 +94,13 @@ def faults() -> list[Case]:
         )
         cases += [
             {"forest": forest.id},
-            {"forest": forest.id, "nodes": [root(forest)]},
-            {"forest": forest.id, "nodes": [child]},
-            {"forest": forest.id, "links": [f"{child}-{root(forest)}"]},
+            {"forest": forest.id, "dead_nodes": [root(forest)]},
+            {"forest": forest.id, "dead_nodes": [child]},
+            {"forest": forest.id, "dead_links": [f"{child}-{root(forest)}"]},
             {
                 "forest": forest.id,
-                "nodes": [child] * 2,
-                "links": [f"{child}-{root(forest)}", f"{root(forest)}-{child}"],
+                "dead_nodes": [child] * 2,
+                "dead_links": [f"{child}-{root(forest)}", f"{root(forest)}-{child}"],
             },
             *(some_faults(forest, seed) for seed in (7, 8)),
         ]
@@ -104,15 +108,15 @@ def faults() -> list[Case]:
 
 
 def of_faults(**values: Sequence[int]) -> Iterator[Case]:
-    """Those faults, with the values of other parameters in turn."""
+    """Yield the cases of `faults` with values of other parameters in turn."""
     for turn, case in enumerate(faults()):
         yield {**case, **{name: given[turn % len(given)] for name, given in values.items()}}
 
 
 def of_copies() -> Iterator[Case]:
-    """Those faults, with as many copies as there are trees at most, and a few or many messages."""
+    """Yield the cases of `faults` with numbers of copies and messages."""
     for turn, case in enumerate(faults()):
-        trees = by_id(case["forest"]).trees
+        trees = forest_by_id(case["forest"]).trees
         yield {**case, "copies": turn % trees + 1, "messages": 1 + turn % 7}
         if trees > 1:
             yield {**case, "copies": min(2, trees), "messages": trees}
@@ -122,58 +126,77 @@ def of_copies() -> Iterator[Case]:
 
 
 @oracle("faults/cut-off", faults())
-def cut_off(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = ()) -> list[Row]:
-    """The nodes cut off in each tree, by level and label."""
-    grown = by_id(forest)
+def cut_off(
+    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
+) -> list[Row]:
+    """Return the nodes cut off in each tree, by level and label."""
+    stored = forest_by_id(forest)
     rows = [
         {
             "tree": tree,
-            "level": levels(grown, tree)[label],
-            "parent": parent(grown, tree, label),
+            "level": levels(stored, tree)[label],
+            "parent": parent(stored, tree, label),
             "node": label,
         }
-        for tree in range(grown.trees)
-        for label in cut(grown, tree, tuple(nodes), tuple(links))
+        for tree in range(stored.trees)
+        for label in cut(stored, tree, tuple(dead_nodes), tuple(dead_links))
     ]
     return sorted(rows, key=lambda row: (row["tree"], row["level"], row["node"]))
 
 
 @oracle("faults/damage", faults())
-def damage(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = ()) -> list[Row]:
-    """How many each tree reaches, and how many it does not."""
-    grown, dead = by_id(forest), (tuple(nodes), tuple(links))
+def damage(
+    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
+) -> list[Row]:
+    """Return how many nodes each tree reaches, and how many it does not."""
+    stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     return [
         {
             "tree": tree,
-            "reached": len(reached(grown, tree, *dead)),
-            "cut": len(cut(grown, tree, *dead)),
+            "reached": len(reached(stored, tree, *dead)),
+            "unreached": len(cut(stored, tree, *dead)),
         }
-        for tree in range(grown.trees)
+        for tree in range(stored.trees)
     ]
 
 
-@oracle("faults/fewer-trees", of_faults(needed=(1, 2, 3)))
+@oracle("faults/fewer-trees", of_faults(required_trees=(1, 2, 3)))
 def fewer_trees(
-    forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = (), needed: int = 1
+    forest: str,
+    dead_nodes: Sequence[Label] = (),
+    dead_links: Sequence[str] = (),
+    required_trees: int = 1,
 ) -> list[Row]:
-    """The nodes cut off in some tree, with the trees that reach them and those that do not."""
-    grown, dead = by_id(forest), (tuple(nodes), tuple(links))
+    """Return the nodes cut off in some tree, with the trees that reach them and that do not."""
+    stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     rows = []
     for label in labels(spec_of(forest)):
-        lost = [tree for tree in range(grown.trees) if label in cut(grown, tree, *dead)]
-        through = [tree for tree in range(grown.trees) if label in reached(grown, tree, *dead)]
-        if lost and len(through) < needed:
-            rows.append({"node": label, "reached": len(through), "through": through, "cut": lost})
-    return sorted(rows, key=lambda row: (row["reached"], row["node"]))
+        lost = [tree for tree in range(stored.trees) if label in cut(stored, tree, *dead)]
+        through = [tree for tree in range(stored.trees) if label in reached(stored, tree, *dead)]
+        if lost and len(through) < required_trees:
+            rows.append(
+                {
+                    "node": label,
+                    "trees_left": len(through),
+                    "reaching_trees": through,
+                    "failing_trees": lost,
+                }
+            )
+    return sorted(rows, key=lambda row: (row["trees_left"], row["node"]))
 
 
-@oracle("faults/left-by-all", faults())
-def left_by_all(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] = ()) -> list[Row]:
-    """The nodes that are in some tree and that no tree reaches."""
-    grown = by_id(forest)
-    left = left_out(grown, range(grown.trees), tuple(nodes), tuple(links))
+@oracle("faults/unreached-nodes", faults())
+def unreached_nodes(
+    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
+) -> list[Row]:
+    """Return the nodes that are in some tree and that no tree reaches."""
+    stored = forest_by_id(forest)
+    left = left_out(stored, range(stored.trees), tuple(dead_nodes), tuple(dead_links))
     return [
-        {"node": label, "trees": sum(label in parents(grown, tree) for tree in range(grown.trees))}
+        {
+            "node": label,
+            "trees": sum(label in parents(stored, tree) for tree in range(stored.trees)),
+        }
         for label in sorted(left)
     ]
 
@@ -182,73 +205,77 @@ def left_by_all(forest: str, nodes: Sequence[Label] = (), links: Sequence[str] =
 def copies(
     forest: str,
     copies: int,
-    nodes: Sequence[Label] = (),
-    links: Sequence[str] = (),
+    dead_nodes: Sequence[Label] = (),
+    dead_links: Sequence[str] = (),
     messages: int = 1,
 ) -> list[Row]:
-    """The copies dealt one after the other, as cards are, to the trees; and every choice of trees."""
-    grown, dead = by_id(forest), (tuple(nodes), tuple(links))
-    cards = [card % grown.trees for card in range(messages * copies)]
-    lost = [left_out(grown, cards[copies * m : copies * (m + 1)], *dead) for m in range(messages)]
+    """Assign copies to trees in turn, and try every choice of trees."""
+    stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
+    assigned = [copy % stored.trees for copy in range(messages * copies)]
+    lost = [
+        left_out(stored, assigned[copies * m : copies * (m + 1)], *dead) for m in range(messages)
+    ]
     choices = {
         x: set().union(
-            *(left_out(grown, trees, *dead) for trees in combinations(range(grown.trees), x))
+            *(left_out(stored, trees, *dead) for trees in combinations(range(stored.trees), x))
         )
-        for x in range(1, grown.trees + 1)
+        for x in range(1, stored.trees + 1)
     }
     lost_by_all = set().union(*lost)
     return [
         {
-            "everybody": not lost_by_all,
-            "lost": len(lost_by_all),
-            "missing": [m for m in range(min(messages, grown.trees)) if lost[m]],
-            "any_trees": not choices[copies],
-            "exposed": len(choices[copies]),
-            "enough": next((x for x, left in choices.items() if not left), None),
+            "all_reached": not lost_by_all,
+            "incomplete_nodes": len(lost_by_all),
+            "missing_messages": [m for m in range(min(messages, stored.trees)) if lost[m]],
+            "all_choices_reach": not choices[copies],
+            "exposed_nodes": len(choices[copies]),
+            "sufficient_copies": next((x for x, left in choices.items() if not left), None),
         }
     ]
 
 
 @oracle(
     "faults/worst-nodes",
-    [*of_forests(), *of_forests("S4", "Q4", count=1), *of_forests("S5", count=1_000)],
+    [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5", limit=1_000)],
 )
-def worst_nodes(forest: str, count: int = 10) -> list[Row]:
-    """What each node cuts off when it dies alone."""
-    grown = by_id(forest)
+def worst_nodes(forest: str, limit: int = 10) -> list[Row]:
+    """Return what each node cuts off if it is the only dead one."""
+    stored = forest_by_id(forest)
     rows: list[Row] = []
-    for label in {label for tree in range(grown.trees) for label in parents(grown, tree)}:
-        by_tree = [below(grown, tree)[label] for tree in range(grown.trees)]
-        rows.append({"node": label, "cut": sum(by_tree), "by_tree": by_tree})
-    return sorted(rows, key=lambda row: (-row["cut"], row["node"]))[:count]
+    for label in {label for tree in range(stored.trees) for label in parents(stored, tree)}:
+        by_tree = [below(stored, tree)[label] for tree in range(stored.trees)]
+        rows.append({"node": label, "unreached": sum(by_tree), "unreached_by_tree": by_tree})
+    return sorted(rows, key=lambda row: (-row["unreached"], row["node"]))[:limit]
 
 
 @oracle(
     "faults/worst-links",
-    [*of_forests(), *of_forests("S4", "Q4", count=1), *of_forests("S5,3", count=1_000)],
+    [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5,3", limit=1_000)],
 )
-def worst_links(forest: str, count: int = 10) -> list[Row]:
-    """What each link that some tree uses cuts off when it dies alone: its lower end in that tree, and what is below it."""
-    grown, spec = by_id(forest), spec_of(forest)
+def worst_links(forest: str, limit: int = 10) -> list[Row]:
+    """Return what each used link cuts off if it is the only dead one: its child and all below."""
+    stored, spec = forest_by_id(forest), spec_of(forest)
     rows: list[Row] = []
     for lower, higher in {
-        tuple(sorted(edge)) for tree in range(grown.trees) for edge in parents(grown, tree).items()
+        tuple(sorted(edge))
+        for tree in range(stored.trees)
+        for edge in parents(stored, tree).items()
     }:
-        by_tree = [0] * grown.trees
-        for tree in range(grown.trees):
+        by_tree = [0] * stored.trees
+        for tree in range(stored.trees):
             for end, other in ((lower, higher), (higher, lower)):
-                if parent(grown, tree, end) == other:
-                    by_tree[tree] = below(grown, tree)[end] + 1
+                if parent(stored, tree, end) == other:
+                    by_tree[tree] = below(stored, tree)[end] + 1
         ends = {"lower": lower, "port": port_between(spec, lower, higher), "higher": higher}
-        rows.append({**ends, "cut": sum(by_tree), "by_tree": by_tree})
-    return sorted(rows, key=lambda row: (-row["cut"], row["lower"], row["higher"]))[:count]
+        rows.append({**ends, "unreached": sum(by_tree), "unreached_by_tree": by_tree})
+    return sorted(rows, key=lambda row: (-row["unreached"], row["lower"], row["higher"]))[:limit]
 
 
 @cache
 def below(forest: Forest, tree: int) -> dict[Label, int]:
-    """How many nodes hang below each node of the topology in a tree."""
-    found = dict.fromkeys(labels(forest.topology.spec), 0)
+    """Return the number of nodes below each node of the topology in a tree."""
+    count = dict.fromkeys(labels(forest.topology.spec), 0)
     for label in parents(forest, tree):
         for above in to_root(forest, tree, label)[1:]:
-            found[above] += 1
-    return found
+            count[above] += 1
+    return count

@@ -1,51 +1,55 @@
-"""The pack ``overlap`` a second time, by brute force."""
+"""Brute-force oracles of the pack ``overlap``."""
 
 from collections import Counter
 from itertools import combinations
 
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Label,
     Row,
     Send,
     across,
-    by_id,
+    forest_by_id,
+    forest_cases,
+    forest_pair_cases,
     labels,
-    of_forests,
-    of_schedules,
-    of_two_forests,
     oracle,
     ports,
+    schedule_cases,
     sends,
-    users,
+    trees_by_link,
 )
 
 
 @oracle(
     "overlap/shared-links",
-    [*of_forests(), *of_forests("S3", "S4,2", least=1), *of_forests("Q4", "S6", least=3)],
+    [
+        *forest_cases(),
+        *forest_cases("S3", "S4,2", min_load=1),
+        *forest_cases("Q4", "S6", min_load=3),
+    ],
 )
-def shared_links(forest: str, least: int = 2) -> list[Row]:
-    """Links by load, then by sender and port."""
-    spec = by_id(forest).topology.spec
+def shared_links(forest: str, min_load: int = 2) -> list[Row]:
+    """Return the links by load, then by sender and port."""
+    spec = forest_by_id(forest).topology.spec
     rows = [
         {
             "sender": sender,
             "port": port,
             "receiver": across(spec, sender, port),
             "load": len(trees),
-            "trees": trees,
+            "tree_numbers": trees,
         }
-        for (sender, port), trees in users(by_id(forest)).items()
-        if len(trees) >= least
+        for (sender, port), trees in trees_by_link(forest_by_id(forest)).items()
+        if len(trees) >= min_load
     ]
     return sorted(rows, key=lambda row: (-row["load"], row["sender"], row["port"]))
 
 
-@oracle("overlap/load-histogram", of_forests())
+@oracle("overlap/load-histogram", forest_cases())
 def load_histogram(forest: str) -> list[Row]:
-    """Every directed link counted once, used or not."""
-    spec = by_id(forest).topology.spec
-    used = users(by_id(forest))
+    """Count every directed link once, used or not."""
+    spec = forest_by_id(forest).topology.spec
+    used = trees_by_link(forest_by_id(forest))
     counts = Counter(
         len(used.get((label, port), [])) for label in labels(spec) for port in ports(spec)
     )
@@ -54,32 +58,34 @@ def load_histogram(forest: str) -> list[Row]:
 
 @oracle(
     "overlap/most-loaded-links",
-    [*of_forests(), *of_forests("S5", count=1), *of_forests("S4,2", count=10_000)],
+    [*forest_cases(), *forest_cases("S5", limit=1), *forest_cases("S4,2", limit=10_000)],
 )
-def most_loaded_links(forest: str, count: int = 10) -> list[Row]:
-    """The first of all links that are used."""
-    return shared_links(forest, 1)[:count]
+def most_loaded_links(forest: str, limit: int = 10) -> list[Row]:
+    """Return the first of all links that are used."""
+    return shared_links(forest, 1)[:limit]
 
 
-@oracle("overlap/tree-pairs", of_forests())
+@oracle("overlap/tree-pairs", forest_cases())
 def tree_pairs(forest: str) -> list[Row]:
-    """Every pair of trees."""
+    """Return all pairs of trees."""
     shared = Counter(
-        pair for trees in users(by_id(forest)).values() for pair in combinations(trees, 2)
+        pair
+        for trees in trees_by_link(forest_by_id(forest)).values()
+        for pair in combinations(trees, 2)
     )
     rows = [
-        {"first": one, "second": other, "links": shared[one, other]}
-        for one, other in combinations(range(by_id(forest).trees), 2)
+        {"first_tree": one, "second_tree": other, "links": shared[one, other]}
+        for one, other in combinations(range(forest_by_id(forest).trees), 2)
     ]
-    return sorted(rows, key=lambda row: (-row["links"], row["first"], row["second"]))
+    return sorted(rows, key=lambda row: (-row["links"], row["first_tree"], row["second_tree"]))
 
 
-@oracle("overlap/both-directions", of_forests())
+@oracle("overlap/both-directions", forest_cases())
 def both_directions(forest: str) -> list[Row]:
-    """Links whose two directions both have users."""
-    grown = by_id(forest)
-    spec = grown.topology.spec
-    used = users(grown)
+    """Return the links that are used in both directions."""
+    stored = forest_by_id(forest)
+    spec = stored.topology.spec
+    used = trees_by_link(stored)
     towards = {
         (sender, across(spec, sender, port)): trees for (sender, port), trees in used.items()
     }
@@ -93,63 +99,63 @@ def both_directions(forest: str) -> list[Row]:
                     "lower": lower,
                     "port": port,
                     "higher": higher,
-                    "upward": upward,
-                    "downward": downward,
+                    "upward_trees": upward,
+                    "downward_trees": downward,
                 }
             )
     return sorted(rows, key=lambda row: (row["lower"], row["port"]))
 
 
-@oracle("overlap/two-forests", of_two_forests())
-def two_forests(forest: str, other: str) -> list[Row]:
-    """Links that have users in both."""
-    spec = by_id(forest).topology.spec
-    others = users(by_id(other))
+@oracle("overlap/two-forests", forest_pair_cases())
+def two_forests(forest: str, other_forest: str) -> list[Row]:
+    """Return the links that are used in both forests."""
+    spec = forest_by_id(forest).topology.spec
+    others = trees_by_link(forest_by_id(other_forest))
     rows = [
         {
             "sender": sender,
             "port": port,
             "receiver": across(spec, sender, port),
-            "trees": trees,
-            "others": others[sender, port],
+            "tree_numbers": trees,
+            "other_tree_numbers": others[sender, port],
         }
-        for (sender, port), trees in users(by_id(forest)).items()
+        for (sender, port), trees in trees_by_link(forest_by_id(forest)).items()
         if (sender, port) in others
     ]
     return sorted(rows, key=lambda row: (row["sender"], row["port"]))
 
 
 def packed(schedule: str) -> dict[tuple[int, Label, int, Label], list[Send]]:
-    """What crosses each directed link in each step, by tree and unit."""
-    found: dict[tuple[int, Label, int, Label], list[Send]] = {}
+    """Return the sends over each directed link in each step, by tree and unit."""
+    packets: dict[tuple[int, Label, int, Label], list[Send]] = {}
     for send in sorted(sends(schedule), key=lambda send: (send.tree, send.unit)):
-        found.setdefault((send.step, send.sender, send.port, send.receiver), []).append(send)
-    return found
+        packets.setdefault((send.step, send.sender, send.port, send.receiver), []).append(send)
+    return packets
 
 
-@oracle("overlap/simultaneous-sends", [*of_schedules(), *of_schedules("S3", "Q4", least=1)])
-def simultaneous_sends(schedule: str, least: int = 2) -> list[Row]:
-    """By step, sender and port."""
+@oracle("overlap/simultaneous-sends", [*schedule_cases(), *schedule_cases("S3", "Q4", min_units=1)])
+def simultaneous_sends(schedule: str, min_units: int = 2) -> list[Row]:
+    """Return the links by step, sender and port."""
     return [
         {
             "step": step,
             "sender": sender,
             "port": port,
             "receiver": receiver,
-            "sends": len(packet),
-            "trees": [send.tree for send in packet],
-            "units": [send.unit for send in packet],
+            "units": len(packet),
+            "tree_numbers": [send.tree for send in packet],
+            "unit_numbers": [send.unit for send in packet],
         }
         for (step, sender, port, receiver), packet in sorted(packed(schedule).items())
-        if len(packet) >= least
+        if len(packet) >= min_units
     ]
 
 
 @oracle(
-    "overlap/units-a-packet", [*of_schedules(), *of_schedules("S4", "S5", "S4,2", by_step=True)]
+    "overlap/packet-sizes", [*schedule_cases(), *schedule_cases("S4", "S5", "S4,2", by_step=True)]
 )
-def units_a_packet(schedule: str, by_step: bool = False) -> list[Row]:
-    """By step, where steps are told apart, and by units."""
+def packet_sizes(schedule: str, by_step: bool = False) -> list[Row]:
+    """Count packets by step, if requested, and by units."""
     counts = Counter(
         (by_step and step, len(packet)) for (step, *_), packet in packed(schedule).items()
     )

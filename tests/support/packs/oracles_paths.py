@@ -1,4 +1,4 @@
-"""The pack ``paths`` a second time, by brute force."""
+"""Brute-force oracles of the pack ``paths``."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -6,58 +6,62 @@ from functools import cache
 from itertools import combinations, pairwise
 
 from starcast.trees import Forest
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Case,
     Label,
     Row,
     across,
-    by_id,
-    crossed,
     distances,
+    forest_by_id,
     labels,
-    of_nodes,
-    of_pairs,
+    node_pair_cases,
     oracle,
-    pairs,
+    path_ports,
     ports,
     root,
-    some,
+    some_nodes,
+    some_pairs,
     spec_of,
     to_root,
+    topology_node_cases,
 )
-from support.packs.loading import SPECS, forests
+from support.packs.stored_data import SPECS, forests
 
-#: As many paths as Neo4j is asked for in k-shortest-paths.
-MOST = 1000
+#: The number of paths that k-shortest-paths requests from Neo4j.
+MAX_PATHS = 1000
 
 
 def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
-    """All shortest paths, as their nodes."""
+    """Return all shortest paths as lists of nodes."""
     away = distances(spec, target)
     paths = [[source]]
     for _ in range(away[source]):
         steps = [(nodes, across(spec, nodes[-1], port)) for nodes in paths for port in ports(spec)]
-        paths = [[*nodes, there] for nodes, there in steps if away[there] == away[nodes[-1]] - 1]
+        paths = [
+            [*nodes, neighbour]
+            for nodes, neighbour in steps
+            if away[neighbour] == away[nodes[-1]] - 1
+        ]
     return paths
 
 
 def path_row(spec: str, nodes: Sequence[Label]) -> Row:
-    """The columns that say how a path runs."""
-    return {"length": len(nodes) - 1, "nodes": list(nodes), "ports": crossed(spec, nodes)}
+    """Return the columns that describe a path."""
+    return {"length": len(nodes) - 1, "path": list(nodes), "ports": path_ports(spec, nodes)}
 
 
-@oracle("paths/shortest-paths", of_pairs("source", "target"))
+@oracle("paths/shortest-paths", node_pair_cases("source", "target"))
 def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """By their ports."""
+    """Return the paths sorted by their ports."""
     return sorted(
         (path_row(topology, nodes) for nodes in shortest(topology, source, target)),
         key=lambda row: row["ports"],
     )
 
 
-@oracle("paths/number-of-shortest-paths", of_pairs("source", "target"))
+@oracle("paths/number-of-shortest-paths", node_pair_cases("source", "target"))
 def number_of_shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """One row."""
+    """Return the single row."""
     return [
         {
             "length": distances(topology, source)[target],
@@ -67,19 +71,19 @@ def number_of_shortest_paths(topology: str, source: Label, target: Label) -> lis
 
 
 def judge_shortest_path(case: Case, rows: list[Row]) -> None:
-    """Any of the shortest paths is right, and there is one row."""
+    """Accept any single shortest path."""
     (row,) = rows
     assert row in shortest_paths(**case)
 
 
-oracle("paths/shortest-path", of_pairs("source", "target"), judge=judge_shortest_path)(
+oracle("paths/shortest-path", node_pair_cases("source", "target"), judge=judge_shortest_path)(
     shortest_paths
 )
 
 
 @cache
 def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[Label, ...]]:
-    """All paths of at most so many links that pass no node twice, by length, then ports."""
+    """Return all paths up to a length that visit no node twice, by length, then ports."""
     away = distances(spec, target)
     found: list[tuple[Label, ...]] = []
     begun: list[tuple[Label, ...]] = [(source,)]
@@ -90,15 +94,15 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
             continue
         onward = (across(spec, nodes[-1], port) for port in ports(spec))
         begun += [
-            (*nodes, there)
-            for there in onward
-            if there not in nodes and len(nodes) + away[there] <= longest
+            (*nodes, neighbour)
+            for neighbour in onward
+            if neighbour not in nodes and len(nodes) + away[neighbour] <= longest
         ]
-    return sorted(found, key=lambda nodes: (len(nodes), crossed(spec, nodes)))
+    return sorted(found, key=lambda nodes: (len(nodes), path_ports(spec, nodes)))
 
 
 def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
-    """All simple paths up to the least length by which there are so many, or all that there are."""
+    """Return all simple paths up to the least length that gives enough, or all that exist."""
     found: list[tuple[Label, ...]] = []
     for longest in range(distances(spec, source)[target], len(labels(spec))):
         found = simple(spec, source, target, longest)
@@ -108,40 +112,40 @@ def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple
 
 
 def k_cases() -> Iterator[Case]:
-    """Few paths and some; all that there are; more than are looked for, where others of the same length are left out."""
-    yield from of_pairs("source", "target")
-    yield from ({**case, "k": 1} for case in of_pairs("source", "target")[::3])
+    """Yield cases with few and many paths, and with more paths of a length than are requested."""
+    yield from node_pair_cases("source", "target")
+    yield from ({**case, "k": 1} for case in node_pair_cases("source", "target")[::3])
     yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
     yield {"topology": "S6", "source": "123456", "target": "654321", "k": 60}
-    yield {"topology": "S4,2", "source": "12", "target": "21", "k": MOST}
+    yield {"topology": "S4,2", "source": "12", "target": "21", "k": MAX_PATHS}
     yield {"topology": "S5,3", "source": "123", "target": "143", "k": 100}
-    yield {"topology": "Q4", "source": "0000", "target": "1111", "k": 2 * MOST}
+    yield {"topology": "Q4", "source": "0000", "target": "1111", "k": 2 * MAX_PATHS}
 
 
 def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
-    """One answer is right, but where the paths as long as the last are more than were found: any of these then."""
-    k = min(case.get("k", 10), MOST)
+    """Accept only the expected rows, unless more paths of the last length exist than requested."""
+    k = min(case.get("k", 10), MAX_PATHS)
     spec, source, target = case["topology"], case["source"], case["target"]
     right = [path_row(spec, nodes) for nodes in at_least(spec, source, target, k)]
-    if len(right) <= MOST:
+    if len(right) <= MAX_PATHS:
         assert rows == right[:k]
     else:
         assert [row["length"] for row in rows] == [row["length"] for row in right[:k]]
         assert all(row in right for row in rows)
         places = [(row["length"], row["ports"]) for row in rows]
         assert places == sorted(places)
-        assert len({tuple(row["nodes"]) for row in rows}) == k
+        assert len({tuple(row["path"]) for row in rows}) == k
 
 
 @oracle("paths/k-shortest-paths", k_cases(), judge=judge_k_shortest_paths)
 def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -> list[Row]:
-    """By length and ports."""
+    """Return the paths by length and ports."""
     return [path_row(topology, nodes) for nodes in at_least(topology, source, target, k)[:k]]
 
 
-@oracle("paths/path-lengths", of_pairs("source", "target"))
+@oracle("paths/path-lengths", node_pair_cases("source", "target"))
 def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
-    """The two least lengths, if there are two."""
+    """Return the two least lengths, if two exist."""
     shortest_ones = len(shortest(topology, source, target))
     counts = Counter(
         len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1)
@@ -150,62 +154,69 @@ def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
 
 
 def avoiding_cases() -> Iterator[Case]:
-    """Nothing to avoid; what lies on shortest paths; an end; all links of an end but one, and all; nodes all around an end."""
+    """Yield cases that avoid nothing, shortest paths, an end, its links, or its neighbours."""
     for spec in SPECS:
-        for source, target in pairs(spec):
+        for source, target in some_pairs(spec):
             ends: Case = {"topology": spec, "source": source, "target": target}
             hops = list(
                 dict.fromkeys(nodes[1] for nodes in shortest(spec, source, target) if nodes[1:])
             )
             near = [across(spec, target, port) for port in ports(spec)]
-            links = [f"{there}-{target}" for there in near]
+            links = [f"{neighbour}-{target}" for neighbour in near]
             yield ends
-            yield {**ends, "nodes": [there for there in hops if there != target]}
-            yield {**ends, "links": [f"{there}-{source}" for there in hops[1:]]}
-            yield {**ends, "nodes": [source, labels(spec)[1]]}
-            yield {**ends, "links": links[:-1], "nodes": [labels(spec)[-2]]}
-            yield {**ends, "links": links}
-            yield {**ends, "nodes": [there for there in near if there != source]}
+            yield {
+                **ends,
+                "avoided_nodes": [neighbour for neighbour in hops if neighbour != target],
+            }
+            yield {**ends, "avoided_links": [f"{neighbour}-{source}" for neighbour in hops[1:]]}
+            yield {**ends, "avoided_nodes": [source, labels(spec)[1]]}
+            yield {**ends, "avoided_links": links[:-1], "avoided_nodes": [labels(spec)[-2]]}
+            yield {**ends, "avoided_links": links}
+            yield {
+                **ends,
+                "avoided_nodes": [neighbour for neighbour in near if neighbour != source],
+            }
 
 
 def left_over(
     spec: str, source: Label, nodes: Collection[Label], links: Collection[str]
 ) -> dict[Label, int]:
-    """The distance of every node that can be reached without these nodes and links, by breadth-first search."""
+    """Return the distance of every node that is reachable without these nodes and links."""
     if source in nodes:
         return {}
     found, edge = {source: 0}, [source]
     while edge:
         steps = {
-            there: here
-            for here in edge
-            for there in (across(spec, here, port) for port in ports(spec))
-            if there not in nodes and not {f"{here}-{there}", f"{there}-{here}"} & set(links)
+            neighbour: node
+            for node in edge
+            for neighbour in (across(spec, node, port) for port in ports(spec))
+            if neighbour not in nodes
+            and not {f"{node}-{neighbour}", f"{neighbour}-{node}"} & set(links)
         }
-        edge = [there for there in steps if there not in found]
-        found |= {there: found[steps[there]] + 1 for there in edge}
+        edge = [neighbour for neighbour in steps if neighbour not in found]
+        found |= {neighbour: found[steps[neighbour]] + 1 for neighbour in edge}
     return found
 
 
 def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
-    """Any path is right that is as short as can be, goes by links from end to end, and avoids what it has to."""
+    """Accept any shortest path along links that avoids the given nodes and links."""
     expected = avoiding_path(**case)
     assert [row["length"] for row in rows] == [row["length"] for row in expected]
     for row in rows:
         nodes, used = (
-            row["nodes"],
+            row["path"],
             {
                 f"{a}-{b}"
-                for one, other in pairwise(row["nodes"])
+                for one, other in pairwise(row["path"])
                 for a, b in ((one, other), (other, one))
             },
         )
         assert (nodes[0], nodes[-1]) == (case["source"], case["target"])
-        assert row["ports"] == crossed(case["topology"], nodes)
+        assert row["ports"] == path_ports(case["topology"], nodes)
         assert len(row["ports"]) == row["length"]
         assert None not in row["ports"]
-        assert not set(nodes) & set(case.get("nodes", ()))
-        assert not used & set(case.get("links", ()))
+        assert not set(nodes) & set(case.get("avoided_nodes", ()))
+        assert not used & set(case.get("avoided_links", ()))
 
 
 @oracle("paths/avoiding-path", avoiding_cases(), judge=judge_avoiding_path)
@@ -213,41 +224,41 @@ def avoiding_path(
     topology: str,
     source: Label,
     target: Label,
-    nodes: Collection[Label] = (),
-    links: Collection[str] = (),
+    avoided_nodes: Collection[Label] = (),
+    avoided_links: Collection[str] = (),
 ) -> list[Row]:
-    """How long it is, if there is one."""
-    away = left_over(topology, source, nodes, links)
+    """Return the length of the path, if one exists."""
+    away = left_over(topology, source, avoided_nodes, avoided_links)
     return [{"length": away[target]}] if target in away else []
 
 
 def next_cases() -> Iterator[Case]:
-    """Pairs, and on small graphs all nodes towards one: the two ends of a residual link have different ports."""
-    yield from of_pairs("node", "target")
+    """Yield pairs, and on small topologies all nodes: residual links have two different ports."""
+    yield from node_pair_cases("source", "target")
     for spec in ("S4,2", "Q4"):
         yield from (
-            {"topology": spec, "node": node, "target": labels(spec)[5]} for node in labels(spec)
+            {"topology": spec, "source": node, "target": labels(spec)[5]} for node in labels(spec)
         )
 
 
 @oracle("paths/next-hops", next_cases())
-def next_hops(topology: str, node: Label, target: Label) -> list[Row]:
-    """By port."""
+def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
+    """Return the hops by port."""
     away = distances(topology, target)
-    hops = [(port, across(topology, node, port)) for port in ports(topology)]
+    hops = [(port, across(topology, source, port)) for port in ports(topology)]
     return [
-        {"port": port, "next": there, "left": away[there]}
-        for port, there in hops
-        if away[there] < away[node]
+        {"port": port, "next_node": neighbour, "distance": away[neighbour]}
+        for port, neighbour in hops
+        if away[neighbour] < away[source]
     ]
 
 
 @oracle(
     "paths/routing-table",
-    [{"topology": case["topology"], "target": case["node"]} for case in of_nodes()],
+    [{"topology": case["topology"], "target": case["node"]} for case in topology_node_cases()],
 )
 def routing_table(topology: str, target: Label) -> list[Row]:
-    """By rank, without the target."""
+    """Return the nodes by rank, without the target."""
     away = distances(topology, target)
     return [
         {
@@ -261,46 +272,49 @@ def routing_table(topology: str, target: Label) -> list[Row]:
 
 
 def tree_cases() -> Iterator[Case]:
-    """The first and the last tree of every forest."""
+    """Yield cases with the first and the last tree of every forest."""
     for spec in SPECS:
         for forest in forests(spec):
             for tree in {0, forest.trees - 1}:
-                for source, target in pairs(spec):
+                for source, target in some_pairs(spec):
                     yield {"forest": forest.id, "tree": tree, "source": source, "target": target}
 
 
 @oracle("paths/tree-path", tree_cases())
 def tree_path(forest: str, tree: int, source: Label, target: Label) -> list[Row]:
-    """Up from the source to where the two ways to the root meet, and down; nothing where an end is not in the tree."""
-    up, down = to_root(by_id(forest), tree, source), to_root(by_id(forest), tree, target)
-    if not up[-1] == down[-1] == root(by_id(forest)):
+    """Go up from the source to the common part of the paths to the root, and down."""
+    up, down = (
+        to_root(forest_by_id(forest), tree, source),
+        to_root(forest_by_id(forest), tree, target),
+    )
+    if not up[-1] == down[-1] == root(forest_by_id(forest)):
         return []
     meeting = next(label for label in up if label in down)
     climbed = up.index(meeting)
     nodes = up[:climbed] + down[: down.index(meeting) + 1][::-1]
-    return [{**path_row(spec_of(forest), nodes), "climbed": climbed}]
+    return [{**path_row(spec_of(forest), nodes), "upward_links": climbed}]
 
 
 def parallel(forest: Forest, node: Label) -> dict[int, list[Label]]:
-    """The path from the root in each tree that has the node."""
+    """Return the path from the root in each tree that contains the node."""
     paths = {tree: to_root(forest, tree, node)[::-1] for tree in range(forest.trees)}
     return {tree: nodes for tree, nodes in paths.items() if nodes[0] == root(forest)}
 
 
 def parallel_cases() -> list[Case]:
-    """A few nodes and the root of every forest."""
+    """Return cases with a few nodes and the root of every forest."""
     return [
         {"forest": forest.id, "node": node}
         for spec in SPECS
         for forest in forests(spec)
-        for node in dict.fromkeys([*some(spec), root(forest)])
+        for node in dict.fromkeys([*some_nodes(spec), root(forest)])
     ]
 
 
 @oracle("paths/parallel-paths", parallel_cases())
 def parallel_paths(forest: str, node: Label) -> list[Row]:
-    """By tree; none in a tree that lacks the node."""
-    paths = parallel(by_id(forest), node)
+    """Return the paths by tree; none in a tree without the node."""
+    paths = parallel(forest_by_id(forest), node)
     passes = Counter(inner for nodes in paths.values() for inner in nodes[1:-1])
     uses = Counter(hop for nodes in paths.values() for hop in pairwise(nodes))
     return [
@@ -316,14 +330,16 @@ def parallel_paths(forest: str, node: Label) -> list[Row]:
 
 @oracle("paths/parallel-paths-shared", parallel_cases())
 def parallel_paths_shared(forest: str, node: Label) -> list[Row]:
-    """By the two trees."""
+    """Return the rows by the two trees."""
     rows = []
-    for (first, one), (second, other) in combinations(parallel(by_id(forest), node).items(), 2):
+    for (first, one), (second, other) in combinations(
+        parallel(forest_by_id(forest), node).items(), 2
+    ):
         hops, others = list(pairwise(one)), set(pairwise(other))
         rows.append(
             {
-                "first": first,
-                "second": second,
+                "first_tree": first,
+                "second_tree": second,
                 "shared_nodes": [inner for inner in one[1:-1] if inner in other],
                 "shared_links": ["-".join(hop) for hop in hops if hop in others],
                 "opposite_links": ["-".join(hop) for hop in hops if hop[::-1] in others],

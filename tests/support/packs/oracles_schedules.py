@@ -1,54 +1,54 @@
-"""The pack ``schedules`` a second time, by brute force: every row of a schedule is read."""
+"""Brute-force oracles of the pack ``schedules``, which read every row of a schedule."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Case,
     Label,
     Row,
     Send,
     across,
     labels,
-    of_schedules,
     oracle,
-    plan,
     port_between,
     ports,
     ranks,
+    schedule_by_id,
+    schedule_cases,
     sends,
-    some,
+    some_nodes,
     spec_of,
 )
-from support.packs.loading import SPECS, schedules
+from support.packs.stored_data import SPECS, schedules
 
 
 def last_step(schedule: str) -> int:
-    """The last step in which a unit moves."""
+    """Return the last step in which a unit moves."""
     return max(send.step for send in sends(schedule))
 
 
 def step_cases(beyond: int) -> Iterator[Case]:
-    """The first step, one between and the last, or one after it, of every schedule."""
-    for case in of_schedules():
+    """Yield the first step, a middle one and the last, or the one after it, of every schedule."""
+    for case in schedule_cases():
         last = last_step(case["schedule"])
         yield from ({**case, "step": step} for step in sorted({1, (last + 1) // 2, last + beyond}))
 
 
 def node_cases() -> list[Case]:
-    """The last node and one between, of every schedule."""
+    """Return cases with the last node and a middle one for every schedule."""
     return [
         {"schedule": plan.id, "node": node}
         for spec in SPECS
         for plan in schedules(spec)
-        for node in some(spec)[1:]
+        for node in some_nodes(spec)[1:]
     ]
 
 
 @oracle("schedules/deliveries", node_cases())
 def deliveries(schedule: str, node: Label) -> list[Row]:
-    """What the node receives, by step, unit and tree."""
+    """Return what the node receives, by step, unit and tree."""
     rows = [
         {
             "step": send.step,
@@ -65,7 +65,7 @@ def deliveries(schedule: str, node: Label) -> list[Row]:
 
 @oracle("schedules/sends", step_cases(beyond=0))
 def sends_of_a_step(schedule: str, step: int) -> list[Row]:
-    """The rows of that step, by sender, port, unit and tree."""
+    """Return the rows of the step, by sender, port, unit and tree."""
     rows = [
         {
             "sender": send.sender,
@@ -82,20 +82,20 @@ def sends_of_a_step(schedule: str, step: int) -> list[Row]:
 
 @oracle("schedules/idle-links", step_cases(beyond=1))
 def idle_links(schedule: str, step: int) -> list[Row]:
-    """Every port of every node, but those over which somebody sends."""
+    """Return every port of every node that carries no unit."""
     spec = spec_of(schedule)
-    busy = {(send.sender, send.port) for send in sends(schedule) if send.step == step}
+    used = {(send.sender, send.port) for send in sends(schedule) if send.step == step}
     return [
         {"sender": sender, "port": port, "receiver": across(spec, sender, port)}
         for sender in labels(spec)
         for port in ports(spec)
-        if (sender, port) not in busy
+        if (sender, port) not in used
     ]
 
 
-@oracle("schedules/steps", of_schedules())
+@oracle("schedules/steps", schedule_cases())
 def steps(schedule: str) -> list[Row]:
-    """The packets of each step: what crosses one directed link in it."""
+    """Count the packets of each step: the units on one directed link."""
     spec = spec_of(schedule)
     directed = len(labels(spec)) * len(ports(spec))
     rows = []
@@ -103,18 +103,18 @@ def steps(schedule: str) -> list[Row]:
         packets = Counter((send.sender, send.port) for send in sends(schedule) if send.step == step)
         largest = max(packets.values(), default=0)
         counts = {
-            "busy": len(packets),
-            "idle": directed - len(packets),
+            "links_used": len(packets),
+            "idle_links": directed - len(packets),
             "units": packets.total(),
-            "largest": largest,
+            "largest_packet": largest,
         }
         rows.append({"step": step, **counts})
     return rows
 
 
-@oracle("schedules/dimensions", of_schedules())
+@oracle("schedules/dimensions", schedule_cases())
 def dimensions(schedule: str) -> list[Row]:
-    """The senders over each port, step by step."""
+    """Return the senders through each port, step by step."""
     rows = []
     for step in range(1, last_step(schedule) + 1):
         senders: dict[int, list[Label]] = defaultdict(list)
@@ -123,7 +123,7 @@ def dimensions(schedule: str) -> list[Row]:
                 senders[send.port].append(send.sender)
         used = sorted(senders)
         counts = {
-            "links": [len(set(senders[port])) for port in used],
+            "links_used": [len(set(senders[port])) for port in used],
             "units": [len(senders[port]) for port in used],
         }
         rows.append({"step": step, "dimensions": used, **counts})
@@ -132,39 +132,39 @@ def dimensions(schedule: str) -> list[Row]:
 
 @oracle("schedules/activity", node_cases())
 def activity(schedule: str, node: Label) -> list[Row]:
-    """What the node sends, over its ports, and what it receives, over its own ports too."""
+    """Return what the node sends and receives, through its own ports."""
     spec = spec_of(schedule)
     rows = []
     for send in sends(schedule):
-        for does, here, there in (
+        for action, end, partner in (
             ("sends", send.sender, send.receiver),
             ("receives", send.receiver, send.sender),
         ):
-            if here == node:
+            if end == node:
                 row = {
                     "step": send.step,
-                    "does": does,
-                    "port": port_between(spec, here, there),
-                    "partner": there,
+                    "action": action,
+                    "port": port_between(spec, end, partner),
+                    "partner": partner,
                 }
                 rows.append({**row, "unit": send.unit, "tree": send.tree})
     return sorted(
-        rows, key=lambda row: (row["step"], row["does"], row["port"], row["unit"], row["tree"])
+        rows, key=lambda row: (row["step"], row["action"], row["port"], row["unit"], row["tree"])
     )
 
 
 def source(schedule: str, unit: int) -> Label:
-    """The node where a unit starts: in a gather its own, else the root, of a symmetric schedule the one that is stored."""
-    planned = plan(schedule)
-    every = labels(planned.topology.spec)
+    """Return the node where a unit starts: its own in a gather, else the root of the schedule."""
+    stored = schedule_by_id(schedule)
+    every = labels(stored.topology.spec)
     return every[
-        unit // (planned.units // len(every)) if planned.collective == "gather" else planned.root
+        unit // (stored.units // len(every)) if stored.collective == "gather" else stored.root
     ]
 
 
 @cache
 def into(schedule: str) -> dict[tuple[Label, int, int], list[Send]]:
-    """The sends by receiver, unit and tree."""
+    """Return the sends by receiver, unit and tree."""
     found: dict[tuple[Label, int, int], list[Send]] = defaultdict(list)
     for send in sends(schedule):
         found[send.receiver, send.unit, send.tree].append(send)
@@ -172,7 +172,7 @@ def into(schedule: str) -> dict[tuple[Label, int, int], list[Send]]:
 
 
 def chain(schedule: str, last: Send) -> list[Send]:
-    """A send and those before it: the sender of each got that unit, along that tree, by the one before."""
+    """Return a send and those before it: each delivers the unit to the sender of the next."""
     found = [last]
     while found[0].sender != source(schedule, last.unit):
         (before,) = into(schedule)[found[0].sender, last.unit, last.tree]
@@ -182,21 +182,22 @@ def chain(schedule: str, last: Send) -> list[Send]:
 
 
 @oracle(
-    "schedules/last-arrivals", [*of_schedules(), *of_schedules("S3", "S4", "S4,2", "Q4", count=20)]
+    "schedules/last-arrivals",
+    [*schedule_cases(), *schedule_cases("S3", "S4", "S4,2", "Q4", limit=20)],
 )
-def last_arrivals(schedule: str, count: int = 1) -> list[Row]:
-    """The chains behind the sends of the last step, by receiver, unit and tree."""
-    place = ranks(spec_of(schedule))
+def last_arrivals(schedule: str, limit: int = 1) -> list[Row]:
+    """Return the chains of the sends of the last step, by receiver, unit and tree."""
+    rank = ranks(spec_of(schedule))
     final = [send for send in sends(schedule) if send.step == last_step(schedule)]
-    final.sort(key=lambda send: (place[send.receiver], send.unit, send.tree))
+    final.sort(key=lambda send: (rank[send.receiver], send.unit, send.tree))
     rows = []
-    for last in final[:count]:
+    for last in final[:limit]:
         hops = chain(schedule, last)
         nodes = [hops[0].sender, *(send.receiver for send in hops)]
-        way = {
-            "nodes": nodes,
+        columns = {
+            "path": nodes,
             "ports": [send.port for send in hops],
-            "steps": [send.step for send in hops],
+            "hop_steps": [send.step for send in hops],
         }
-        rows.append({"unit": last.unit, "tree": last.tree, **way})
+        rows.append({"unit": last.unit, "tree": last.tree, **columns})
     return rows

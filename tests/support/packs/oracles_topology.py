@@ -1,9 +1,9 @@
-"""The pack ``topology`` a second time, by brute force."""
+"""Brute-force oracles of the pack ``topology``."""
 
 from collections import Counter
 from collections.abc import Iterator
 
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     SYMBOLS,
     Case,
     Label,
@@ -11,61 +11,65 @@ from support.packs.asking import (
     across,
     distances,
     labels,
-    of_nodes,
-    of_pairs,
+    node_pair_cases,
     oracle,
     port_between,
     ports,
     ranks,
     sizes,
-    some,
+    some_nodes,
+    topology_node_cases,
 )
-from support.packs.loading import SPECS
+from support.packs.stored_data import SPECS
 
-#: Small enough to be asked of every node: the two ends of a residual link of an (n,k)-star have different ports.
+#: Topologies small enough to query every node; residual links of (n,k)-stars have two different
+#: ports.
 SMALL = ("S4,2", "Q4")
 
 
 @oracle(
     "topology/neighbours",
-    [*of_nodes(), *({"topology": spec, "node": node} for spec in SMALL for node in labels(spec))],
+    [
+        *topology_node_cases(),
+        *({"topology": spec, "node": node} for spec in SMALL for node in labels(spec)),
+    ],
 )
 def neighbours(topology: str, node: Label) -> list[Row]:
-    """By port."""
+    """Return the neighbours by port."""
     return [{"port": port, "neighbour": across(topology, node, port)} for port in ports(topology)]
 
 
 def pair_cases() -> Iterator[Case]:
-    """A few pairs, and a node with each of its neighbours."""
-    yield from of_pairs("first", "second")
+    """Yield a few pairs, and a node with each of its neighbours."""
+    yield from node_pair_cases("source", "target")
     for spec in SPECS:
-        for node in some(spec)[1:]:
+        for node in some_nodes(spec)[1:]:
             yield from (
-                {"topology": spec, "first": node, "second": across(spec, node, port)}
+                {"topology": spec, "source": node, "target": across(spec, node, port)}
                 for port in ports(spec)
             )
 
 
 @oracle("topology/adjacency", pair_cases())
-def adjacency(topology: str, first: Label, second: Label) -> list[Row]:
-    """One row."""
-    port, back = port_between(topology, first, second), port_between(topology, second, first)
-    return [{"adjacent": port is not None, "port": port, "back": back}]
+def adjacency(topology: str, source: Label, target: Label) -> list[Row]:
+    """Return the single row."""
+    port, back = port_between(topology, source, target), port_between(topology, target, source)
+    return [{"adjacent": port is not None, "port": port, "reverse_port": back}]
 
 
-@oracle("topology/distance-profile", of_nodes())
+@oracle("topology/distance-profile", topology_node_cases())
 def distance_profile(topology: str, node: Label) -> list[Row]:
-    """By distance."""
+    """Count the nodes by distance."""
     counts = Counter(distances(topology, node).values())
     return [{"distance": distance, "nodes": counts[distance]} for distance in sorted(counts)]
 
 
 @oracle(
     "topology/nodes-at-distance",
-    [{**case, "distance": d} for case in of_nodes() for d in (0, 3, 7)],
+    [{**case, "distance": d} for case in topology_node_cases() for d in (0, 3, 7)],
 )
 def nodes_at_distance(topology: str, node: Label, distance: int) -> list[Row]:
-    """By rank."""
+    """Return the nodes by rank."""
     away = distances(topology, node)
     return [
         {"rank": rank, "node": label}
@@ -75,7 +79,7 @@ def nodes_at_distance(topology: str, node: Label, distance: int) -> list[Row]:
 
 
 def pattern_cases() -> Iterator[Case]:
-    """All free, none, and one position fixed in every way that is not too many."""
+    """Yield patterns with all positions free, none, and one fixed position."""
     for spec in SPECS:
         identity = labels(spec)[0]
         free = "*" * len(identity)
@@ -84,31 +88,31 @@ def pattern_cases() -> Iterator[Case]:
             for place in range(1, len(identity))
             for symbol in identity[::2]
         ]
-        yield from ({"topology": spec, "members": pattern} for pattern in [free, identity, *fixed])
-    yield {"topology": "S5", "members": "**3*1"}
-    yield {"topology": "S5", "members": "**3*3"}
+        yield from ({"topology": spec, "pattern": pattern} for pattern in [free, identity, *fixed])
+    yield {"topology": "S5", "pattern": "**3*1"}
+    yield {"topology": "S5", "pattern": "**3*3"}
 
 
 @oracle("topology/substar", pattern_cases())
-def substar(topology: str, members: str) -> list[Row]:
-    """By rank."""
+def substar(topology: str, pattern: str) -> list[Row]:
+    """Return the nodes by rank."""
     return [
         {"rank": rank, "node": label}
         for rank, label in enumerate(labels(topology))
-        if all(wanted in ("*", symbol) for wanted, symbol in zip(members, label, strict=True))
+        if all(wanted in ("*", symbol) for wanted, symbol in zip(pattern, label, strict=True))
     ]
 
 
 def rotated(label: Label) -> Label:
-    """R: what stands in place i goes to r(i), and becomes r of it; r(1) = 1, r(i) = i+1 and r(n) = 2."""
+    """Apply R, which maps symbol s in position i to symbol r(s) in position r(i)."""
     turn = {1: 1, len(label): 2} | {i: i + 1 for i in range(2, len(label))}
     moved = {turn[place]: turn[SYMBOLS.index(symbol) + 1] for place, symbol in enumerate(label, 1)}
     return "".join(SYMBOLS[moved[place] - 1] for place in sorted(moved))
 
 
 def necklace_cases() -> Iterator[Case]:
-    """Every node of S4; of larger stars, nodes that come back after one, two or four rotations; a few of every topology."""
-    yield from of_nodes()
+    """Yield every node of S4, and nodes of larger stars with periods one, two and four."""
+    yield from topology_node_cases()
     yield from ({"topology": "S4", "node": node} for node in labels("S4"))
     yield from (
         {"topology": f"S{len(node)}", "node": node}
@@ -118,7 +122,7 @@ def necklace_cases() -> Iterator[Case]:
 
 @oracle("topology/necklace", necklace_cases())
 def necklace(topology: str, node: Label) -> list[Row]:
-    """By the number of rotations; on no star, nothing."""
+    """Return the necklace by rotations; no rows on other families."""
     if not topology.startswith("S") or sizes(topology)[1]:
         return []
     orbit = [node]

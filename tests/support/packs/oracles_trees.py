@@ -1,42 +1,42 @@
-"""The pack ``trees`` a second time, by brute force."""
+"""Brute-force oracles of the pack ``trees``."""
 
 from collections import Counter
 
-from support.packs.asking import (
+from support.packs.oracle_tools import (
     Label,
     Row,
-    by_id,
     children,
     distances,
+    forest_by_id,
+    forest_cases,
+    forest_pair_cases,
     labels,
     levels,
-    of_forests,
-    of_two_forests,
     oracle,
     parent,
     port_between,
     root,
-    some,
+    some_nodes,
     spec_of,
 )
-from support.packs.loading import SPECS, forests
+from support.packs.stored_data import SPECS, forests
 
 
-@oracle("trees/level-profile", of_forests())
+@oracle("trees/level-profile", forest_cases())
 def level_profile(forest: str) -> list[Row]:
-    """By tree and level."""
-    grown = by_id(forest)
+    """Count the nodes by tree and level."""
+    stored = forest_by_id(forest)
     rows = []
-    for tree in range(grown.trees):
-        counts = Counter(levels(grown, tree).values())
+    for tree in range(stored.trees):
+        counts = Counter(levels(stored, tree).values())
         rows += [{"tree": tree, "level": level, "nodes": counts[level]} for level in sorted(counts)]
     return rows
 
 
-@oracle("trees/leaf-count", of_forests())
+@oracle("trees/leaf-count", forest_cases())
 def leaf_count(forest: str) -> list[Row]:
-    """By tree."""
-    trees = [children(by_id(forest), tree) for tree in range(by_id(forest).trees)]
+    """Count the leaves by tree."""
+    trees = [children(forest_by_id(forest), tree) for tree in range(forest_by_id(forest).trees)]
     return [
         {"tree": tree, "nodes": len(below), "leaves": sum(not found for found in below.values())}
         for tree, below in enumerate(trees)
@@ -53,40 +53,40 @@ def leaf_count(forest: str) -> list[Row]:
     ],
 )
 def leaves(forest: str, tree: int) -> list[Row]:
-    """By leaf."""
-    grown, spec = by_id(forest), spec_of(forest)
+    """Return the leaves by label."""
+    stored, spec = forest_by_id(forest), spec_of(forest)
     rows = []
-    for leaf in sorted(node for node, found in children(grown, tree).items() if not found):
-        above = parent(grown, tree, leaf)
+    for leaf in sorted(node for node, found in children(stored, tree).items() if not found):
+        above = parent(stored, tree, leaf)
         assert above is not None
         port = port_between(spec, above, leaf)
         rows.append(
-            {"parent": above, "port": port, "leaf": leaf, "level": levels(grown, tree)[leaf]}
+            {"parent": above, "port": port, "leaf": leaf, "level": levels(stored, tree)[leaf]}
         )
     return rows
 
 
-@oracle("trees/fan-out", of_forests())
+@oracle("trees/fan-out", forest_cases())
 def fan_out(forest: str) -> list[Row]:
-    """By tree and number of children."""
+    """Count the nodes by tree and number of children."""
     rows = []
-    for tree in range(by_id(forest).trees):
+    for tree in range(forest_by_id(forest).trees):
         having: dict[int, list[Label]] = {}
-        for node, found in children(by_id(forest), tree).items():
+        for node, found in children(forest_by_id(forest), tree).items():
             having.setdefault(len(found), []).append(node)
         rows += [
-            {"tree": tree, "children": many, "nodes": len(nodes), "first": min(nodes)}
+            {"tree": tree, "children": many, "nodes": len(nodes), "lowest_node": min(nodes)}
             for many, nodes in sorted(having.items())
         ]
     return rows
 
 
-@oracle("trees/heights", of_forests())
+@oracle("trees/heights", forest_cases())
 def heights(forest: str) -> list[Row]:
-    """By tree."""
+    """Return the heights by tree."""
     rows = []
-    for tree in range(by_id(forest).trees):
-        found = levels(by_id(forest), tree)
+    for tree in range(forest_by_id(forest).trees):
+        found = levels(forest_by_id(forest), tree)
         height = max(found.values())
         last = [node for node, level in found.items() if level == height]
         rows.append(
@@ -94,47 +94,47 @@ def heights(forest: str) -> list[Row]:
                 "tree": tree,
                 "nodes": len(found),
                 "height": height,
-                "deepest": len(last),
-                "first": min(last),
+                "deepest_nodes": len(last),
+                "lowest_node": min(last),
             }
         )
     return rows
 
 
 def below(forest: str, tree: int, node: Label) -> int:
-    """The nodes in the subtree of a node, itself among them."""
+    """Count the nodes in the subtree of a node, including the node."""
     found = [node]
     for above in found:
-        found.extend(children(by_id(forest), tree)[above])
+        found.extend(children(forest_by_id(forest), tree)[above])
     return len(found)
 
 
-@oracle("trees/root-subtrees", of_forests())
+@oracle("trees/root-subtrees", forest_cases())
 def root_subtrees(forest: str) -> list[Row]:
-    """By tree and port."""
-    grown, spec = by_id(forest), spec_of(forest)
-    top = root(grown)
+    """Return the subtrees by tree and port."""
+    stored, spec = forest_by_id(forest), spec_of(forest)
+    top = root(stored)
     rows = [
         {
             "tree": tree,
             "port": port_between(spec, top, child),
             "child": child,
-            "nodes": below(forest, tree, child),
+            "subtree_nodes": below(forest, tree, child),
         }
-        for tree in range(grown.trees)
-        for child in children(grown, tree)[top]
+        for tree in range(stored.trees)
+        for child in children(stored, tree)[top]
     ]
     return sorted(rows, key=lambda row: (row["tree"], row["port"]))
 
 
-@oracle("trees/stretch", of_forests())
+@oracle("trees/stretch", forest_cases())
 def stretch(forest: str) -> list[Row]:
-    """By tree and excess."""
-    grown = by_id(forest)
-    away = distances(spec_of(forest), root(grown))
+    """Count the nodes by tree and excess."""
+    stored = forest_by_id(forest)
+    away = distances(spec_of(forest), root(stored))
     rows = []
-    for tree in range(grown.trees):
-        counts = Counter(level - away[node] for node, level in levels(grown, tree).items())
+    for tree in range(stored.trees):
+        counts = Counter(level - away[node] for node, level in levels(stored, tree).items())
         rows += [
             {"tree": tree, "excess": excess, "nodes": counts[excess]} for excess in sorted(counts)
         ]
@@ -142,12 +142,13 @@ def stretch(forest: str) -> list[Row]:
 
 
 @oracle(
-    "trees/deeper-nodes", [*of_forests(), *of_forests("S5", least=4), *of_forests("S4,2", least=0)]
+    "trees/deeper-nodes",
+    [*forest_cases(), *forest_cases("S5", min_excess=4), *forest_cases("S4,2", min_excess=0)],
 )
-def deeper_nodes(forest: str, least: int = 1) -> list[Row]:
-    """The deepest beyond their distance first, then by tree and node."""
-    grown = by_id(forest)
-    away = distances(spec_of(forest), root(grown))
+def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
+    """Return the nodes by decreasing excess, then by tree and label."""
+    stored = forest_by_id(forest)
+    away = distances(spec_of(forest), root(stored))
     rows = [
         {
             "tree": tree,
@@ -156,62 +157,62 @@ def deeper_nodes(forest: str, least: int = 1) -> list[Row]:
             "distance": away[node],
             "excess": level - away[node],
         }
-        for tree in range(grown.trees)
-        for node, level in levels(grown, tree).items()
-        if node != root(grown) and level - away[node] >= least
+        for tree in range(stored.trees)
+        for node, level in levels(stored, tree).items()
+        if node != root(stored) and level - away[node] >= min_excess
     ]
     return sorted(rows, key=lambda row: (-row["excess"], row["tree"], row["node"]))
 
 
 @oracle(
     "trees/changed-parents",
-    [*of_two_forests(), {"forest": forests("S3")[0].id, "other": forests("S4")[0].id}],
+    [*forest_pair_cases(), {"forest": forests("S3")[0].id, "other_forest": forests("S4")[0].id}],
 )
-def changed_parents(forest: str, other: str) -> list[Row]:
-    """By tree and node, as far as both have trees; nothing on two topologies."""
-    one, two = by_id(forest), by_id(other)
-    if spec_of(forest) != spec_of(other):
+def changed_parents(forest: str, other_forest: str) -> list[Row]:
+    """Return the nodes by tree and label; no rows for different topologies."""
+    one, two = forest_by_id(forest), forest_by_id(other_forest)
+    if spec_of(forest) != spec_of(other_forest):
         return []
     rows = [
         {
             "tree": tree,
             "node": node,
             "parent": parent(one, tree, node),
-            "instead": parent(two, tree, node),
+            "other_parent": parent(two, tree, node),
         }
         for tree in range(min(one.trees, two.trees))
         for node in labels(spec_of(forest))
     ]
-    return [row for row in rows if row["parent"] != row["instead"]]
+    return [row for row in rows if row["parent"] != row["other_parent"]]
 
 
 @oracle(
-    "trees/places",
+    "trees/node-in-trees",
     [
         {"forest": forest.id, "node": node}
         for spec in SPECS
         for forest in forests(spec)
-        for node in some(spec)
+        for node in some_nodes(spec)
     ],
 )
-def places(forest: str, node: Label) -> list[Row]:
-    """By tree; none for a tree that lacks the node."""
-    grown, spec = by_id(forest), spec_of(forest)
+def node_in_trees(forest: str, node: Label) -> list[Row]:
+    """Return the rows by tree; none for a tree without the node."""
+    stored, spec = forest_by_id(forest), spec_of(forest)
     rows = []
-    for tree in range(grown.trees):
-        if node in levels(grown, tree):
-            above = parent(grown, tree, node)
+    for tree in range(stored.trees):
+        if node in levels(stored, tree):
+            above = parent(stored, tree, node)
             rows.append(
                 {
                     "tree": tree,
-                    "level": levels(grown, tree)[node],
+                    "level": levels(stored, tree)[node],
                     "parent": above,
                     "port": above and port_between(spec, above, node),
-                    "children": sorted(
-                        children(grown, tree)[node],
+                    "child_nodes": sorted(
+                        children(stored, tree)[node],
                         key=lambda child: port_between(spec, node, child) or 0,
                     ),
-                    "subtree": below(forest, tree, node),
+                    "subtree_nodes": below(forest, tree, node),
                 }
             )
     return rows

@@ -1,4 +1,4 @@
-"""What the tests of the packs ask about: topologies, forests and schedules, written by the store's own way in."""
+"""The data of the tests of the packs: topologies, forests and schedules, loaded over Bolt."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +15,10 @@ from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4")
-#: The last node of a topology. On stars no root but the identity: neither that nor a cyclic shift of it.
+#: The last node of a topology; on stars it is neither the identity nor a cyclic shift of it.
 LAST = -1
 
-#: Forests, on S4 every construction; partial trees on S5 too. The larger a topology, the fewer: each is asked many questions.
+#: Forests: every construction on S4, partial trees also on S5, fewer on larger topologies.
 FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S2": (("greedy", 0), ("multiple", LAST)),
     "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
@@ -39,8 +39,9 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "Q4": (("binomial", LAST), ("edge-disjoint-binomial", 0)),
 }
 
-#: Schedules: collective, algorithm, root and arguments. With packets and without, under both port models, with copies, of one
-#: source and of all, along the forests above and along trees of their own.
+#: Schedules: collective, algorithm, root and arguments. With and without packets, under both port
+#: models,
+#: with copies, of one source and of all, along these forests and along other trees.
 SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
     "S2": (("broadcast", "greedy", 0, {"ports": "all", "segments": 2}),),
     "S3": (
@@ -77,7 +78,7 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
 
 @cache
 def forests(spec: str) -> tuple[Forest, ...]:
-    """The forests that are stored on a topology."""
+    """Return the forests that are stored on a topology."""
     return tuple(
         forest(spec, construction, _rank(spec, root)) for construction, root in FORESTS[spec]
     )
@@ -85,7 +86,7 @@ def forests(spec: str) -> tuple[Forest, ...]:
 
 @cache
 def schedules(spec: str) -> tuple[Schedule, ...]:
-    """The schedules that are stored on a topology."""
+    """Return the schedules that are stored on a topology."""
     return tuple(
         schedule(spec, collective, algorithm, root=_rank(spec, root), **arguments)
         for collective, algorithm, root, arguments in SCHEDULES[spec]
@@ -98,7 +99,7 @@ def _rank(spec: str, root: int) -> int:
 
 @contextmanager
 def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
-    """The store holds these topologies with their forests and schedules, and nothing else; nothing at all afterwards."""
+    """Load topologies with their forests and schedules into an empty store; empty it afterwards."""
     _empty(graph)
     try:
         _fill(graph, specs)
@@ -109,7 +110,7 @@ def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
 
 @contextmanager
 def without_indexes(graph: Graph) -> Iterator[None]:
-    """The store is as before its first ingest: no node, and none of our constraints and indexes; they are back afterwards."""
+    """Remove all nodes, constraints and indexes; restore constraints and indexes afterwards."""
     _empty(graph)
     try:
         for kind in ("CONSTRAINT", "INDEX"):
@@ -132,19 +133,19 @@ def _fill(graph: Graph, specs: Sequence[str]) -> None:
     way.prepare()
     for spec in specs:
         _load_topology(way, topology(spec))
-        for grown in forests(spec):
-            _load(way, forest_node(grown), tree_rows(grown))
-        for planned in schedules(spec):
-            _load(way, schedule_node(planned), send_rows(planned))
+        for each in forests(spec):
+            _load(way, forest_node(each), tree_rows(each))
+        for plan in schedules(spec):
+            _load(way, schedule_node(plan), send_rows(plan))
     refresh_plans(graph)
 
 
-def _load_topology(way: BoltWriter, place: Topology) -> None:
-    owner = topology_node(place)
+def _load_topology(way: BoltWriter, network: Topology) -> None:
+    owner = topology_node(network)
     way.begin(owner)
-    with Silent().task("", place.nodes) as task:
-        way.write_nodes(place, task)
-        way.write_relationships(link_rows(place), task)
+    with Silent().task("", network.nodes) as task:
+        way.write_nodes(network, task)
+        way.write_relationships(link_rows(network), task)
     way.finish(owner)
 
 

@@ -1,0 +1,289 @@
+"""Tools for the oracles of the query packs: a registry, and brute force on labels and arrays.
+
+The links of a topology do not come from the library: `across` follows the definitions of the three
+families. Forests and schedules are read as data.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise, permutations, product
+from typing import Any, NamedTuple
+
+from starcast.collectives import Schedule
+from starcast.trees import Forest
+from support.packs.stored_data import SPECS, forests, schedules
+
+Case = Mapping[str, Any]
+Row = dict[str, Any]
+Label = str
+
+SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """The expected results of a query.
+
+    Attributes:
+        cases: the parameters to run it with.
+        rows: returns the expected rows for a case.
+        judge: checks the rows if several results are valid; by default they must equal ``rows``.
+        specs: the topologies for which the question makes sense; each has a case.
+    """
+
+    cases: tuple[Case, ...]
+    rows: Callable[..., list[Row]]
+    judge: Callable[[Case, list[Row]], None] | None = None
+    specs: tuple[str, ...] = SPECS
+
+
+ORACLES: dict[str, Oracle] = {}
+
+
+def oracle(
+    name: str,
+    cases: Iterable[Case],
+    *,
+    judge: Callable[[Case, list[Row]], None] | None = None,
+    specs: Sequence[str] = SPECS,
+) -> Callable[[Callable[..., list[Row]]], Callable[..., list[Row]]]:
+    """Register the decorated function as the oracle of a query: parameters in, rows out."""
+
+    def register(rows: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
+        ORACLES[name] = Oracle(tuple(cases), rows, judge, tuple(specs))
+        return rows
+
+    return register
+
+
+# Topologies, from labels alone.
+
+
+@cache
+def sizes(spec: str) -> tuple[int, int | None]:
+    """Return n and k of S_{n,k}, n and None of S_n, d and None of Q_d."""
+    first, *second = (int(number) for number in spec[1:].split(","))
+    return first, second[0] if second else None
+
+
+@cache
+def labels(spec: str) -> list[Label]:
+    """Return all nodes in rank order."""
+    n, k = sizes(spec)
+    words = product("01", repeat=n) if spec.startswith("Q") else permutations(SYMBOLS[:n], k)
+    return sorted("".join(word) for word in words)
+
+
+@cache
+def ranks(spec: str) -> dict[Label, int]:
+    """Return the rank of every node."""
+    return {label: rank for rank, label in enumerate(labels(spec))}
+
+
+def ports(spec: str) -> range:
+    """Return the ports of a node: 2..n in S_n and S_{n,k}, 1..d in Q_d."""
+    n, _ = sizes(spec)
+    return range(1, n + 1) if spec.startswith("Q") else range(2, n + 1)
+
+
+def across(spec: str, label: Label, port: int) -> Label:
+    """Return the node across a port.
+
+    In Q_d the bit at that position is flipped. In S_n and S_{n,k} positions 1 and ``port`` are
+    exchanged if the label is long enough; the residual port k+s replaces the first symbol by the
+    one s places further, cyclically, among the sorted symbols that are possible there.
+    """
+    n, k = sizes(spec)
+    if spec.startswith("Q"):
+        return label[: port - 1] + "10"[int(label[port - 1])] + label[port:]
+    if k is None or port <= k:
+        return label[port - 1] + label[1 : port - 1] + label[0] + label[port:]
+    clique = [symbol for symbol in SYMBOLS[:n] if symbol not in label[1:]]
+    return clique[(clique.index(label[0]) + port - k) % len(clique)] + label[1:]
+
+
+def port_between(spec: str, sender: Label, receiver: Label) -> int | None:
+    """Return the port of the first node that leads to the second; None if they are not adjacent."""
+    return next((port for port in ports(spec) if across(spec, sender, port) == receiver), None)
+
+
+def path_ports(spec: str, nodes: Sequence[Label]) -> list[int | None]:
+    """Return the port through which each hop of a path leaves."""
+    return [port_between(spec, sender, receiver) for sender, receiver in pairwise(nodes)]
+
+
+@cache
+def distances(spec: str, source: Label) -> dict[Label, int]:
+    """Return the distance of every node, by breadth-first search."""
+    distance = {source: 0}
+    queue = deque([source])
+    while queue:
+        node = queue.popleft()
+        for neighbour in (across(spec, node, port) for port in ports(spec)):
+            if neighbour not in distance:
+                distance[neighbour] = distance[node] + 1
+                queue.append(neighbour)
+    return distance
+
+
+# Forests, read from their arrays.
+
+
+def spec_of(name: str) -> str:
+    """Return the topology of a forest or schedule, from its id."""
+    return name.partition(":")[0]
+
+
+@cache
+def forest_by_id(name: str) -> Forest:
+    """Return the forest with an id."""
+    return next(forest for forest in forests(spec_of(name)) if forest.id == name)
+
+
+def root(forest: Forest) -> Label:
+    """Return the root."""
+    return labels(forest.topology.spec)[forest.root]
+
+
+@cache
+def parents(forest: Forest, tree: int) -> dict[Label, Label]:
+    """Return the parent of each node of a tree except the root."""
+    spec = forest.topology.spec
+    row = zip(labels(spec), forest.parent_port[tree], strict=True)
+    return {label: across(spec, label, int(port)) for label, port in row if port}
+
+
+def parent(forest: Forest, tree: int, label: Label) -> Label | None:
+    """Return the parent; None at the root and outside the tree."""
+    return parents(forest, tree).get(label)
+
+
+def to_root(forest: Forest, tree: int, label: Label) -> list[Label]:
+    """Return the path to the root; the node alone if it is not in the tree."""
+    chain = [label]
+    while (above := parent(forest, tree, chain[-1])) is not None:
+        chain.append(above)
+    return chain
+
+
+@cache
+def levels(forest: Forest, tree: int) -> dict[Label, int]:
+    """Return the level of every node of a tree, including the root."""
+    chains = (to_root(forest, tree, label) for label in (root(forest), *parents(forest, tree)))
+    return {chain[0]: len(chain) - 1 for chain in chains}
+
+
+@cache
+def children(forest: Forest, tree: int) -> dict[Label, list[Label]]:
+    """Return the children of every node of a tree in rank order."""
+    result: dict[Label, list[Label]] = {label: [] for label in levels(forest, tree)}
+    for child, above in parents(forest, tree).items():
+        result[above].append(child)
+    return result
+
+
+@cache
+def trees_by_link(forest: Forest) -> dict[tuple[Label, int], list[int]]:
+    """Return the trees that use each directed link, given as parent and port."""
+    spec = forest.topology.spec
+    trees: dict[tuple[Label, int], list[int]] = {}
+    for tree in range(forest.trees):
+        for child, above in parents(forest, tree).items():
+            port = port_between(spec, above, child)
+            assert port is not None
+            trees.setdefault((above, port), []).append(tree)
+    return trees
+
+
+# Schedules, read row by row.
+
+
+class Send(NamedTuple):
+    """A row of a schedule."""
+
+    step: int
+    sender: Label
+    port: int
+    receiver: Label
+    tree: int
+    unit: int
+
+
+@cache
+def schedule_by_id(name: str) -> Schedule:
+    """Return the schedule with an id."""
+    return next(schedule for schedule in schedules(spec_of(name)) if schedule.id == name)
+
+
+@cache
+def sends(name: str) -> list[Send]:
+    """Return the rows of a schedule, sorted by step, sender, port, tree and unit."""
+    schedule = schedule_by_id(name)
+    every = labels(spec_of(name))
+    columns = (
+        schedule.step,
+        schedule.sender,
+        schedule.port,
+        schedule.receiver,
+        schedule.tree,
+        schedule.unit,
+    )
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return sorted(
+        Send(step, every[sender], port, every[receiver], tree, unit)
+        for step, sender, port, receiver, tree, unit in rows
+    )
+
+
+# Cases.
+
+
+def some_nodes(spec: str) -> list[Label]:
+    """Return the first node, the last, and one in between."""
+    every = labels(spec)
+    return list(dict.fromkeys([every[0], every[-1], every[len(every) // 3]]))
+
+
+def some_pairs(spec: str) -> list[tuple[Label, Label]]:
+    """Return pairs: the first node with itself and the last, the last with one in between."""
+    first, *_, last = labels(spec)
+    return list(dict.fromkeys([(first, first), (first, last), (last, some_nodes(spec)[-1])]))
+
+
+def forest_cases(*specs: str, **others: Any) -> list[Case]:
+    """Return a case per forest on some or all topologies, with further parameters."""
+    return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
+
+
+def forest_pair_cases() -> list[Case]:
+    """Return cases of each forest with the next one on its topology, cyclically."""
+    return [
+        {"forest": first.id, "other_forest": second.id}
+        for spec in SPECS
+        for first, second in zip(forests(spec), (*forests(spec)[1:], forests(spec)[0]), strict=True)
+    ]
+
+
+def schedule_cases(*specs: str, **others: Any) -> list[Case]:
+    """Return a case per schedule on some or all topologies, with further parameters."""
+    return [
+        {"schedule": schedule.id, **others}
+        for spec in specs or SPECS
+        for schedule in schedules(spec)
+    ]
+
+
+def topology_node_cases() -> list[Case]:
+    """Return cases with a few nodes of every topology."""
+    return [{"topology": spec, "node": node} for spec in SPECS for node in some_nodes(spec)]
+
+
+def node_pair_cases(first_name: str, second_name: str) -> list[Case]:
+    """Return cases with a few pairs of nodes of every topology."""
+    return [
+        {"topology": spec, first_name: first, second_name: second}
+        for spec in SPECS
+        for first, second in some_pairs(spec)
+    ]
