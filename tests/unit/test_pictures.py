@@ -305,7 +305,7 @@ def test_nothing_to_draw_is_refused() -> None:
 
 
 def test_levels_without_a_source_are_refused() -> None:
-    with pytest.raises(InputError, match="the question names none") as refused:
+    with pytest.raises(InputError, match="the query names none") as refused:
         sketch(members("S4"), Layout.LEVELS)
     assert refused.value.hint == "take --layout ring"
 
