@@ -513,7 +513,7 @@ def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path)
         home=home,
     )
     assert (refused.code, refused.out) == (2, "")
-    assert "take --layout ring" in refused.err
+    assert "use --layout ring" in refused.err
 
 
 def test_an_answer_without_rows_is_no_picture(starcast: Starcast, home: Path) -> None:

@@ -580,5 +580,5 @@ def test_a_numpy_integer_is_an_argument_that_can_be_saved(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("construction", [["greedy"], None, 5])
 def test_a_construction_is_named_by_a_string(construction: Any) -> None:
-    with pytest.raises(StarcastError, match="is no construction"):
+    with pytest.raises(StarcastError, match="unknown construction"):
         forest("S4", construction)

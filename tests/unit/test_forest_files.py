@@ -105,6 +105,16 @@ def test_an_old_file_is_replaced(saved: Path) -> None:
     assert Forest.open(saved).id == "S3:greedy:123"
 
 
+def test_a_file_with_the_first_names_of_its_parts_is_read(tmp_path: Path) -> None:
+    """They were ``toward`` for the hubs and ``tree`` for the base."""
+    trees = forest("S4", "label-change", "4132", base="multiple")
+    trees.save(tmp_path / "f.npz")
+    hubs = np.array(trees.verify_hubs)
+    arguments = np.array('{"tree": "multiple"}')
+    rewritten(tmp_path / "f.npz", verify_hubs=None, toward=hubs, arguments=arguments)
+    assert same(Forest.open(tmp_path / "f.npz"), trees)
+
+
 def test_nothing_is_pickled(saved: Path) -> None:
     with zipfile.ZipFile(saved) as archive:
         for name in archive.namelist():

@@ -305,14 +305,14 @@ def test_nothing_to_draw_is_refused() -> None:
 
 
 def test_levels_without_a_source_are_refused() -> None:
-    with pytest.raises(InputError, match="the question names none") as refused:
+    with pytest.raises(InputError, match="the query names none") as refused:
         sketch(members("S4"), Layout.LEVELS)
-    assert refused.value.hint == "take --layout ring"
+    assert refused.value.hint == "use --layout ring"
 
 
 def test_an_unreadable_picture_is_refused() -> None:
     with pytest.raises(
-        LimitError, match=f"720 nodes, and a picture can be read up to {READABLE}"
+        LimitError, match=f"720 nodes, and a picture is readable up to {READABLE}"
     ) as refused:
         sketch(members("S6"))
     assert "--limit" in refused.value.hint

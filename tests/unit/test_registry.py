@@ -55,13 +55,14 @@ def test_arguments_have_defaults_or_are_required() -> None:
     entry = replace(GREEDY, arguments=(required, Argument("copies", "copies", lambda _: 2)))
     assert entry.resolve_arguments(topology("S4"), {"i": 3}) == {"i": 3, "copies": 2}
     assert entry.default_arguments(topology("S4")) == {"copies": 2}
-    for arguments, message in (
+    wrong: list[tuple[dict[str, object], str]] = [
         ({}, "needs the argument 'i'"),
         ({"i": 4}, "i is 4, which is out of range on S4"),
         ({"i": True}, "i is True, not a whole number"),
         ({"i": 0, "copies": 0}, "copies is 0"),
         ({"i": 0, "copy": 1}, "has no argument 'copy'"),
-    ):
+    ]
+    for arguments, message in wrong:
         with pytest.raises(InputError) as refusal:
             entry.resolve_arguments(topology("S4"), arguments)
         assert message in refusal.value.message
