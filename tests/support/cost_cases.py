@@ -44,7 +44,9 @@ class Case(NamedTuple):
         names = [argument.name for argument in self.definition.arguments]
         settings: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
         return settings | (
-            {str(self.definition.split_argument): self.asked.share} if self.definition.split_argument else {}
+            {str(self.definition.split_argument): self.asked.share}
+            if self.definition.split_argument
+            else {}
         )
 
 
