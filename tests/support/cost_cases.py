@@ -39,17 +39,19 @@ class Case(NamedTuple):
         return self.collective, self.algorithm
 
     @property
-    def entry(self) -> Algorithm:
+    def definition(self) -> Algorithm:
         """Its definition in the catalogue."""
         return ALGORITHMS[self.key]
 
     @property
     def arguments(self) -> dict[str, int | str]:
         """The arguments that the algorithm has."""
-        names = [argument.name for argument in self.entry.arguments]
+        names = [argument.name for argument in self.definition.arguments]
         settings: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
         return settings | (
-            {str(self.entry.split_argument): self.asked.share} if self.entry.split_argument else {}
+            {str(self.definition.split_argument): self.asked.share}
+            if self.definition.split_argument
+            else {}
         )
 
 

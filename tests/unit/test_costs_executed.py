@@ -276,7 +276,7 @@ def test_no_execution_beats_the_bound(
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
         topology, asked = as_topology(case.spec), case.asked
-        messages = asked.share if case.entry.split_argument == "messages" else None
+        messages = asked.share if case.definition.split_argument == "messages" else None
         bound = costs.lower_bound(
             topology,
             case.collective,

@@ -17,7 +17,7 @@ from starcast.collectives.model import Schedule
 from starcast.registry import Argument
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.catalogue import CONSTRUCTIONS, single_trees
 from starcast.trees.change import dimension_change
 from starcast.vocabulary import Ports
 
@@ -26,6 +26,8 @@ BASE = Argument(
     "the single spanning tree whose dimensions change",
     lambda _: "greedy",
     kind="construction",
+    choices=single_trees,
+    noun="a single spanning tree",
 )
 
 

@@ -75,7 +75,7 @@ def schedule(
 ) -> Schedule:
     """Return the schedule of an algorithm on a topology.
 
-    If the algorithm sends along a forest of the catalogue, `Schedule.along` is the id of that
+    If the algorithm sends along a forest of the catalogue, `Schedule.forest_id` is the id of that
     forest, and the column ``tree`` numbers its trees. With more than one message, ``necklace`` and
     ``rotated-hamiltonian`` (allgather) and ``balanced`` (scatter, gather) use several trees of
     their own, as ``dimension-change`` always does: then `Schedule.forest` stacks these trees, and
