@@ -11,6 +11,7 @@ from time import perf_counter
 import psutil
 
 from benchmarks.measure import Figure
+from starcast.choices import LoadMethod
 from starcast.cli.output import say
 from starcast.database import sessions
 from starcast.embedded import processes, stack
@@ -18,7 +19,7 @@ from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.endpoints import graph_address, store_url
 from starcast.graph.connection import Graph
-from starcast.ingest import Summary, Way, Wish, ingest, open_stores, wish
+from starcast.ingest import Summary, Wish, ingest, open_stores, wish
 from starcast.ingest.artifacts import Thing
 from starcast.progress import Silent
 from starcast.settings import Settings
@@ -35,12 +36,12 @@ def figures() -> Iterator[Figure]:
     for words, most in ASKED:
         wanted = wish(*words)
         with _stack() as settings:
-            rate = _rate(_ingest(settings, wish(*BEFORE), Way.BOLT, {}))
+            rate = _rate(_ingest(settings, wish(*BEFORE), LoadMethod.BOLT, {}))
             stages: dict[str, float] = {}
             say(f"{' '.join(words)}: load {os.getloadavg()[0]:.1f} before")
             with _peak(Home(settings.home)) as peak:
                 began = perf_counter()
-                _ingest(settings, wanted, Way.AUTO, stages)
+                _ingest(settings, wanted, LoadMethod.AUTO, stages)
                 _answered(settings, wanted)
                 seconds = perf_counter() - began
             yield from _figures(" ".join(words), wanted, seconds, most, stages, rate)
@@ -85,7 +86,7 @@ def _stack() -> Iterator[Settings]:
             stack.down(settings.home, Silent())
 
 
-def _ingest(settings: Settings, wanted: Wish, way: Way, stages: dict[str, float]) -> Summary:
+def _ingest(settings: Settings, wanted: Wish, way: LoadMethod, stages: dict[str, float]) -> Summary:
     """Ingest, and note when each stage was over for the last time."""
     stages["begun"] = perf_counter()
 

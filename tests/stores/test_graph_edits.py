@@ -9,11 +9,12 @@ from typing import NamedTuple
 import pytest
 from sqlalchemy import URL
 
+from starcast.choices import LoadMethod
 from starcast.database import sessions
 from starcast.graph.address import GraphAddress
 from starcast.graph.audit import REBUILD, Finding
 from starcast.graph.connection import Graph
-from starcast.ingest import Stores, Way, ingest, plan
+from starcast.ingest import Stores, ingest, plan
 from starcast.ingest.comparison import Depth
 from starcast.ingest.rebuilding import Order, rebuild
 from starcast.ingest.verify import verify
@@ -50,7 +51,7 @@ def stores(held: Stores) -> Stores:
     """The same, made anew where the test before this one failed."""
     if verify(held):
         held.graph.write("MATCH (n) DETACH DELETE n")
-        rebuild(held, Order(way=Way.BOLT))
+        rebuild(held, Order(way=LoadMethod.BOLT))
     return held
 
 
@@ -304,7 +305,7 @@ def advised(stores: Stores, findings: Sequence[Finding]) -> None:
         if command.startswith(REBUILD)
     }
     if names:
-        rebuild(stores, Order([] if "" in names else sorted(names), Way.BOLT))
+        rebuild(stores, Order([] if "" in names else sorted(names), LoadMethod.BOLT))
 
 
 @pytest.mark.parametrize("name", EDITS, ids=str)

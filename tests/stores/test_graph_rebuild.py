@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from starcast.choices import LoadMethod
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.graph.identity import NotOursError
-from starcast.ingest import Plan, Stores, Way, ingest, plan
+from starcast.ingest import Plan, Stores, ingest, plan
 from starcast.ingest.comparison import Depth
 from starcast.ingest.rebuilding import REBUILDING, Order, rebuild
 from starcast.ingest.recovery import LOST
@@ -21,7 +22,7 @@ from starcast.settings import Settings
 from support.checks import assert_stored, counts, nothing_unproved_is_complete, states
 
 ALL = Depth(whole=True)
-BOLT = Order(way=Way.BOLT)
+BOLT = Order(way=LoadMethod.BOLT)
 TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
 
@@ -58,7 +59,7 @@ def test_a_name_stands_for_what_depends_on_it_and_no_more(stores: Stores, what: 
     nodes, edges, sends = "(n:Node)", "()-[n:TREE_EDGE]->()", "()-[n:SEND]->()"
     before = {pattern: ids(stores, pattern) for pattern in (nodes, edges, sends)}
     stores.graph.write("MATCH ()-[e:TREE_EDGE]->() SET e.level = 1")
-    assert [one.key for one in rebuild(stores, Order([TREES], Way.BOLT))] == [TREES, SENDS]
+    assert [one.key for one in rebuild(stores, Order([TREES], LoadMethod.BOLT))] == [TREES, SENDS]
     assert ids(stores, nodes) == before[nodes]
     as_it_was(stores, what)
     with pytest.raises(NotFoundError, match="S9"):
@@ -167,7 +168,7 @@ def test_somebody_s_nodes_stay(stores: Stores, what: Plan) -> None:
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), (:Node {name: 'w'})"
     )
-    rebuild(stores, Order(way=Way.BOLT, discard_foreign=True))
+    rebuild(stores, Order(way=LoadMethod.BOLT, discard_foreign=True))
     assert {
         row["name"]
         for row in stores.graph.read("MATCH (n) WHERE n.name <> 'S4' RETURN n.name AS name")
@@ -187,7 +188,7 @@ def test_relationships_at_our_nodes_go_only_if_asked_for(stores: Stores, what: P
         rebuild(stores, BOLT)
     assert "--discard-foreign" in caught.value.hint
     assert counts(stores.graph) == before
-    rebuild(stores, Order([TREES], Way.BOLT))
+    rebuild(stores, Order([TREES], LoadMethod.BOLT))
     assert counts(stores.graph) == before
     rebuild(stores, replace(BOLT, discard_foreign=True))
     assert counts(stores.graph) == (before[0], before[1] - 1)
@@ -249,14 +250,14 @@ def test_what_is_of_no_thing_goes(stores: Stores, what: Plan) -> None:
     stores.graph.write(
         "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
     )
-    rebuild(replace(stores, batch=1000), Order([SENDS], Way.BOLT))
+    rebuild(replace(stores, batch=1000), Order([SENDS], LoadMethod.BOLT))
     as_it_was(stores, what)
 
 
 def test_bad_orders(stores: Stores, what: Plan) -> None:
     """An import into a server of the user's, and while another process is at it."""
     with pytest.raises(InputError, match="not starcast's own"):
-        rebuild(stores, Order(way=Way.IMPORT))
+        rebuild(stores, Order(way=LoadMethod.IMPORT))
     with exclusively(stores.engine, False, Silent()), pytest.raises(BusyError):
         rebuild(stores, BOLT)
     as_it_was(stores, what)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
+from starcast.choices import LoadMethod
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError
@@ -15,7 +16,6 @@ from starcast.graph.identity import NotOursError
 from starcast.graph.writer import make_indexes
 from starcast.ingest import Plan, Stores, drop, ingest, plan
 from starcast.ingest.comparison import NAMED, Depth
-from starcast.ingest.load_methods import Way
 from starcast.ingest.rebuilding import Order, rebuild
 from starcast.ingest.verify import verify
 from starcast.progress import Silent
@@ -90,7 +90,7 @@ def test_a_node_that_is_gone_takes_its_rows_along(stores: Stores, what: Plan) ->
     )
     assert f"{SENDS}: and {138 - 126 - NAMED} more differences" in closer
     assert ingest(stores, what).created == []  # an ingest takes PostgreSQL's word
-    rebuild(stores, Order(["S4"], Way.BOLT))
+    rebuild(stores, Order(["S4"], LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
 
@@ -112,7 +112,7 @@ def test_a_key_that_was_changed(stores: Stores, what: Plan) -> None:
     assert (
         f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node of key 7 should not be there" in closer
     )
-    rebuild(stores, Order(way=Way.BOLT))
+    rebuild(stores, Order(way=LoadMethod.BOLT))
     assert verify(stores, depth=ALL) == []
     assert_stored(stores, what)
 
@@ -124,7 +124,7 @@ def test_a_thing_that_stands_twice(stores: Stores, what: Plan) -> None:
         stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
         sentences = ["the store: the constraint starcast_forest_id on Forest(id) is missing"]
         assert said(verify(stores)) == [*sentences, f"{GREEDY}: the node (:Forest) stands 2 times"]
-        rebuild(stores, Order([GREEDY], Way.BOLT))
+        rebuild(stores, Order([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
         assert_stored(stores, what)
     finally:
@@ -208,7 +208,7 @@ def test_indexes_are_looked_at(stores: Stores, what: Plan, name: str) -> None:
         assert finding.what == sentence
         assert "CREATE " in finding.advice
         assert [one.what for one in verify(stores, ["S4"])] == [sentence]
-        rebuild(stores, Order([GREEDY], Way.BOLT))
+        rebuild(stores, Order([GREEDY], LoadMethod.BOLT))
         assert verify(stores, depth=ALL) == []
         assert_stored(stores, what)
     finally:  # the server is that of all tests

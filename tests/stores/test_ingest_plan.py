@@ -10,7 +10,7 @@ from starcast.ingest.load_methods import (
     MOST_BY_IMPORT,
     MOST_OVER_BOLT,
     Estimate,
-    Way,
+    LoadMethod,
     choose,
     duration,
 )
@@ -307,52 +307,55 @@ SMALL, NINE, TEN = (
 @pytest.mark.parametrize(
     ("asked", "new", "embedded", "taken"),
     [
-        (Way.AUTO, SMALL, True, Way.BOLT),
-        (Way.AUTO, NINE, True, Way.IMPORT),
-        (Way.AUTO, TEN, True, Way.IMPORT),
-        (Way.AUTO, SMALL, False, Way.BOLT),
-        (Way.AUTO, NINE, False, Way.BOLT),
-        (Way.BOLT, NINE, True, Way.BOLT),
-        (Way.IMPORT, SMALL, True, Way.IMPORT),
+        (LoadMethod.AUTO, SMALL, True, LoadMethod.BOLT),
+        (LoadMethod.AUTO, NINE, True, LoadMethod.IMPORT),
+        (LoadMethod.AUTO, TEN, True, LoadMethod.IMPORT),
+        (LoadMethod.AUTO, SMALL, False, LoadMethod.BOLT),
+        (LoadMethod.AUTO, NINE, False, LoadMethod.BOLT),
+        (LoadMethod.BOLT, NINE, True, LoadMethod.BOLT),
+        (LoadMethod.IMPORT, SMALL, True, LoadMethod.IMPORT),
     ],
 )
 def test_the_way_in_is_chosen_by_what_it_takes(
-    asked: Way, new: list[Size], embedded: bool, taken: Way
+    asked: LoadMethod, new: list[Size], embedded: bool, taken: LoadMethod
 ) -> None:
     """The faster one that the server allows, unless one is asked for; the reason has the rows and the time of it."""
     choice = choose(asked, new, [], embedded=embedded)
     size = Estimate.of(new)
     assert choice.way is taken
     assert f"{size.rows:,}" in choice.reason
-    assert duration(size.import_seconds if taken is Way.IMPORT else size.seconds) in choice.reason
-    if asked is Way.AUTO and embedded:
-        assert (size.import_seconds < size.seconds) == (taken is Way.IMPORT)
+    assert (
+        duration(size.import_seconds if taken is LoadMethod.IMPORT else size.seconds)
+        in choice.reason
+    )
+    if asked is LoadMethod.AUTO and embedded:
+        assert (size.import_seconds < size.seconds) == (taken is LoadMethod.IMPORT)
 
 
 def test_what_is_stored_counts_for_an_import_only() -> None:
     """It has to be imported again: so much of it that Bolt is faster, or that it is too much."""
-    assert choose(Way.AUTO, NINE, [], embedded=True).way is Way.IMPORT
-    assert choose(Way.AUTO, NINE, TEN * 2, embedded=True).way is Way.BOLT
+    assert choose(LoadMethod.AUTO, NINE, [], embedded=True).way is LoadMethod.IMPORT
+    assert choose(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).way is LoadMethod.BOLT
     assert (
-        choose(Way.IMPORT, NINE, TEN, embedded=True).everything.rows
+        choose(LoadMethod.IMPORT, NINE, TEN, embedded=True).everything.rows
         == Estimate.of([*NINE, *TEN]).rows
     )
     with pytest.raises(LimitError, match="with what is stored already"):
-        choose(Way.IMPORT, NINE, TEN * 3, embedded=True)
+        choose(LoadMethod.IMPORT, NINE, TEN * 3, embedded=True)
 
 
 def test_too_much_for_a_foreign_server_is_a_limit_with_the_way_out() -> None:
     """Its figures over Bolt, and `starcast export`; an import into it is bad input, with the same hint."""
     with pytest.raises(LimitError, match="over Bolt") as limit:
-        choose(Way.AUTO, TEN, [], embedded=False)
+        choose(LoadMethod.AUTO, TEN, [], embedded=False)
     assert f"{MOST_OVER_BOLT:,} rows" in limit.value.message
     assert "'starcast export'" in limit.value.hint
     with pytest.raises(InputError, match="not starcast's own") as refused:
-        choose(Way.IMPORT, SMALL, [], embedded=False)
+        choose(LoadMethod.IMPORT, SMALL, [], embedded=False)
     assert "'starcast export'" in refused.value.hint
     with pytest.raises(LimitError) as own:
-        choose(Way.BOLT, TEN, [], embedded=True)
-    assert "leave out --way bolt" in own.value.hint
+        choose(LoadMethod.BOLT, TEN, [], embedded=True)
+    assert "leave out --method bolt" in own.value.hint
 
 
 def test_the_largest_over_bolt_is_s9_with_tseng_and_sheu_s_trees_and_by_import_s10_with_them() -> (

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from starcast.choices import LoadMethod
 from starcast.database import sessions
 from starcast.embedded import data_directories, files, stack
 from starcast.embedded.home import Home
@@ -23,7 +24,7 @@ from starcast.endpoints import graph_address
 from starcast.errors import LimitError, RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
-from starcast.ingest import Plan, Stores, Way, drop, ingest, open_stores, plan
+from starcast.ingest import Plan, Stores, drop, ingest, open_stores, plan
 from starcast.ingest.artifacts import Thing
 from starcast.ingest.comparison import Depth
 from starcast.ingest.rebuilding import Order, rebuild
@@ -161,7 +162,7 @@ def test_a_store_that_differs_never_comes_into_force(own: Settings) -> None:
     what = plan("Q3", trees="binomial")
     with opened(own) as stores:
         with pytest.raises(RejectedError, match="S3: 6 of 6 nodes, 5 of 6 relationships"):
-            ingest(stores, what, on_stage=spoil, way=Way.IMPORT)
+            ingest(stores, what, on_stage=spoil, way=LoadMethod.IMPORT)
         assert seen == ["rebuilding"]
         assert in_force(own) == before
         whole(stores, held)
@@ -187,7 +188,7 @@ def test_ctrl_c_during_the_import(own: Settings) -> None:
 
     with open_stores(own) as stores:
         with pytest.raises(KeyboardInterrupt):
-            ingest(stores, plan("Q3"), reporter=Interrupting(), way=Way.IMPORT)
+            ingest(stores, plan("Q3"), reporter=Interrupting(), way=LoadMethod.IMPORT)
         assert Home(own.home).published() == before
         in_force(own)
         whole(stores, held)
@@ -204,8 +205,8 @@ def test_what_is_not_starcast_s_is_not_lost(own: Settings) -> None:
         with pytest.raises(
             RejectedError, match="2 nodes of Person, 1 relationship KNOWS"
         ) as caught:
-            ingest(stores, plan("Q2"), way=Way.IMPORT)
-        assert "--way bolt" in caught.value.hint
+            ingest(stores, plan("Q2"), way=LoadMethod.IMPORT)
+        assert "--method bolt" in caught.value.hint
         ingest(stores, plan("Q2"))
         drop(stores, "topology", "Q2")
         assert stores.graph.write("MATCH (p:Person) DETACH DELETE p RETURN count(p) AS gone") == [
@@ -225,13 +226,13 @@ def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch
         with pytest.raises(
             LimitError, match=r"an import of \d+ nodes and \d+ relationships.* needs \d+ MB"
         ):
-            ingest(stores, plan("Q3"), way=Way.IMPORT)
+            ingest(stores, plan("Q3"), way=LoadMethod.IMPORT)
         assert states(stores) == before
 
 
 def test_a_rebuild_mends_what_was_edited_by_hand(own: Settings) -> None:
     """What is not starcast's is kept unless it may go; then a fresh store of what PostgreSQL knows takes the place of all."""
-    held, order = there(own), Order(way=Way.IMPORT)
+    held, order = there(own), Order(way=LoadMethod.IMPORT)
     with open_stores(own) as stores:
         stores.graph.write("MATCH (n:Node) SET n.label = 'x'")
         stores.graph.write("MATCH (s:Store) DELETE s CREATE (:Person)-[:KNOWS]->(:Person)")

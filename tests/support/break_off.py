@@ -10,7 +10,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from starcast.ingest import Way, drop, ingest, open_stores, plan
+from starcast.choices import LoadMethod
+from starcast.ingest import drop, ingest, open_stores, plan
 from starcast.ingest.artifacts import Thing
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
@@ -54,7 +55,7 @@ def main() -> None:
             if (at, thing.kind) == (stage, kind):
                 die()
 
-        way = Way.BOLT if what == "ingest" else Way.IMPORT
+        way = LoadMethod.BOLT if what == "ingest" else LoadMethod.IMPORT
         ingest(stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage, way=way)
 
 

@@ -273,12 +273,12 @@ def test_an_unknown_variable_is_told_once_on_stderr(monkeypatch: pytest.MonkeyPa
     for name in ("STARCAST_NEO4J_URL", "STARCAST_SPEED", "STARCAST_DEBUG", "starcast_batch"):
         monkeypatch.setenv(name, "7")
     monkeypatch.setenv("STARCAST_EMPTY", "")
-    context.warn_of_strangers.cache_clear()
+    context.warn_of_unknown_variables.cache_clear()
     first, second = (CliRunner().invoke(app, ["config", "-f", "json"]) for _ in range(2))
-    context.warn_of_strangers.cache_clear()
+    context.warn_of_unknown_variables.cache_clear()
     assert first.stderr.splitlines() == [
-        "warning: STARCAST_NEO4J_URL is no setting and does nothing; did you mean STARCAST_NEO4J_URI?",
-        "warning: STARCAST_SPEED is no setting and does nothing",
+        "warning: STARCAST_NEO4J_URL is not a setting and has no effect; did you mean STARCAST_NEO4J_URI?",
+        "warning: STARCAST_SPEED is not a setting and has no effect",
     ]
     assert second.stderr == ""
     assert {row["setting"]: row["value"] for row in json.loads(first.stdout)}["batch"] == 7

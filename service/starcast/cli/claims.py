@@ -227,7 +227,7 @@ def check(
 
 app.command("report")(claim_runs.report)
 app.command("changed")(claim_runs.changed)
-app.command("ledgers")(claim_runs.list_ledgers)
+app.command("runs")(claim_runs.list_ledgers)
 
 
 def _checked(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import select
 
+from starcast.choices import LoadMethod
 from starcast.database import sessions
 from starcast.database.models import Materialization
 from starcast.embedded import rebuild
@@ -16,7 +17,7 @@ from starcast.graph.identity import claim
 from starcast.graph.writer import Bolt, refresh_plans
 from starcast.ingest.adoption import adopt
 from starcast.ingest.artifacts import Thing
-from starcast.ingest.load_methods import Way, choose
+from starcast.ingest.load_methods import choose
 from starcast.ingest.loading import Loaded, OnStage, load
 from starcast.ingest.offline import import_all
 from starcast.ingest.planning import Plan, Size, Wish, plan, wish
@@ -28,10 +29,10 @@ from starcast.progress import Reporter, Silent
 from starcast.support.text import pluralize
 
 __all__ = [
+    "LoadMethod",
     "Plan",
     "Stores",
     "Summary",
-    "Way",
     "Wish",
     "drop",
     "ingest",
@@ -82,7 +83,7 @@ def ingest(
     wait: bool = False,
     reporter: Reporter | None = None,
     on_stage: OnStage = _nothing,
-    way: Way = Way.AUTO,
+    way: LoadMethod = LoadMethod.AUTO,
 ) -> Summary:
     """Store what is asked for and is not there yet; a second time it creates nothing.
 
@@ -142,16 +143,16 @@ def _create(
     stores: Stores,
     what: Plan | Wish,
     missing: list[Size],
-    asked: Way,
+    asked: LoadMethod,
     reporter: Reporter,
     on_stage: OnStage,
 ) -> list[Loaded]:
     chosen = choose(asked, missing, _stored(stores), embedded=stores.embedded is not None)
-    if chosen.way is Way.IMPORT:
+    if chosen.way is LoadMethod.IMPORT:
         _keep_strangers(stores.graph)
     reporter.say(chosen.reason)
     things = what.plan({one.key for one in missing}).things
-    return (import_all if chosen.way is Way.IMPORT else _over_bolt)(
+    return (import_all if chosen.way is LoadMethod.IMPORT else _over_bolt)(
         stores, things, reporter, on_stage
     )
 
@@ -174,7 +175,7 @@ def _keep_strangers(graph: Graph) -> None:
     if words:
         raise RejectedError(
             f"an offline import would lose what is not starcast's: {', '.join(words)}",
-            hint="keep it in a Neo4j database of your own, or add --way bolt",
+            hint="keep it in a Neo4j database of your own, or add --method bolt",
         )
 
 

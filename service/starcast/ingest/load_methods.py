@@ -7,9 +7,9 @@ start again, and it has to be ours. So small ingests go over Bolt, large ones by
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol, Self
 
+from starcast.choices import LoadMethod
 from starcast.errors import InputError, LimitError
 from starcast.graph.bulk import node_bytes, row_bytes
 from starcast.topologies import topology
@@ -42,14 +42,6 @@ _LESS = (
     "take a smaller topology, fewer trees or schedules, or fewer segments or messages; '--dry-run' shows what each takes, and "
     "'starcast run once' keeps a schedule's figures and steps without its rows"
 )
-
-
-class Way(StrEnum):
-    """What may be asked for: one of the two ways, or the faster one that is possible."""
-
-    AUTO = "auto"
-    BOLT = "bolt"
-    IMPORT = "import"
 
 
 class Sized(Protocol):
@@ -128,12 +120,14 @@ def _filed(one: Sized) -> int:
 class Choice:
     """The way that an ingest goes, and why, in one sentence; ``everything`` is what an import takes: the old and the new."""
 
-    way: Way
+    way: LoadMethod
     reason: str
     everything: Estimate
 
 
-def choose(asked: Way, new: Iterable[Sized], stored: Iterable[Sized], embedded: bool) -> Choice:
+def choose(
+    asked: LoadMethod, new: Iterable[Sized], stored: Iterable[Sized], embedded: bool
+) -> Choice:
     """The way in for new things.
 
     Args:
@@ -148,33 +142,33 @@ def choose(asked: Way, new: Iterable[Sized], stored: Iterable[Sized], embedded: 
     """
     listed = list(new)
     adding, everything = Estimate.of(listed), Estimate.of([*listed, *stored])
-    if asked is Way.IMPORT and not embedded:
+    if asked is LoadMethod.IMPORT and not embedded:
         raise InputError(
             "an offline import replaces the store of a Neo4j that is stopped meanwhile, and this server is not starcast's own",
-            hint="'starcast export' writes the files for it and says how to import them; or leave out --way",
+            hint="'starcast export' writes the files for it and says how to import them; or leave out --method",
         )
-    by_import = asked is Way.IMPORT or (
-        asked is Way.AUTO and embedded and everything.import_seconds < adding.seconds
+    by_import = asked is LoadMethod.IMPORT or (
+        asked is LoadMethod.AUTO and embedded and everything.import_seconds < adding.seconds
     )
     excess = (
-        too_much(everything, Way.IMPORT, embedded)
+        too_much(everything, LoadMethod.IMPORT, embedded)
         if by_import
-        else too_much(adding, Way.BOLT, embedded)
+        else too_much(adding, LoadMethod.BOLT, embedded)
     )
     if excess is not None:
         raise excess
     return (
-        Choice(Way.IMPORT, _why_import(adding, everything), everything)
+        Choice(LoadMethod.IMPORT, _why_import(adding, everything), everything)
         if by_import
         else _bolt(adding, everything, embedded)
     )
 
 
-def too_much(size: Estimate, way: Way, embedded: bool) -> LimitError | None:
+def too_much(size: Estimate, way: LoadMethod, embedded: bool) -> LimitError | None:
     """The error that this is too much for a way, None where it is not. An import takes the old and the new."""
-    if way is Way.BOLT and size.rows > MOST_OVER_BOLT:
+    if way is LoadMethod.BOLT and size.rows > MOST_OVER_BOLT:
         hint = (
-            "leave out --way bolt; or "
+            "leave out --method bolt; or "
             if embedded
             else "'starcast export' writes files to import into that server; or "
         )
@@ -183,7 +177,7 @@ def too_much(size: Estimate, way: Way, embedded: bool) -> LimitError | None:
             f"a warm server; the limit is {MOST_OVER_BOLT:,} rows",
             hint=hint + _LESS,
         )
-    if way is Way.IMPORT and size.rows > MOST_BY_IMPORT:
+    if way is LoadMethod.IMPORT and size.rows > MOST_BY_IMPORT:
         return LimitError(
             f"{_much(size)} are {size.import_bytes / 1e9:.1f} GB on the disk meanwhile and {duration(size.import_seconds)} by "
             f"offline import; the limit is {MOST_BY_IMPORT:,} rows, with what is stored already",
@@ -196,7 +190,7 @@ def _bolt(adding: Estimate, everything: Estimate, embedded: bool) -> Choice:
     said = f"over Bolt: {adding.rows:,} rows in about {duration(adding.seconds)}"
     if embedded:
         said += f", where importing all {everything.rows:,} offline takes {duration(everything.import_seconds)}"
-    return Choice(Way.BOLT, said, everything)
+    return Choice(LoadMethod.BOLT, said, everything)
 
 
 def _why_import(adding: Estimate, everything: Estimate) -> str:

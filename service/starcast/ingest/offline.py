@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sqlalchemy import select
 
+from starcast.choices import LoadMethod
 from starcast.database import sessions
 from starcast.database.models import Materialization
 from starcast.embedded import files
@@ -24,7 +25,7 @@ from starcast.graph.writer import make_indexes
 from starcast.ingest.adoption import Expected, adopt
 from starcast.ingest.artifact_from_id import things
 from starcast.ingest.artifacts import Built, Thing
-from starcast.ingest.load_methods import Estimate, Way
+from starcast.ingest.load_methods import Estimate
 from starcast.ingest.loading import Loaded, OnStage, failing, proved
 from starcast.ingest.recovery import Reference
 from starcast.ingest.stores import Stores
@@ -84,7 +85,7 @@ def import_all(
         return []
     _need_space(settings, everything)
     with failing(stores, new, reporter):
-        built = [proved(stores, Way.IMPORT.value, thing, on_stage) for thing in new]
+        built = [proved(stores, LoadMethod.IMPORT.value, thing, on_stage) for thing in new]
         work = _Import(stores, settings, reporter, lambda stage: on_stage(stage, everything[0]))
         work.run(_Everything(old, built, sums))
     return shares(new, time.monotonic() - began)

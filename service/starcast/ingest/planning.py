@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from starcast.choices import LoadMethod
 from starcast.ingest.artifacts import ForestThing, ScheduleThing, Thing, TopologyThing
-from starcast.ingest.load_methods import Estimate, Way, too_much
+from starcast.ingest.load_methods import Estimate, too_much
 from starcast.ingest.selection import ALL, OWN, Selection, select
 from starcast.topologies import Topology, topology
 from starcast.trees import forest, plain_constructions
@@ -54,7 +55,7 @@ class Wish:
             LimitError: it is too much for any way in; nothing has been built.
         """
         sizes = [one for one in self.sizes() if keys is None or one.key in keys]
-        excess = too_much(Estimate.of(sizes), Way.IMPORT, embedded=True)
+        excess = too_much(Estimate.of(sizes), LoadMethod.IMPORT, embedded=True)
         if excess is not None:
             raise excess
         return Plan(tuple(self._thing(one.key) for one in sizes), tuple(self.schedules.left_out))

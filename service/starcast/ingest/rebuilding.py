@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
+from starcast.choices import LoadMethod
 from starcast.database import models, sessions
 from starcast.embedded.rebuild import tidy
 from starcast.errors import RejectedError
@@ -22,7 +23,7 @@ from starcast.graph.writer import Bolt
 from starcast.ingest.artifact_from_id import regrown
 from starcast.ingest.artifacts import Thing
 from starcast.ingest.identity import take_over
-from starcast.ingest.load_methods import Way, choose
+from starcast.ingest.load_methods import choose
 from starcast.ingest.loading import Loaded, load
 from starcast.ingest.offline import import_all, shares
 from starcast.ingest.recovery import LOST, Reference, discard, recover
@@ -48,7 +49,7 @@ class Order:
     """
 
     names: Sequence[str] = ()
-    way: Way = Way.AUTO
+    way: LoadMethod = LoadMethod.AUTO
     discard_foreign: bool = False
     wait: bool = False
 
@@ -71,7 +72,7 @@ def rebuild(stores: Stores, order: Order, reporter: Reporter | None = None) -> l
         take_over(stores)
         things, others = _things(stores, order.names)
         choice = choose(order.way, things, others, embedded=stores.embedded is not None)
-        by_import = choice.way is Way.IMPORT
+        by_import = choice.way is LoadMethod.IMPORT
         _refuse_losses(stores, things, order, listener, by_import=by_import)
         if not things:
             return []

@@ -19,7 +19,7 @@ from starcast.trees.spec_syntax import listed, parsed
 ALL = "all"
 BOTH = "both"
 #: Where no port model is asked for: each algorithm's own first one.
-OWN = "own"
+OWN = "default"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def select(
     Args:
         where: the topology.
         schedules: words as above, one by one or separated by commas.
-        ports: ``all``, ``one``, ``both``, or ``own``.
+        ports: ``all``, ``one``, ``both``, or ``default``.
         segments: for algorithms that cut the message, where the word does not say; their default unless given.
         messages: likewise for algorithms of unit messages.
 

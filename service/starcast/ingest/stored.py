@@ -31,13 +31,13 @@ _COLUMNS = {
         "largest_packet",
     ),
 }
-#: What users call a forest: `starcast tree`.
-NOUN = {"topology": "topology", "forest": "tree", "schedule": "schedule"}
+#: Nouns of the command line.
+NOUN = {"topology": "topology", "forest": "forest", "schedule": "schedule"}
 
 
 def columns(kind: str) -> list[str]:
     """The columns of a listing of that kind."""
-    return ["name", *_COLUMNS[kind], "state", "error"]
+    return ["id", *_COLUMNS[kind], "state", "error"]
 
 
 def listing(session: Session, kind: str, spec: str | None = None) -> list[Row]:
@@ -129,7 +129,7 @@ def _described(session: Session, row: models.Materialization) -> Row:
         values["arguments"] = ",".join(
             f"{name}={value}" for name, value in sorted(values["arguments"].items())
         )
-    return {"name": row.key, **values, "state": row.state, "error": row.error}
+    return {"id": row.key, **values, "state": row.state, "error": row.error}
 
 
 def _of_trees(session: Session, key: str) -> Row:

@@ -232,7 +232,7 @@ def _ingest(topology: Topology, of: str) -> str:
     """The command that brings a forest or a schedule into the graph; empty if none does."""
     parts = of.split(":")
     if len(parts) == 3 and parts[0] == topology.spec:
-        trees, schedules, ports, flags = parts[1], "", "own", ["--trees", parts[1]]
+        trees, schedules, ports, flags = parts[1], "", "default", ["--trees", parts[1]]
     elif len(parts) == 6 and parts[0] == topology.spec:
         words = f"{parts[1]}:{parts[2]}" + (f"({parts[4]})" if parts[4] else "")
         trees, schedules, ports, flags = (
