@@ -50,15 +50,15 @@ def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(
         assert row.gap is not None
         assert shown["time"] == pytest.approx(float(row.cost.time))
         assert shown["bytes"] == pytest.approx(float(row.cost.bytes))
-        assert shown["bound"] == pytest.approx(float(row.bound.time))
+        assert shown["lower_bound"] == pytest.approx(float(row.bound.time))
         assert shown["gap"] == round(float(row.gap), 3)
         assert (shown["start_ups"], shown["steps"]) == (int(row.cost.start_ups), row.cost.steps)
-        assert (shown["p"], shown["cited"], shown["source"]) == (row.pieces, row.cited, row.source)
+        assert (shown["pieces"], shown["cited"], shown["source"]) == (row.pieces, row.cited, row.source)
         assert shown["transmissions"] == row.cost.transmissions
         took = executed(problem, row, 10**6)
-        assert shown["simulated steps"] == (took.steps if took else None)
-        assert shown["simulated time"] == (pytest.approx(float(took.time)) if took else None)
-        assert shown["simulated gap"] == (
+        assert shown["simulated_steps"] == (took.steps if took else None)
+        assert shown["simulated_time"] == (pytest.approx(float(took.time)) if took else None)
+        assert shown["simulated_gap"] == (
             round(float(took.time / row.bound.time), 3) if took else None
         )
         assert shown["note"] == (row.note or None)
@@ -91,10 +91,10 @@ def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast
         "2",
         "--no-simulate",
     )
-    pieces = {row["name"]: row["p"] for row in rows_of(starcast, *words, "--ports", "all")}
+    pieces = {row["name"]: row["pieces"] for row in rows_of(starcast, *words, "--ports", "all")}
     assert (pieces["greedy"], pieces["edge-disjoint"]) == (3, 5)
     bounds = {
-        row["name"]: row["bound"]
+        row["name"]: row["lower_bound"]
         for row in rows_of(starcast, *words, "--ports", "all", "--t-s", "1")
     }
     assert bounds["edge-disjoint"] == pytest.approx(2 * bounds["greedy"])
@@ -128,7 +128,7 @@ def test_without_simulation_nothing_is_executed(
 
     monkeypatch.setattr("starcast.costs.tables.executed", fail)
     for row in rows_of(starcast, "S12", "--no-simulate"):
-        assert row["simulated steps"] is None
+        assert row["simulated_steps"] is None
 
 
 def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(
@@ -143,13 +143,13 @@ def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(
         "all",
         "--messages",
         "4",
-        "--most-rows",
+        "--max-rows",
         "500",
     )
     result = starcast("cost", "table", *words, "-f", "json")
     assert result.code == 0
     for row in json.loads(result.out):
-        assert row["simulated steps"] == (row["steps"] if row["name"] == "necklace" else None)
+        assert row["simulated_steps"] == (row["steps"] if row["name"] == "necklace" else None)
     said = [line.partition(" rows")[0] for line in result.err.splitlines()]
     assert sorted(said) == [
         "not simulated: alltoall by edge-disjoint on S5 has 2,592",
@@ -179,14 +179,14 @@ def test_the_printed_forms_of_nk_stars_stand_with_what_is_wrong_in_them(
     """In the notes below, and by the gap of the execution, which is another than the form's."""
     words = ("cost", "table", "S5,2", "--collective", collective, "--ports", ports)
     lines = starcast(*words).out.splitlines()
-    assert any("simulated gap" in line for line in lines)
+    assert any("simulated_gap" in line for line in lines)
     for theorem in theorems:
         (told,) = [line for line in lines if f"Theorems {theorem}" in line]
         assert "too few" in told or "too many" in told
         assert ("p is the form's best" in told) == (collective == "broadcast")
     for row in rows_of(starcast, *words[2:]):
         if row["name"].startswith("nk-"):
-            assert row["simulated gap"] != row["gap"]
+            assert row["simulated_gap"] != row["gap"]
 
 
 def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
@@ -263,14 +263,14 @@ def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
     ]
     assert short == [
         "name",
-        "p",
+        "pieces",
         "start_ups",
         "bytes",
         "time",
         "gap",
-        "simulated time",
-        "simulated gap",
-        "source",
+        "simulated_time",
+        "simulated_gap",
+        "ref",
     ]
     assert unsimulated == [name for name in short if "simulated" not in name]
 
@@ -290,7 +290,7 @@ def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
         ("S4", "--messages", "0"),
         ("S4", "--copies", "4"),
         ("S4", "--hypercube", "0"),
-        ("S4", "--most-rows", "-1"),
+        ("S4", "--max-rows", "-1"),
     ],
 )
 def test_bad_words_are_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
@@ -318,7 +318,7 @@ def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: 
     real, whole = costs.best_share(
         topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2
     )
-    assert (row["argument"], row["real"], row["whole"]) == ("messages", pytest.approx(real), whole)
+    assert (row["argument"], row["real_optimum"], row["optimum"]) == ("messages", pytest.approx(real), whole)
     assert row["note"].startswith("one step too many")
 
 

@@ -51,7 +51,7 @@ COLUMNS = (
     "simulated_gap",
     "note",
 )
-#: Columns of a table on a terminal; ``source`` holds the letter of a line below the table.
+#: Columns of a table on a terminal; ``ref`` is the letter of the line below with source and note.
 NARROW = (
     "name",
     "pieces",
@@ -61,7 +61,7 @@ NARROW = (
     "gap",
     "simulated_time",
     "simulated_gap",
-    "source",
+    "ref",
 )
 #: Columns of `NARROW` that are removed if they do not fit, in this order.
 OPTIONAL = ("start_ups", "bytes", "simulated_time", "pieces")
@@ -210,7 +210,7 @@ def _print_tables(rows: list[dict[str, Any]], title: str, *, everything: bool) -
         shown = [row for row in rows if row["ports"] == ports]
         # Letters, because names and sources already contain the papers' numbers.
         letters = dict(zip(dict.fromkeys(map(_source, shown)), _letters(), strict=False))
-        narrow = [{**row, "source": letters[_source(row)]} for row in shown]
+        narrow = [{**row, "ref": letters[_source(row)]} for row in shown]
         simulated = any(row.get("simulated_time") is not None for row in narrow)
         columns = [name for name in NARROW if simulated or "simulated" not in name]
         emit(

@@ -113,7 +113,8 @@ def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
 def _fit(widths: Iterable[int], file_width: int | None) -> bool:
     if file_width is None or sys.stdout.isatty():
         file_width = console(sys.stdout).width
-    return sum(width + _COLUMN_GAP for width in widths) <= file_width
+    table_width = sum(width + _COLUMN_GAP for width in widths) - 1  # margins of one blank each
+    return table_width <= file_width
 
 
 def markdown(
