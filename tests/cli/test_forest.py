@@ -46,12 +46,12 @@ def properties(result: Result) -> dict[str, dict[str, Any]]:
 
 def test_what_is_built_is_written_and_named(starcast: Starcast) -> None:
     result = starcast(
-        "tree", "build", "S5", "multiple", "--root", "54321", "--out", "forest.npz", "-f", "json"
+        "forest", "build", "S5", "multiple", "--root", "54321", "--out", "forest.npz", "-f", "json"
     )
     assert result.err == ""
     size = Path("forest.npz").stat().st_size
     figures = {
-        "name": "S5:multiple:54321",
+        "id": "S5:multiple:54321",
         "trees": 4,
         "nodes": 120,
         "edges": 476,
@@ -64,24 +64,24 @@ def test_what_is_built_is_written_and_named(starcast: Starcast) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("dimension-change", "--tree", "greedy", "--i", "2"), ("dimension-change(base=greedy,i=2)",),
-              ("dimension-change(i=2)", "--tree", "greedy")]
+    "words", [("dimension-change", "--base", "greedy", "--i", "2"), ("dimension-change(base=greedy,i=2)",),
+              ("dimension-change(i=2)", "--base", "greedy")]
 )  # fmt: skip
 def test_arguments_are_options_or_stand_in_parentheses(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
-    assert starcast("tree", "build", "S5", *words, "--out", "f.npz").code == 0
+    assert starcast("forest", "build", "S5", *words, "--out", "f.npz").code == 0
     assert Forest.open("f.npz").id == "S5:dimension-change(base=greedy,i=2):12345"
 
 
 def test_a_file_verifies_as_what_was_built(starcast: Starcast) -> None:
-    starcast("tree", "build", "S5", "perfectly-balanced", "--out", "f.npz")
+    starcast("forest", "build", "S5", "perfectly-balanced", "--out", "f.npz")
     for words in (("f.npz",), ("S5", "perfectly-balanced")):
-        result = starcast("tree", "verify", *words, "-f", "json")
+        result = starcast("forest", "verify", *words, "-f", "json")
         row = json.loads(result.out)[0]
         assert row.pop("seconds") > 0
         assert row == {
-            "name": "S5:perfectly-balanced:12345",
+            "id": "S5:perfectly-balanced:12345",
             "trees": 4,
             "nodes": 120,
             "edges": 132,
@@ -94,7 +94,7 @@ def test_a_file_that_holds_no_trees_is_rejected(starcast: Starcast) -> None:
     array[0, [1, 6]] = 2
     Forest(topology("S4"), array).save("f.npz")
     for verb in ("verify", "show", "draw"):
-        assert "tree 0, node" in refused(starcast("tree", verb, "f.npz"), 6)[0]
+        assert "tree 0, node" in refused(starcast("forest", verb, "f.npz"), 6)[0]
 
 
 def test_nothing_is_written_before_it_is_proved(
@@ -106,8 +106,8 @@ def test_nothing_is_written_before_it_is_proved(
         raise RejectedError("no trees", hint="none")
 
     monkeypatch.setattr(Forest, "verify", reject)
-    refused(starcast("tree", "build", "S4", "greedy", "--out", "f.npz"), 6)
-    refused(starcast("tree", "draw", "S4", "greedy", "--out", "f.svg"), 6)
+    refused(starcast("forest", "build", "S4", "greedy", "--out", "f.npz"), 6)
+    refused(starcast("forest", "draw", "S4", "greedy", "--out", "f.svg"), 6)
     assert list(Path().glob("f.*")) == []
 
 
@@ -115,18 +115,18 @@ def test_nothing_is_written_before_it_is_proved(
 
 
 def test_trees_are_shown_with_what_the_paper_states(starcast: Starcast) -> None:
-    shown = properties(starcast("tree", "show", "S6", "multiple", "-f", "json"))
-    assert shown["name"] == {
-        "property": "name", "value": "S6:multiple:123456", "stated": None, "holds": None, "source": "Tseng & Sheu 1997, Def. 2",
+    shown = properties(starcast("forest", "show", "S6", "multiple", "-f", "json"))
+    assert shown["id"] == {
+        "property": "id", "value": "S6:multiple:123456", "stated": None, "holds": None, "source": "Tseng & Sheu 1997, Def. 2",
     }  # fmt: skip
     assert shown["heights"] == {
         "property": "heights", "value": [12, 13, 14, 13, 12], "stated": "12 13 14 13 12", "holds": True,
         "source": "Tseng & Sheu 1997, Lemma 5",
     }  # fmt: skip
     assert (shown["congestion"]["value"], shown["congestion"]["stated"]) == (2, "at most 2")
-    assert shown["links by load"]["value"] == {"0": 480, "1": 2645, "2": 475}
+    assert shown["links_by_load"]["value"] == {"0": 480, "1": 2645, "2": 475}
     profiles = forest("S6", "multiple").level_profile().tolist()
-    assert [shown[f"levels of tree {tree}"]["value"] for tree in range(5)] == trimmed(profiles)
+    assert [shown[f"levels_of_tree_{tree}"]["value"] for tree in range(5)] == trimmed(profiles)
 
 
 def trimmed(rows: list[list[int]]) -> list[list[int]]:
@@ -136,47 +136,47 @@ def trimmed(rows: list[list[int]]) -> list[list[int]]:
 
 def test_where_a_paper_is_wrong_it_is_said(starcast: Starcast) -> None:
     """Lemma 5 on S3: one of the two heights is less."""
-    result = starcast("tree", "show", "S3", "multiple", "-f", "csv")
+    result = starcast("forest", "show", "S3", "multiple", "-f", "csv")
     rows = {row["property"]: row for row in csv.DictReader(io.StringIO(result.out))}
     assert (rows["heights"]["value"], rows["heights"]["stated"], rows["heights"]["holds"]) == (
         "5 4",
         "5 5",
         "no",
     )
-    assert rows["links by load"]["value"] == "3 carry 0, 8 carry 1, 1 carry 2"
+    assert rows["links_by_load"]["value"] == "3 carry 0, 8 carry 1, 1 carry 2"
     assert rows["branches"]["value"] == "5; 1 4"
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
 def test_every_construction_shows(starcast: Starcast, spec: str) -> None:
     for name in constructions(spec):
-        arguments = {"tree": ["--tree", constructions(spec)[-1]], "i": ["--i", "1"]}
+        arguments = {"base": ["--base", constructions(spec)[-1]], "i": ["--i", "1"]}
         words = [word for one in CONSTRUCTIONS[name].arguments for word in arguments[one.name]]
-        shown = properties(starcast("tree", "show", spec, name, *words, "-f", "json"))
+        shown = properties(starcast("forest", "show", spec, name, *words, "-f", "json"))
         assert shown["trees"]["value"] >= 1
 
 
 def test_a_file_is_shown_as_what_it_was_built_from(starcast: Starcast) -> None:
     starcast(
-        "tree",
+        "forest",
         "build",
         "S4",
         "label-change",
-        "--tree",
+        "--base",
         "multiple",
         "--root",
         "4132",
         "--out",
         "f.npz",
     )
-    built = starcast("tree", "show", "S4", "label-change", "--tree", "multiple", "--root", "4132")
+    built = starcast("forest", "show", "S4", "label-change", "--base", "multiple", "--root", "4132")
     assert built.code == 0
-    assert starcast("tree", "show", "f.npz") == built
+    assert starcast("forest", "show", "f.npz") == built
 
 
 def test_without_a_construction_what_is_stored_is_meant(starcast: Starcast) -> None:
     """So a server is asked, and there is none."""
-    assert "127.0.0.1:1" in refused(starcast("tree", "show", "S5:multiple:12345"), 4)[0]
+    assert "127.0.0.1:1" in refused(starcast("forest", "show", "S5:multiple:12345"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--stored"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--verify"), 4)[0]
 
@@ -185,29 +185,29 @@ def test_without_a_construction_what_is_stored_is_meant(starcast: Starcast) -> N
 
 
 def test_a_tree_is_drawn_to_a_file_or_to_stdout(starcast: Starcast) -> None:
-    first = starcast("tree", "draw", "S4", "multiple", "--tree", "1", "--out", "tree.svg")
-    assert first == Result(0, "", "drew tree 1 of S4:multiple:1234 as tree.svg\n")
+    first = starcast("forest", "draw", "S4", "multiple", "--tree", "1", "--out", "tree.svg")
+    assert first == Result(0, "", "drew tree 1 of S4:multiple:1234 to tree.svg\n")
     text = Path("tree.svg").read_text(encoding="utf-8")
-    assert starcast("tree", "draw", "S4", "multiple", "--tree", "1") == Result(0, text, "")
+    assert starcast("forest", "draw", "S4", "multiple", "--tree", "1") == Result(0, text, "")
     title = ET.fromstring(text)[0].text  # noqa: S314 - our own document
     assert title == "S4:multiple:1234, tree 1"
 
 
 def test_a_file_is_drawn(starcast: Starcast) -> None:
-    starcast("tree", "build", "S4", "multiple", "--root", "4321", "--out", "f.npz")
-    assert starcast("tree", "draw", "f.npz", "--tree", "2") == starcast(
-        "tree", "draw", "S4", "multiple", "--tree", "2", "--root", "4321"
+    starcast("forest", "build", "S4", "multiple", "--root", "4321", "--out", "f.npz")
+    assert starcast("forest", "draw", "f.npz", "--tree", "2") == starcast(
+        "forest", "draw", "S4", "multiple", "--tree", "2", "--root", "4321"
     )
 
 
 def test_above_s5_a_drawing_is_refused_unless_forced(starcast: Starcast) -> None:
-    assert starcast("tree", "draw", "S5", "greedy", "--out", "five.svg").code == 0
-    error, hint = refused(starcast("tree", "draw", "S6", "greedy", "--out", "six.svg"), 7)
+    assert starcast("forest", "draw", "S5", "greedy", "--out", "five.svg").code == 0
+    error, hint = refused(starcast("forest", "draw", "S6", "greedy", "--out", "six.svg"), 7)
     assert "720 nodes" in error
     assert "S5" in hint
     assert "--force" in hint
     assert not Path("six.svg").exists()
-    assert starcast("tree", "draw", "S6", "greedy", "--out", "six.svg", "--force").code == 0
+    assert starcast("forest", "draw", "S6", "greedy", "--out", "six.svg", "--force").code == 0
 
 
 # The catalogue
@@ -216,18 +216,18 @@ def test_above_s5_a_drawing_is_refused_unless_forced(starcast: Starcast) -> None
 def test_the_catalogue_is_listed_with_papers_and_arguments(starcast: Starcast) -> None:
     rows = {
         row["construction"]: row
-        for row in json.loads(starcast("tree", "constructions", "-f", "json").out)
+        for row in json.loads(starcast("forest", "constructions", "-f", "json").out)
     }
     assert list(rows) == list(constructions())
     assert rows["multiple"]["paper"] == "Tseng & Sheu 1997, Def. 2"
-    assert rows["dimension-change"]["arguments"] == ["tree", "i"]
+    assert rows["dimension-change"]["arguments"] == ["base", "i"]
     assert rows["binomial"]["families"] == ["hypercube"]
-    assert all(row["what"] and row["paper"] for row in rows.values())
+    assert all(row["description"] and row["paper"] for row in rows.values())
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5", "S5,3", "Q4"])
 def test_the_catalogue_of_a_topology(starcast: Starcast, spec: str) -> None:
-    rows = json.loads(starcast("tree", "constructions", spec, "-f", "json").out)
+    rows = json.loads(starcast("forest", "constructions", spec, "-f", "json").out)
     assert [row["construction"] for row in rows] == list(constructions(spec))
 
 
@@ -244,19 +244,19 @@ def test_a_topology_is_computed_without_a_server(starcast: Starcast, spec: str) 
     assert {name: shown[name] for name in ("nodes", "links", "degree", "diameter", "family")} == {
         name: getattr(where, name) for name in ("nodes", "links", "degree", "diameter", "family")
     }
-    assert sum(shown["distance profile"]) == where.nodes
-    assert len(shown["distance profile"]) == where.diameter + 1
-    total = sum(distance * count for distance, count in enumerate(shown["distance profile"]))
-    assert shown["reverse ports"] == [where.reverse_port(port) for port in shown["ports"]]
-    assert shown["mean distance"] == pytest.approx(total / (where.nodes - 1))
+    assert sum(shown["distance_profile"]) == where.nodes
+    assert len(shown["distance_profile"]) == where.diameter + 1
+    total = sum(distance * count for distance, count in enumerate(shown["distance_profile"]))
+    assert shown["reverse_ports"] == [where.reverse_port(port) for port in shown["ports"]]
+    assert shown["mean_distance"] == pytest.approx(total / (where.nodes - 1))
 
 
 def test_the_figures_of_s6(starcast: Starcast) -> None:
     lines = starcast("topology", "show", "S6", "-f", "csv").out.splitlines()
     assert lines[1:] == [
-        "name,S6", "family,star", "nodes,720", "links,1800", "degree,5", "ports,2 3 4 5 6", "reverse ports,2 3 4 5 6",
+        "spec,S6", "family,star", "nodes,720", "links,1800", "degree,5", "ports,2 3 4 5 6", "reverse_ports,2 3 4 5 6",
         "diameter,7",
-        "mean distance,4.78999", '"mean distance, exact",3444/719', "distance profile,1 5 20 70 170 250 169 35",
+        "mean_distance,4.78999", "exact_mean_distance,3444/719", "distance_profile,1 5 20 70 170 250 169 35",
     ]  # fmt: skip
 
 
@@ -266,26 +266,26 @@ def test_the_figures_of_s6(starcast: Starcast) -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (("tree", "show", "S5", "multipel"), "multipel"),
-        (("tree", "show", "S13", "multiple"), "S13"),
-        (("tree", "show", "S5,2", "multiple"), "multiple"),
-        (("tree", "show", "S5", "multiple", "--root", "11345"), "11345"),
-        (("tree", "show", "S5", "multiple", "--i", "2"), "'i'"),
-        (("tree", "show", "S5", "dimension-change", "--tree", "greedy"), "'i'"),
-        (("tree", "show", "S5", "dimension-change", "--tree", "greedy", "--i", "4"), "4 places"),
-        (("tree", "show", "S5", "dimension-change(base=greedy,i=1)", "--i", "1"), "twice"),
-        (("tree", "show", "S5", "dimension-change(i=1"), "dimension-change(i=1"),
-        (("tree", "show", "S2", "perfectly-balanced"), "perfectly-balanced"),
-        (("tree", "show", "S5:multiple:12345", "--root", "12345"), "S5:multiple:12345"),
-        (("tree", "show", "S5", "multiple", "--verify"), "--verify"),
-        (("tree", "verify", "S5"), "S5"),
-        (("tree", "verify", "nowhere.npz"), "nowhere.npz"),
-        (("tree", "verify", "."), "'.'"),
-        (("tree", "draw", "S4", "multiple", "--tree", "3"), "tree 3"),
-        (("tree", "draw", "S4", "greedy", "--out", "no/such/folder.svg"), "folder.svg"),
-        (("tree", "build", "S4", "greedy", "--out", "no/such/folder.npz"), "folder.npz"),
-        (("tree", "build", "S4", "greedy", "--out", "."), "folder"),
-        (("tree", "constructions", "T5"), "T5"),
+        (("forest", "show", "S5", "multipel"), "multipel"),
+        (("forest", "show", "S13", "multiple"), "S13"),
+        (("forest", "show", "S5,2", "multiple"), "multiple"),
+        (("forest", "show", "S5", "multiple", "--root", "11345"), "11345"),
+        (("forest", "show", "S5", "multiple", "--i", "2"), "'i'"),
+        (("forest", "show", "S5", "dimension-change", "--base", "greedy"), "'i'"),
+        (("forest", "show", "S5", "dimension-change", "--base", "greedy", "--i", "4"), "4 places"),
+        (("forest", "show", "S5", "dimension-change(base=greedy,i=1)", "--i", "1"), "twice"),
+        (("forest", "show", "S5", "dimension-change(i=1"), "dimension-change(i=1"),
+        (("forest", "show", "S2", "perfectly-balanced"), "perfectly-balanced"),
+        (("forest", "show", "S5:multiple:12345", "--root", "12345"), "S5:multiple:12345"),
+        (("forest", "show", "S5", "multiple", "--verify"), "--verify"),
+        (("forest", "verify", "S5"), "S5"),
+        (("forest", "verify", "nowhere.npz"), "nowhere.npz"),
+        (("forest", "verify", "."), "'.'"),
+        (("forest", "draw", "S4", "multiple", "--tree", "3"), "tree 3"),
+        (("forest", "draw", "S4", "greedy", "--out", "no/such/folder.svg"), "folder.svg"),
+        (("forest", "build", "S4", "greedy", "--out", "no/such/folder.npz"), "folder.npz"),
+        (("forest", "build", "S4", "greedy", "--out", "."), "folder"),
+        (("forest", "constructions", "T5"), "T5"),
         (("topology", "show", "S0"), "S0"),
     ],
     ids=" ".join,
@@ -296,22 +296,22 @@ def test_bad_input(starcast: Starcast, words: tuple[str, ...], named: str) -> No
 
 
 def test_a_file_s_root_cannot_be_changed(starcast: Starcast) -> None:
-    starcast("tree", "build", "S4", "greedy", "--out", "f.npz")
-    refused(starcast("tree", "show", "f.npz", "--root", "4321"), 2)
-    refused(starcast("tree", "verify", "f.npz", "--i", "1"), 2)
+    starcast("forest", "build", "S4", "greedy", "--out", "f.npz")
+    refused(starcast("forest", "show", "f.npz", "--root", "4321"), 2)
+    refused(starcast("forest", "verify", "f.npz", "--i", "1"), 2)
 
 
 def test_a_damaged_file_is_named(starcast: Starcast) -> None:
-    starcast("tree", "build", "S4", "greedy", "--out", "f.npz")
+    starcast("forest", "build", "S4", "greedy", "--out", "f.npz")
     content = bytearray(Path("f.npz").read_bytes())
     Path("f.npz").write_bytes(content[: len(content) // 2])
-    assert "f.npz" in refused(starcast("tree", "verify", "f.npz"), 2)[0]
+    assert "f.npz" in refused(starcast("forest", "verify", "f.npz"), 2)[0]
 
 
 def test_these_commands_load_no_driver() -> None:
     """They answer without what only the stores need."""
     code = (
-        "import sys, starcast.cli.app as a; sys.argv = ['starcast', 'tree', 'verify', 'S4', 'greedy']\n"
+        "import sys, starcast.cli.app as a; sys.argv = ['starcast', 'forest', 'verify', 'S4', 'greedy']\n"
         "try: a.main()\nexcept SystemExit: pass\n"
         "print(*{'neo4j', 'sqlalchemy', 'psycopg', 'networkx', 'igraph', 'scipy'} & set(sys.modules), file=sys.stderr)"
     )

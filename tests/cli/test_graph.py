@@ -47,7 +47,7 @@ def test_verify_says_that_all_is_well(starcast: Starcast, what: Plan) -> None:
     del what
     done = starcast("graph", "verify")
     assert (done.code, done.out) == (0, "")
-    assert done.err.endswith("the graph holds what it should\n")
+    assert done.err.endswith("the graph matches the generators\n")
     for words in (["S4"], [TREES, "--all"], ["--sample", "3", "--seed", "5"]):
         assert starcast("graph", "verify", *words).code == 0
     assert json.loads(starcast("graph", "verify", "--format", "json").out) == []
@@ -61,13 +61,13 @@ def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Pla
     found = starcast("graph", "verify", "--all")
     assert found.code == 6
     assert "LINK 1234-2134: port 4, not 2" in found.out
-    assert "error: the graph store is not as it should be: 2 findings" in found.err
+    assert "error: graph verification found 2 problems" in found.err
     rows = list(
         csv.DictReader(
             io.StringIO(starcast("graph", "verify", "S4", "--all", "--format", "csv").out)
         )
     )
-    assert [row["thing"] for row in rows] == ["S4", "S4"]
+    assert [row["artifact"] for row in rows] == ["S4", "S4"]
     assert (rows[1]["found"], rows[1]["expected"], rows[1]["advice"]) == (
         "port 4",
         "port 2",
@@ -75,8 +75,8 @@ def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Pla
     )
     made = starcast("graph", "rebuild", "S4", "--format", "json")
     assert made.code == 0, made.err
-    assert [row["name"] for row in json.loads(made.out)] == ["S4", TREES]
-    assert "made 2 things anew" in made.err
+    assert [row["id"] for row in json.loads(made.out)] == ["S4", TREES]
+    assert "rebuilt 2 artifacts" in made.err
     assert starcast("graph", "verify", "--all").code == 0
     assert_stored(stores, what)
 
@@ -85,7 +85,7 @@ def test_a_drawn_seed_is_told(starcast: Starcast, what: Plan) -> None:
     """So that the same nodes can be looked at again."""
     del what
     told = starcast("graph", "verify", "--sample", "2").err.splitlines()[0]
-    assert told.startswith("comparing what is at 2 nodes of each topology, drawn by --seed ")
+    assert told.startswith("comparing 2 nodes of each topology, drawn with --seed ")
     seed = told.rpartition(" ")[2]
     assert starcast("graph", "verify", "--sample", "2", "--seed", seed).err.splitlines()[0] == told
 
@@ -93,11 +93,11 @@ def test_a_drawn_seed_is_told(starcast: Starcast, what: Plan) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["verify", "--sample", "2", "--all"], 2, "--sample and --all exclude each other"),
-        (["verify", "--seed", "2"], 2, "--seed draws a sample, and none is asked for"),
+        (["verify", "--sample", "2", "--all"], 2, "--sample and --all cannot be combined"),
+        (["verify", "--seed", "2"], 2, "--seed needs --sample"),
         (["verify", "S5"], 3, "nothing of the name 'S5' is stored"),
         (["rebuild", "S5"], 3, "nothing of the name 'S5' is stored"),
-        (["rebuild", "--way", "import"], 2, "this server is not starcast's own"),
+        (["rebuild", "--method", "import"], 2, "this server is not starcast's own"),
     ],
 )
 def test_bad_words(
@@ -119,13 +119,13 @@ def test_adopt(starcast: Starcast, stores: Stores, what: Plan) -> None:
         )
     waiting = starcast("graph", "verify", "--format", "json")
     assert waiting.code == 6
-    assert {row["what"].partition(" has ")[2] for row in json.loads(waiting.out)} == {
+    assert {row["problem"].partition(" has ")[2] for row in json.loads(waiting.out)} == {
         "state imported, not complete"
     }
     done = starcast("graph", "adopt", "--format", "json")
     assert done.code == 0, done.err
-    assert [row["name"] for row in json.loads(done.out)] == ["S4", TREES]
-    assert "adopted 2 things" in done.err
+    assert [row["id"] for row in json.loads(done.out)] == ["S4", TREES]
+    assert "adopted 2 artifacts" in done.err
     assert_stored(stores, what)
     again = starcast("graph", "adopt")
-    assert (again.code, again.out, again.err) == (0, "", "nothing to adopt: nothing was imported\n")
+    assert (again.code, again.out, again.err) == (0, "", "nothing to adopt: no import is waiting\n")

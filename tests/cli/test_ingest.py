@@ -62,7 +62,7 @@ def test_the_main_job(starcast: Starcast, stores: Stores) -> None:
     first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
     assert first.code == 0
     what = plan("S5", "all", "all")
-    assert [row["name"] for row in json.loads(first.out)] == [thing.key for thing in what.things]
+    assert [row["id"] for row in json.loads(first.out)] == [thing.key for thing in what.things]
     things = len(what.things)
     assert things > 1 + len(plain_constructions("S5"))
     assert f"over Bolt: {what.estimate.rows:,} rows" in first.err
@@ -99,15 +99,15 @@ def test_a_dry_run_needs_no_server(
     result = starcast("ingest", "S8", "--trees", "multiple", "--dry-run", "--format", "csv")
     assert result.code == 0
     rows = list(csv.DictReader(io.StringIO(result.out)))
-    assert [(row["name"], row["nodes"], row["relationships"]) for row in rows] == [
+    assert [(row["id"], row["nodes"], row["relationships"]) for row in rows] == [
         ("S8", "40320", "141120"),
         ("S8:multiple:12345678", "0", str(7 * 40319)),
         ("", "40320", str(141120 + 7 * 40319)),
     ]
     assert float(rows[-1]["megabytes"]) > 1
-    for way in ("over Bolt", "by import"):
-        assert float(rows[-1][f"seconds {way}"]) > 1
-    assert float(rows[-1]["megabytes meanwhile"]) > float(rows[-1]["megabytes"])
+    for method in ("bolt", "import"):
+        assert float(rows[-1][f"{method}_seconds"]) > 1
+    assert float(rows[-1]["import_megabytes"]) > float(rows[-1]["megabytes"])
     assert "over Bolt: 463,673 rows" in result.err
     assert untouched(stores)
 
@@ -126,13 +126,13 @@ def test_a_dry_run_shows_what_is_too_much_as_well(
         "ingest", "S11", "--trees", "all", "--schedules", "all", "--dry-run", "--format", "json"
     )
     assert result.code == 0
-    rows = {row["name"]: row for row in json.loads(result.out)}
+    rows = {row["id"]: row for row in json.loads(result.out)}
     assert rows["S11"]["nodes"] == 39_916_800
     assert rows["S11:multiple:123456789ab"]["relationships"] == 10 * 39_916_799
     assert rows[""]["relationships"] == sum(
         row["relationships"] for name, row in rows.items() if name
     )
-    assert "too much to ingest: 39,916,800 nodes" in result.err
+    assert "too large to ingest: 39,916,800 nodes" in result.err
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_an_import_into_a_server_of_the_user_s_is_bad_input(
     starcast: Starcast, stores: Stores
 ) -> None:
     """Exit code 2; it would have to be stopped, and the hint says what to do instead."""
-    assert "starcast export" in refused(starcast("ingest", "S4", "--way", "import"), 2)[1]
+    assert "starcast export" in refused(starcast("ingest", "S4", "--method", "import"), 2)[1]
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
 
 
@@ -186,12 +186,12 @@ def test_a_dry_run_says_which_way_an_embedded_stack_would_go(
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
     for words, way in (
         (("S10",), "by offline import"),
-        (("S9", "--way", "bolt"), "over Bolt"),
+        (("S9", "--method", "bolt"), "over Bolt"),
         (("S4",), "over Bolt"),
     ):
         result = starcast("ingest", *words, "--dry-run")
         assert (result.code, way in result.err.splitlines()[0]) == (0, True), result.err
-    assert "by offline import" in starcast("ingest", "S4", "--way", "import", "--dry-run").err
+    assert "by offline import" in starcast("ingest", "S4", "--method", "import", "--dry-run").err
     assert not (tmp_path / "nothing").exists()
 
 
@@ -273,20 +273,20 @@ def test_listing(starcast: Starcast, stores: Stores) -> None:
     starcast("ingest", "S4", "--schedules", "greedy")
     starcast("ingest", "S3", "--trees", "greedy")
     topologies = json.loads(starcast("topology", "list", "-f", "json").out)
-    assert [(row["name"], row["nodes"], row["links"], row["state"]) for row in topologies] == [
+    assert [(row["id"], row["nodes"], row["links"], row["state"]) for row in topologies] == [
         ("S3", 6, 6, "complete"),
         ("S4", 24, 36, "complete"),
     ]
     trees = list(
-        csv.DictReader(io.StringIO(starcast("tree", "list", "--topology", "S3", "-f", "csv").out))
+        csv.DictReader(io.StringIO(starcast("forest", "list", "--topology", "S3", "-f", "csv").out))
     )
-    assert [(row["name"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
+    assert [(row["id"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
     schedules = starcast("schedule", "list", "-f", "markdown").out.splitlines()
     assert len(schedules) == 3
     assert "S4:broadcast:greedy:all:segments=1:1234" in schedules[2]
 
 
-@pytest.mark.parametrize("noun", ["tree", "schedule"])
+@pytest.mark.parametrize("noun", ["forest", "schedule"])
 def test_listing_on_a_topology_that_cannot_be(starcast: Starcast, noun: str) -> None:
     """Exit code 2, where one that can be and is not stored has an empty list."""
     assert "T9" in refused(starcast(noun, "list", "--topology", "T9"), 2)[0]
@@ -298,13 +298,13 @@ def test_showing(starcast: Starcast, stores: Stores) -> None:
     starcast("ingest", "S4", "--trees", "multiple")
     shown = {
         row["property"]: row["value"]
-        for row in json.loads(starcast("tree", "show", "S4:multiple:1234", "-f", "json").out)
+        for row in json.loads(starcast("forest", "show", "S4:multiple:1234", "-f", "json").out)
     }
     assert (shown["trees"], shown["height"], shown["congestion"]) == (3, 8, 2)
     assert sum(int(part.split()[0]) for part in shown["links by load"].split(", ")) == 72
-    assert starcast("tree", "show", "S4:multiple:1234", "--verify").code == 0
+    assert starcast("forest", "show", "S4:multiple:1234", "--verify").code == 0
     stores.graph.write("MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 DELETE r")
-    assert "drop" in refused(starcast("tree", "show", "S4:multiple:1234", "--verify"), 6)[1]
+    assert "drop" in refused(starcast("forest", "show", "S4:multiple:1234", "--verify"), 6)[1]
     assert starcast("topology", "show", "S4", "--verify").code == 0
 
 
@@ -314,15 +314,15 @@ def test_trees_with_arguments(starcast: Starcast, stores: Stores) -> None:
     assert starcast("ingest", "S4", "--trees", words, "--root", "4321").code == 0
     assert_stored(stores, plan("S4", words, root="4321"))
     name = "S4:dimension-change(base=multiple,i=1):4321"
-    listed = json.loads(starcast("tree", "list", "-f", "json").out)
-    assert [row["name"] for row in listed] == [name, "S4:greedy:4321"]
-    assert starcast("tree", "show", name, "--verify").code == 0
+    listed = json.loads(starcast("forest", "list", "-f", "json").out)
+    assert [row["id"] for row in listed] == [name, "S4:greedy:4321"]
+    assert starcast("forest", "show", name, "--verify").code == 0
     loads = json.loads(
         starcast("query", "run", "load-histogram", f"forest={name}", "-f", "json").out
     )
     histogram = forest("S4", "dimension-change", "4321", base="multiple", i=1).load_histogram()
     assert {row["load"]: row["links"] for row in loads} == histogram
-    assert starcast("tree", "drop", name).code == 0
+    assert starcast("forest", "drop", name).code == 0
     assert_stored(stores, plan("S4", "greedy", root="4321"))
 
 
@@ -337,7 +337,7 @@ def test_a_topology_computed_and_as_stored(starcast: Starcast, stores: Stores) -
         row["property"]: row["value"]
         for row in json.loads(starcast("topology", "show", "S4", "--stored", "-f", "json").out)
     }
-    assert "mean distance" in computed
+    assert "mean_distance" in computed
     assert "state" not in computed
     assert (as_stored["state"], as_stored["nodes"], as_stored["expected nodes"]) == (
         "complete",
@@ -346,7 +346,7 @@ def test_a_topology_computed_and_as_stored(starcast: Starcast, stores: Stores) -
     )
 
 
-@pytest.mark.parametrize("noun", ["topology", "tree", "schedule"])
+@pytest.mark.parametrize("noun", ["topology", "forest", "schedule"])
 @pytest.mark.parametrize("verb", ["show", "drop"])
 def test_what_is_not_stored(starcast: Starcast, stores: Stores, noun: str, verb: str) -> None:
     """Exit code 3; the nearest name where one is near."""
@@ -354,7 +354,7 @@ def test_what_is_not_stored(starcast: Starcast, stores: Stores, noun: str, verb:
     starcast("ingest", "S4", "--schedules", "greedy")
     near = {
         "topology": "S4",
-        "tree": "S4:greedy:1234",
+        "forest": "S4:greedy:1234",
         "schedule": "S4:broadcast:greedy:all:segments=1:1234",
     }[noun]
     flags = ["--stored"] if (noun, verb) == ("topology", "show") else []

@@ -59,7 +59,7 @@ def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
         (("S4", "broadcast", "multiple"), ("--ports", "one", "--segments", "3", "--root", "4321"),
          {"ports": "one", "segments": 3, "root": "4321"}),
         (("S4", "scatter", "edge-disjoint(copies=2,messages=3)"), (), {"copies": 2, "messages": 3}),
-        (("S4", "allgather", "dimension-change"), ("--tree", "necklace"), {"tree": "necklace"}),
+        (("S4", "allgather", "dimension-change"), ("--base", "necklace"), {"base": "necklace"}),
         (("S4,2", "allgather", "nk-greedy"), (), {}),
     ],
 )  # fmt: skip
@@ -72,14 +72,14 @@ def test_what_a_simulation_counts_is_printed(
     found = properties(starcast("schedule", "simulate", *words, *options, "--format", "json"))
     made = schedule(*words[:2], words[2].partition("(")[0], **arguments)
     result = simulate(made)
-    assert found["name"] == made.id
+    assert found["id"] == made.id
     assert (found["rows"], found["units"], found["symmetric"]) == (
         len(made),
         made.units,
         made.symmetric,
     )
     assert (found["steps"], found["transmissions"]) == (result.steps, result.transmissions)
-    assert found["largest packet"] == result.largest_packet
+    assert found["largest_packet"] == result.largest_packet
     assert found["complete"] is True
     assert "missing" not in found
 
@@ -95,7 +95,7 @@ def test_expanded_it_counts_the_same(starcast: Starcast) -> None:
         for more in ((), ("--expand",))
     )
     assert every["rows"] == 24 * one["rows"]
-    for name in ("steps", "transmissions", "largest packet", "complete"):
+    for name in ("steps", "transmissions", "largest_packet", "complete"):
         assert every[name] == one[name]
 
 
@@ -161,7 +161,7 @@ def test_steps_are_printed_one_a_row(starcast: Starcast) -> None:
     )
     result = simulate(schedule("S4", "alltoall", "exact"))
     assert [row["step"] for row in found] == list(range(1, result.steps + 1))
-    assert [row["links used"] for row in found] == result.links_used.tolist()
+    assert [row["links_used"] for row in found] == result.links_used.tolist()
 
 
 def test_rows_are_the_columns_with_labels(starcast: Starcast) -> None:
