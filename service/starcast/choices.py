@@ -5,6 +5,7 @@ and ``starcast --help`` must be fast.
 """
 
 from enum import StrEnum
+from typing import Literal, get_args
 
 
 class LoadMethod(StrEnum):
@@ -20,3 +21,12 @@ class Layout(StrEnum):
 
     LEVELS = "levels"
     RING = "ring"
+
+
+#: Sizes on which a claim is verified; each level includes the sizes of the levels before it.
+Level = Literal["quick", "full", "deep"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+#: The possible verdicts on a claim.
+VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
+VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)

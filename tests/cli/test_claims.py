@@ -80,9 +80,9 @@ def test_show_says_what_a_statement_means_and_where_it_is_looked_at(alone: Starc
     result = alone("claims", "show", "TS.L5", "-f", "csv")
     facts = dict(list(csv.reader(io.StringIO(result.out)))[1:])
     assert facts["statement"] == claims()["TS.L5"].words
-    assert facts["sizes, quick"].startswith("S3 S4 S5 S6")
+    assert facts["quick_sizes"].startswith("S3 S4 S5 S6")
     assert "verdict" not in facts
-    assert result.err == "no verdict is stored; 'starcast claims check TS.L5' looks at it\n"
+    assert result.err == "no verdict is stored; 'starcast claims check TS.L5' verifies it\n"
 
 
 def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone: Starcast) -> None:
@@ -111,13 +111,10 @@ def test_statements_that_say_nothing_about_the_sizes_are_counted(alone: Starcast
         "claims", "check", "TS.h", "EDT.Tab3.broadcast-time", "--sizes", "S3", "--no-store"
     )
     assert result.code == 0
-    assert (
-        "1 statement is left out: it, or one of its parts, says nothing about these sizes"
-        in result.err
-    )
+    assert "1 claim is omitted: it, or one of its parts, is not about these sizes" in result.err
 
 
-@pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("ledgers",)])
+@pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("runs",)])
 def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) -> None:
     flags = ("--verdict", "fails") if words == ("list",) else ()
     assert "'starcast up'" in refused(alone("claims", *words, *flags), 4)[1]
@@ -134,7 +131,7 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
             "there is no statement",
             "'starcast claims list' has them all",
         ),
-        (("list", "--paper", "ts"), 2, "there is no paper 'ts'", "there are TS, SLC, FA, EDT, NK"),
+        (("list", "--paper", "ts"), 2, "unknown paper 'ts'", "papers: TS, SLC, FA, EDT, NK"),
         (
             ("check", "TS.L5", "--sizes", "Q3"),
             2,
@@ -142,12 +139,12 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
             "it is looked at on S3, S4",
         ),
         (("check", "TS.L5", "--sizes", "T3"), 2, "'T3' names no topology", ""),
-        (("check", "TS.L5", "--sizes", ","), 2, "there are no sizes", "--sizes S4,S5"),
+        (("check", "TS.L5", "--sizes", ","), 2, "--sizes is empty", "--sizes S4,S5"),
         (
             ("check", "--level", "full", "--sizes", "S3"),
             2,
-            "--level and --sizes are both given",
-            "leave one",
+            "--level and --sizes cannot be combined",
+            "remove one",
         ),
         (("check", "TS.L5", "--jobs", "0"), 2, "0 jobs cannot work", "--jobs 1"),
         (
@@ -156,7 +153,12 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
             "the arrays that TS.L5 looks at on S12 take about",
             "smaller",
         ),
-        (("report", "--changed", "--out", "page"), 2, "--changed is a listing", "claims changed"),
+        (
+            ("report", "--changed", "--out", "page"),
+            2,
+            "--changed prints a listing",
+            "claims changed",
+        ),
     ],
 )
 def test_bad_input_is_a_sentence_and_a_hint(
@@ -205,28 +207,26 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
     stored: Starcast, tmp_path: Path
 ) -> None:
     first = stored(*LOOK, "-f", "json")
-    assert re.search(r"ledger 1: \d+ findings new, 0 known", first.err)
+    assert re.search(r"verification run 1: \d+ checks new, 0 known", first.err)
     again = stored(*LOOK, "-f", "json")
     assert (again.out, "--again computes all anew" in again.err) == (first.out, True)
-    assert re.search(r"ledger 1: 0 findings new, \d+ known", again.err)
+    assert re.search(r"verification run 1: 0 checks new, \d+ known", again.err)
     assert list(rows(stored("claims", "list", "--verdict", "fails", "-f", "json"))) == ["TS.L5"]
     facts = {
         row["property"]: row["value"]
         for row in json.loads(stored("claims", "show", "TS.L5", "-f", "json").out)
     }
-    assert (facts["verdict"], facts["ledger"], facts["looked at on"]) == ("fails", 1, ["S3", "S4"])
+    assert (facts["verdict"], facts["run"], facts["verified_on"]) == ("fails", 1, ["S3", "S4"])
     assert facts["counterexample"] == "n = 3, i = 2: found 4, stated 5"
-    assert facts["found by"].endswith(
-        "other code than this"
-    )  # this test says that the code is another
+    assert facts["verified_by"].endswith("other code")  # this test says that the code is another
     assert (
         stored("claims", "show", "TS.L5", "--cypher").out
         == cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
     )
     page = stored("claims", "report").out
-    assert page.startswith("# The ledger\n\nLedger: 1 (TS.L5 TS.h, S3 S4)")
+    assert page.startswith("# Claims\n\nVerification run: 1 (TS.L5 TS.h, S3 S4)")
     assert all(f"| {name} | " in page for name in rows(first))
-    written = stored("claims", "report", "--ledger", "1", "--out", str(tmp_path / "page.html"))
+    written = stored("claims", "report", "--run", "1", "--out", str(tmp_path / "page.html"))
     assert (written.code, written.out) == (0, "")
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
@@ -244,14 +244,14 @@ def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
             assert json.loads(result.out) == [
                 {"id": "TS.h", "change": "sizes", "before": "S3 S4", "after": "S3 S5"}
             ]
-        assert "of ledger 1 were not asked about in ledger 2" in result.err
-    listed = json.loads(stored("claims", "ledgers", "-f", "json").out)
-    assert [(row["ledger"], row["asked"], row["at"], row["fails"]) for row in listed] == [
+        assert "of run 1 were not requested in run 2" in result.err
+    listed = json.loads(stored("claims", "runs", "-f", "json").out)
+    assert [(row["run"], row["claims"], row["at"], row["fails"]) for row in listed] == [
         (1, "TS.L5 TS.h", "S3 S4", 1),
         (2, "TS.h", "S3 S5", 0),
     ]
-    assert refused(stored("claims", "report", "--ledger", "9"), 3)[0] == "no ledger 9 is stored"
-    assert "nothing differs" in stored("claims", "changed", "1", "1").err
+    assert refused(stored("claims", "report", "--run", "9"), 3)[0] == "no ledger 9 is stored"
+    assert "no differences" in stored("claims", "changed", "1", "1").err
 
 
 def test_a_database_without_a_schema_is_said_and_asks_for_an_upgrade(

@@ -53,7 +53,11 @@ def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(
         assert shown["lower_bound"] == pytest.approx(float(row.bound.time))
         assert shown["gap"] == round(float(row.gap), 3)
         assert (shown["start_ups"], shown["steps"]) == (int(row.cost.start_ups), row.cost.steps)
-        assert (shown["pieces"], shown["cited"], shown["source"]) == (row.pieces, row.cited, row.source)
+        assert (shown["pieces"], shown["cited"], shown["source"]) == (
+            row.pieces,
+            row.cited,
+            row.source,
+        )
         assert shown["transmissions"] == row.cost.transmissions
         took = executed(problem, row, 10**6)
         assert shown["simulated_steps"] == (took.steps if took else None)
@@ -318,7 +322,11 @@ def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: 
     real, whole = costs.best_share(
         topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2
     )
-    assert (row["argument"], row["real_optimum"], row["optimum"]) == ("messages", pytest.approx(real), whole)
+    assert (row["argument"], row["real_optimum"], row["optimum"]) == (
+        "messages",
+        pytest.approx(real),
+        whole,
+    )
     assert row["note"].startswith("one step too many")
 
 

@@ -410,9 +410,7 @@ def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path
     )
     assert result.code == 0
     assert len(result.out.splitlines()) == 6
-    assert result.err.startswith(
-        "only the first 5 rows are shown: name a smaller one in topology"
-    )
+    assert result.err.startswith("only the first 5 rows are shown: name a smaller one in topology")
     assert result.err.endswith("or raise --limit\n")
 
 

@@ -1,4 +1,4 @@
-"""``starcast claims report``, ``changed`` and ``ledgers``: what is stored of the statements that were looked at."""
+"""``starcast claims report``, ``changed`` and ``runs``: stored verification runs."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starcast.choices import VERDICT_WORDS
 from starcast.cli.db import store
 from starcast.cli.output import Format, FormatOption, emit, say
 from starcast.errors import InputError
@@ -18,25 +19,18 @@ if TYPE_CHECKING:
 
 
 class Page(StrEnum):
-    """How a report is written."""
+    """Formats of a report."""
 
     MARKDOWN = "markdown"
     HTML = "html"
 
 
-class Word(StrEnum):
-    """A verdict: `starcast.claims.evidence.Word`."""
-
-    HOLDS = "holds"
-    BOUND = "holds as a bound"
-    FAILS = "fails"
-    NOT_CHECKABLE = "not checkable"
-
-
-LedgerOption = Annotated[
+RunOption = Annotated[
     int | None,
     typer.Option(
-        metavar="ID", help="Its number in 'claims ledgers'.", show_default="the newest finished one"
+        metavar="ID",
+        help="Number of the verification run in 'claims runs'.",
+        show_default="the newest finished one",
     ),
 ]
 
@@ -44,27 +38,27 @@ LedgerOption = Annotated[
 def report(
     ctx: typer.Context,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write it.", show_default="stdout")
+        Path | None, typer.Option(metavar="FILE", help="Output file.", show_default="stdout")
     ] = None,
     page: Annotated[
         Page | None,
         typer.Option(
-            "--format",
-            "-f",
-            help="How to write it; html is a page that needs nothing else.",
-            show_default="by FILE",
+            "--format", "-f", help="Format; html is a self-contained page.", show_default="by FILE"
         ),
     ] = None,
-    ledger: LedgerOption = None,
+    run: RunOption = None,
     against: Annotated[
-        bool, typer.Option("--changed", help="Instead, what differs from the ledger before it.")
+        bool, typer.Option("--changed", help="List the differences from the previous run instead.")
     ] = False,
 ) -> None:
-    """Write a stored ledger as a page: a row a statement, a summary a paper, and what is true where a statement fails.
+    """Write a report on a stored verification run.
+
+    The report has a summary for each paper, the claims that fail with what is true instead, and one
+    row for each claim.
 
     \b
-    starcast claims report --out ledger.html
-    starcast claims report --ledger 3 --format markdown
+    starcast claims report --out claims.html
+    starcast claims report --run 3 --format markdown
     """
     from starcast.claims import report as pages
     from starcast.claims import storage
@@ -73,36 +67,39 @@ def report(
     if against:
         if out is not None or page is not None:
             raise InputError(
-                "--changed is a listing, no page",
-                hint="leave --out and --format, or see 'claims changed'",
+                "--changed prints a listing, not a report",
+                hint="remove --out and --format, or use 'claims changed'",
             )
-        changed(ctx, None, ledger)
+        changed(ctx, None, run)
         return
     with store(ctx) as engine, session(engine) as opened:
-        one = storage.newest(opened) if ledger is None else storage.finished(opened, ledger)
+        one = storage.newest(opened) if run is None else storage.finished(opened, run)
         verdicts = storage.load_verdicts(opened, one.id)
-    say(f"ledger {one.id}: {storage.question(one)}, {pluralize(len(verdicts), 'statement')}")
+    say(f"verification run {one.id}: {storage.question(one)}, {pluralize(len(verdicts), 'claim')}")
     chosen = page or (
         Page.HTML if out is not None and out.suffix.lower() in (".html", ".htm") else Page.MARKDOWN
     )
     if chosen is Page.HTML:
         _write(pages.html(verdicts, _provenance(one)), out)
     else:
-        _write(f"# The ledger\n\n{pages.markdown(verdicts, _provenance(one))}", out)
+        _write(f"# Claims\n\n{pages.markdown(verdicts, _provenance(one))}", out)
 
 
 def changed(
     ctx: typer.Context,
     before: Annotated[
-        int | None, typer.Argument(help="Number of a ledger.", show_default="the one before AFTER")
+        int | None,
+        typer.Argument(help="Number of the first run.", show_default="the run before AFTER"),
     ] = None,
     after: Annotated[
         int | None,
-        typer.Argument(help="Number of another.", show_default="the newest finished one"),
+        typer.Argument(help="Number of the second run.", show_default="the newest finished one"),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List what differs between two stored ledgers: verdicts, counterexamples, sizes, statements that appeared or are gone.
+    """List the differences between two stored verification runs.
+
+    These are verdicts, counterexamples, sizes, and claims that appeared or are gone.
 
     \b
     starcast claims changed
@@ -119,39 +116,41 @@ def changed(
             if before is None
             else storage.finished(opened, before)
         )
-        one, other = (storage.load_verdicts(opened, ledger.id) for ledger in (old, new))
+        one, other = (storage.load_verdicts(opened, run.id) for run in (old, new))
     found = changes(_in_order(one), _in_order(other), new.names)
     emit([change.row() for change in found], COLUMNS, output)
     say(
-        f"ledger {old.id} ({storage.question(old)}) against ledger {new.id} ({storage.question(new)})"
+        f"verification run {old.id} ({storage.question(old)})"
+        f" against run {new.id} ({storage.question(new)})"
     )
     unasked = sum(not asked_about(verdict.claim, new.names) for verdict in one)
     if unasked:
-        say(
-            f"{pluralize(unasked, 'statement')} of ledger {old.id} were not asked about in ledger {new.id}"
-        )
+        say(f"{pluralize(unasked, 'claim')} of run {old.id} were not requested in run {new.id}")
     if not found:
-        say("nothing differs")
+        say("no differences")
 
 
-def list_ledgers(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """List the stored ledgers: what each was asked, by which code, and how many statements have which verdict.
+def list_runs(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
+    """List the stored verification runs: requested claims, code, and number of verdicts.
 
-    One that was broken off has no verdicts; the same 'claims check' goes on with it.
+    An interrupted run has no verdicts; repeat its 'claims check' to continue it.
     """
     from starcast.claims import storage
     from starcast.database.sessions import session
 
     with store(ctx) as engine, session(engine) as opened:
         counts = storage.count_verdicts(opened)
-        rows = [_ledger_row(one, counts.get(one.id, {})) for one in storage.list_ledgers(opened)]
-    verdicts = [word.value for word in Word]
+        rows = [_run_row(one, counts.get(one.id, {})) for one in storage.list_ledgers(opened)]
     code = ("version", "revision", "dirty", *(() if output is Format.TABLE else ("fingerprint",)))
-    emit(rows, ["ledger", "asked", "at", *verdicts, *code, "started", "finished"], output)
+    emit(
+        rows,
+        ["run", "claims", "at", *map(_column, VERDICT_WORDS), *code, "started", "finished"],
+        output,
+    )
 
 
 def _in_order(verdicts: "Iterable[Verdict]") -> "list[Verdict]":
-    """In the order of the papers; statements that are no more at the end."""
+    """Return verdicts in the order of the papers, those on claims that no longer exist last."""
     from starcast.claims import claims
 
     places = {name: place for place, name in enumerate(claims())}
@@ -160,39 +159,42 @@ def _in_order(verdicts: "Iterable[Verdict]") -> "list[Verdict]":
     )
 
 
-def _ledger_row(ledger: "models.Ledger", counts: dict[str, int]) -> dict[str, Any]:
+def _run_row(run: "models.Ledger", counts: dict[str, int]) -> dict[str, Any]:
     from starcast.claims.storage import question
 
-    asked = question(ledger)
+    asked = question(run)
+    finished = run.finished_at and run.finished_at.astimezone()
     return {
-        "ledger": ledger.id,
-        "asked": " ".join(asked.names) or "all",
+        "run": run.id,
+        "claims": " ".join(asked.names) or "all",
         "at": asked.level or " ".join(asked.sizes or ()),
-        **{
-            word.value: None if ledger.finished_at is None else counts.get(word.value, 0)
-            for word in Word
-        },
-        "version": ledger.version,
-        "revision": ledger.revision and ledger.revision[:12],
-        "dirty": ledger.dirty,
-        "fingerprint": ledger.fingerprint,
-        "started": ledger.started_at.astimezone(),
-        "finished": ledger.finished_at and ledger.finished_at.astimezone(),
+        **{_column(word): counts.get(word, 0) if finished else None for word in VERDICT_WORDS},
+        "version": run.version,
+        "revision": run.revision and run.revision[:12],
+        "dirty": run.dirty,
+        "fingerprint": run.fingerprint,
+        "started": run.started_at.astimezone(),
+        "finished": finished,
     }
 
 
-def _provenance(ledger: "models.Ledger") -> dict[str, str]:
+def _column(verdict: str) -> str:
+    """Return the column that counts a verdict; column names have no blanks."""
+    return verdict.replace(" ", "_")
+
+
+def _provenance(run: "models.Ledger") -> dict[str, str]:
     from starcast.claims.storage import question
 
     revision = (
         ""
-        if ledger.revision is None
-        else f", revision {ledger.revision[:12]}{' with changes' if ledger.dirty else ''}"
+        if run.revision is None
+        else f", revision {run.revision[:12]}{' with changes' if run.dirty else ''}"
     )
-    finished = ledger.finished_at
+    finished = run.finished_at
     return {
-        "Ledger": f"{ledger.id} ({question(ledger)})",
-        "Code": f"starcast {ledger.version}{revision}",
+        "Verification run": f"{run.id} ({question(run)})",
+        "Code": f"starcast {run.version}{revision}",
         "Finished": ""
         if finished is None
         else finished.astimezone().isoformat(sep=" ", timespec="seconds"),

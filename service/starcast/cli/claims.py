@@ -1,14 +1,13 @@
-"""``starcast claims``: the statements of the papers, and what becomes of them when they are looked at."""
+"""``starcast claims``: the claims of the papers, and their verdicts."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starcast.choices import Level, VerdictWord
 from starcast.cli import claim_runs
-from starcast.cli.claim_runs import Word
 from starcast.cli.db import store
 from starcast.cli.experiment import JobsOption
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
@@ -22,29 +21,18 @@ if TYPE_CHECKING:
     from starcast.claims import Claim, Verdict
     from starcast.database import models
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="The ledger: every statement of the five papers, checked by computation; verdicts are results.",
-)
-
-
-class Level(StrEnum):
-    """Up to which sizes: `starcast.claims.declaration.Level`, which is not imported for the sake of a flag."""
-
-    QUICK = "quick"
-    FULL = "full"
-    DEEP = "deep"
+app = typer.Typer(no_args_is_help=True, help="Verify the claims of the five papers by computation.")
 
 
 NamesArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Ids, or beginnings of ids: TS.L5, NK.Tab1, TS; all, if none is given.",
+        help="Ids, or beginnings of ids: TS.L5, NK.Tab1, TS (default: all claims).",
         show_default=False,
     ),
 ]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The statement's id, such as TS.L5.")]
-#: As many statements are told in full below a table.
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the claim, such as TS.L5.")]
+#: Up to this many claims, details are printed below the table.
 _FEW = 3
 
 
@@ -52,16 +40,17 @@ _FEW = 3
 def list_claims(
     ctx: typer.Context,
     paper: Annotated[
-        str | None, typer.Option(help="Only those of a paper: TS, SLC, FA, EDT or NK.")
+        str | None, typer.Option(help="Only the claims of a paper: TS, SLC, FA, EDT or NK.")
     ] = None,
     verdict: Annotated[
-        Word | None, typer.Option(help="Only those with this stored verdict.", show_default=False)
+        VerdictWord | None,
+        typer.Option(help="Only the claims with this stored verdict.", show_default=False),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the statements, each with the newest verdict that is stored, and the ledger that has it.
+    """List the claims with their newest stored verdicts and verification runs.
 
-    Without a running server there are no verdicts.
+    Without a running server the verdicts are omitted.
 
     \b
     starcast claims list --paper TS
@@ -71,13 +60,13 @@ def list_claims(
     from starcast.claims.statements import PAPERS
 
     if paper is not None and paper not in PAPERS:
-        raise InputError(f"there is no paper '{paper}'", hint=f"there are {', '.join(PAPERS)}")
+        raise InputError(f"unknown paper '{paper}'", hint=f"papers: {', '.join(PAPERS)}")
     stored = _stored(ctx, demanded=verdict is not None)
     rows = []
     for claim in chosen([] if paper is None else [paper]):
-        ledger, found = stored.get(claim.id, (None, None))
+        run, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
-            rows.append({**_about(claim), **_became(found), "ledger": ledger and ledger.id})
+            rows.append({**_about(claim), **_became(found), "run": run and run.id})
     short = ("id", "number", "verdict", "statement")
     long = (
         "id",
@@ -89,7 +78,7 @@ def list_claims(
         "sizes",
         "counterexample",
         "detail",
-        "ledger",
+        "run",
     )
     emit(rows, short if output is Format.TABLE else long, output)
 
@@ -102,43 +91,43 @@ def show(
         bool,
         typer.Option(
             "--cypher",
-            help="Its counterexample instead, as a query for the graph of an ingested topology.",
+            help="Print its counterexample as a query for the graph of an ingested topology.",
         ),
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print what a statement says, where it is looked at, and the newest verdict that is stored of it.
+    """Print a claim, its sizes, and its newest stored verdict.
 
-    With --cypher its counterexample is printed as Cypher that pastes into Neo4j Browser, below the ingest that brings the
-    place into the graph. Where no verdict is stored, it is computed first, at quick sizes.
+    With --cypher its counterexample is printed as Cypher for Neo4j Browser, below the command that
+    ingests the topology. If no verdict is stored, the claim is verified first, at quick sizes.
 
     \b
     starcast claims show TS.L5
     starcast claims show TS.L5 --cypher
     """
-    from starcast.claims import claim
+    from starcast.claims import claim as find_claim
     from starcast.claims.statements import parts
 
-    one = claim(name)
-    ledger, found = _stored(ctx).get(one.id, (None, None))
+    one = find_claim(name)
+    run, found = _stored(ctx).get(one.id, (None, None))
     if cypher:
         print(_cypher(one, found))
         return
-    sizes = {f"sizes, {level}": list(one.sizes.at(level)) for level in ("quick", "full", "deep")}
+    sizes = {f"{level}_sizes": list(one.sizes.at(level)) for level in ("quick", "full", "deep")}
     facts = {
         **_about(one),
         "reading": one.reading,
         **sizes,
         "beyond": list(one.sizes.beyond),
         "parts": list(parts(one.id)),
-        "looked at with": one.family,
+        "section": one.family,
         "verdict": "" if found is None else found.verdict,
-        "looked at on": [] if found is None else list(found.sizes),
+        "verified_on": [] if found is None else list(found.sizes),
         "counterexample": _became(found).get("counterexample", ""),
         "of": "" if found is None else found.of,
         "detail": "" if found is None else found.detail,
-        "ledger": ledger and ledger.id,
-        "found by": "" if ledger is None else _code(ledger),
+        "run": run and run.id,
+        "verified_by": "" if run is None else _code(run),
     }
     emit(
         [
@@ -150,7 +139,7 @@ def show(
         output,
     )
     if found is None:
-        say(f"no verdict is stored; 'starcast claims check {one.id}' looks at it")
+        say(f"no verdict is stored; 'starcast claims check {one.id}' verifies it")
 
 
 @app.command("check")
@@ -158,30 +147,33 @@ def check(
     ctx: typer.Context,
     names: NamesArgument = None,
     level: Annotated[
-        Level | None, typer.Option(help="Up to which sizes.", show_default="quick")
+        Level | None, typer.Option(help="Sizes to verify.", show_default="quick")
     ] = None,
     sizes: Annotated[
         str | None,
         typer.Option(
-            metavar="S4,S5", help="Instead, these topologies; those of two numbers as S4,2."
+            metavar="S4,S5", help="Topologies to verify instead of a level; (n,k)-stars as S4,2."
         ),
     ] = None,
     jobs: JobsOption = None,
     stored: Annotated[
-        bool, typer.Option("--store/--no-store", help="Store it; without, no server is needed.")
+        bool,
+        typer.Option(
+            "--store/--no-store", help="Store evidence and verdicts; --no-store needs no server."
+        ),
     ] = True,
     again: Annotated[
-        bool,
-        typer.Option("--again", help="Compute all anew, also what is stored of the same code."),
+        bool, typer.Option("--again", help="Verify again what is stored for the same code.")
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Look at statements by computation, and print what becomes of each: it holds, as a bound, fails, or is not checkable.
+    """Verify claims by computation, and print their verdicts.
 
-    What is found is stored as it is found, so that a broken-off run goes on where it stopped, and what the same code has found
-    before is not computed again. Of the level deep, sizes that exceed the memory are left out.
+    A claim holds, holds as a bound, fails, or is not checkable. Evidence is stored as it is
+    recorded: an interrupted run continues where it stopped, and evidence of the same code is not
+    computed again. The level deep omits sizes that exceed the memory.
 
-    Verdicts are results: the exit code is 0 also where statements fail.
+    The exit code is 0 even if claims fail.
 
     \b
     starcast claims check
@@ -191,11 +183,11 @@ def check(
     from starcast.claims import chosen, report
 
     if level is not None and sizes is not None:
-        raise InputError("--level and --sizes are both given", hint="leave one of them")
+        raise InputError("--level and --sizes cannot be combined", hint="remove one")
     verdicts = _checked(
         ctx,
         names or [],
-        (level or Level.QUICK).value,
+        level or "quick",
         _specs(sizes),
         jobs,
         stored=stored,
@@ -219,21 +211,21 @@ def check(
     if sizes is not None and (silent := len(chosen(names or [])) - len(listed)):
         left = pluralize(
             silent,
-            "statement is left out: it, or one of its parts,",
-            "statements are left out: they, or some parts,",
+            "claim is omitted: it, or one of its parts,",
+            "claims are omitted: they, or some parts,",
         )
-        say(f"{left} {'says' if silent == 1 else 'say'} nothing about these sizes")
+        say(f"{left} {'is' if silent == 1 else 'are'} not about these sizes")
 
 
 app.command("report")(claim_runs.report)
 app.command("changed")(claim_runs.changed)
-app.command("runs")(claim_runs.list_ledgers)
+app.command("runs")(claim_runs.list_runs)
 
 
 def _checked(
     ctx: typer.Context,
     names: list[str],
-    level: Any,
+    level: Level,
     sizes: list[str] | None,
     jobs: int | None,
     *,
@@ -251,22 +243,24 @@ def _checked(
         try:
             outcome = look(engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again)
         except KeyboardInterrupt:
-            say("what was found is stored; the same command goes on with it, without --again")
+            say("the evidence so far is stored; repeat the command without --again to continue")
             raise
         say(
-            f"ledger {outcome.ledger}: {pluralize(outcome.found, 'finding')} new, {outcome.known:,} known"
+            f"verification run {outcome.ledger}: {pluralize(outcome.found, 'check')} new,"
+            f" {outcome.known:,} known"
         )
         return outcome.verdicts
 
 
 def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | None":
-    """The database in force; None where no server runs, which is said with what follows from it."""
+    """Return the database; None, after a message, if no server is running."""
     try:
         return stack.enter_context(store(ctx))
     except UnavailableError as error:
         if otherwise:
             say(
-                f"{otherwise}: {error.message} ('starcast up' starts a server, --no-store asks for none)"
+                f"{otherwise}: {error.message}"
+                " ('starcast up' starts a server, --no-store needs none)"
             )
         return None
 
@@ -274,10 +268,10 @@ def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | N
 def _stored(
     ctx: typer.Context, *, demanded: bool = False
 ) -> "dict[str, tuple[models.Ledger, Verdict]]":
-    """The newest stored verdict of each statement, with its ledger; none where no server runs.
+    """Return the newest stored verdict of each claim with its run; none if no server is running.
 
     Raises:
-        UnavailableError: verdicts are demanded, and no server runs.
+        UnavailableError: verdicts are demanded, and no server is running.
         NotFoundError: they are demanded, and none is stored.
     """
     from starcast.claims.storage import newest_verdicts
@@ -299,17 +293,18 @@ def _stored(
     return found
 
 
-def _code(ledger: "models.Ledger") -> str:
+def _code(run: "models.Ledger") -> str:
     from starcast.claims.fingerprint import fingerprint
 
-    return f"starcast {ledger.version}, {'this code' if ledger.fingerprint == fingerprint() else 'other code than this'}"
+    is_current = run.fingerprint == fingerprint()
+    return f"starcast {run.version}, {'this code' if is_current else 'other code'}"
 
 
 def _cypher(claim: "Claim", found: "Verdict | None") -> str:
-    from starcast.claims import check as look
+    from starcast.claims import check as verify_claim
     from starcast.queries.counterexample import cypher
 
-    return cypher(look(claim.id) if found is None else found)
+    return cypher(verify_claim(claim.id) if found is None else found)
 
 
 def _about(claim: "Claim") -> dict[str, Any]:
@@ -337,10 +332,10 @@ def _became(verdict: "Verdict | None") -> dict[str, Any]:
 
 
 def _specs(text: str | None) -> list[str] | None:
-    """Topologies out of a list by commas, in which S4,2 is one.
+    """Return the topologies of a list separated by commas; S4,2 is one topology.
 
     Raises:
-        InputError: there is none.
+        InputError: the list is empty.
     """
     if text is None:
         return None
@@ -351,5 +346,5 @@ def _specs(text: str | None) -> list[str] | None:
         else:
             words.append(word)
     if not words:
-        raise InputError("there are no sizes", hint="name topologies by commas: --sizes S4,S5")
+        raise InputError("--sizes is empty", hint="list topologies: --sizes S4,S5")
     return words
