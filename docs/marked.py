@@ -1,4 +1,4 @@
-"""Pages written by hand but for their tables: what stands between two marks is computed anew."""
+"""Generated tables in hand-written pages: the text between two marks is computed."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -8,12 +8,12 @@ END = "<!-- end of table -->"
 
 
 def filled(page: Path, module: str, tables: Mapping[str, Callable[[], Iterable[str]]]) -> str:
-    """A page with its tables as they are.
+    """Return a page with its tables filled in.
 
     Args:
         page: the Markdown file.
         module: the file that computes the tables, as their marks name it.
-        tables: the lines of each, by name.
+        tables: a function for each table that yields its lines, by name.
 
     Raises:
         ValueError: the page does not have each table once.
@@ -29,13 +29,13 @@ def filled(page: Path, module: str, tables: Mapping[str, Callable[[], Iterable[s
 
 
 def head(*names: str) -> Iterator[str]:
-    """A table's first lines."""
+    """Yield the first two lines of a table."""
     yield row(*names)
     yield "|" + "---|" * len(names)
 
 
 def row(*values: object) -> str:
-    """A table's line; large numbers with blanks between thousands."""
+    """Return a line of a table; numbers have blanks between thousands."""
     return "| " + " | ".join(_written(values)) + " |"
 
 

@@ -38,10 +38,9 @@ def list_queries(
     from starcast.queries.measured import SIZES, measurements
 
     library = gather(context.settings(ctx).packs)
-    all_figures = measurements()
     rows = []
     for query in library.queries.values():
-        figures = all_figures.of(query)
+        figures = measurements().of(query)
         row = {
             "query": query.name,
             "question": query.header.question,
@@ -169,8 +168,8 @@ def check(
         )
         return
     with graph:
-        has_indexes = indexed(graph)
-        found = {query: problems(graph, query, has_indexes) for query in queries}
+        ready = indexed(graph)
+        found = {query: problems(graph, query, ready) for query in queries}
         version = graph.version
     rows = [
         {"query": query.name, "file": str(query.path), "problems": "; ".join(found[query])}
@@ -183,7 +182,7 @@ def check(
             f"the planner of Neo4j {version} reports problems with {', '.join(invalid)}",
             hint="fix the listed problems",
         )
-    if has_indexes:
+    if ready:
         say(f"{len(queries)} queries are valid, and Neo4j {version} plans them without problems")
     else:
         say(

@@ -145,9 +145,9 @@ def simulate(
         schedule = schedule.expand()
     faults = [simulator.Fault.parse(text) for text in fault or ()]
     if wait:
-        acknowledged = simulator.acknowledged(schedule, faults)
-        say(f"{len(acknowledged.stalled)} traversals wait for an acknowledgement that never comes")
-        result = acknowledged.simulation
+        execution = simulator.acknowledged(schedule, faults)
+        say(f"{len(execution.stalled)} traversals wait for an acknowledgement that never comes")
+        result = execution.simulation
     else:
         result = simulator.simulate(schedule, faults)
     for remark in result.remarks:
