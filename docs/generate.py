@@ -120,27 +120,41 @@ def queries_page() -> str:
 
 
 #: Description of the rows of a schedule, in agreement with the docstrings of `Schedule`.
-_ROWS = (
-    "A row of a schedule is one unit that crosses one directed link in one step. Its columns are",
-    "*step*, *sender*, *port* (of the sender), *receiver*, *tree* and *unit*. Steps are counted from",
-    "1. Units are numbered from 0 in the collective; copies of a unit have the same number and",
-    "differ in *tree*. With N nodes and M units per source, destination, or pair of them, unit i of",
-    "these, i = 0..M-1, has the number\n",
-    "* broadcast: 0..units-1, consecutive within a tree if the message is segmented for each tree;",
-    "* allgather: source\\*M + i, or i in a symmetric schedule;",
-    "* scatter: destination\\*M + i;",
-    "* gather: source\\*M + i;",
-    "* alltoall: (source\\*N + destination)\\*M + i, or destination\\*M + i in a symmetric schedule.\n",
-    "Units from a node to itself are numbered but never sent. The steps of a gather run forward in",
-    "time: leaves send first.\n",
-    "*tree* is the number of the tree along which the unit travels, from 0; it is 0 without trees.",
-    "With more than one message `necklace` and `rotated-hamiltonian` (allgather) and `balanced`",
-    "(scatter, gather) use several trees of their own, `dimension-change` always does:",
-    "`Schedule.forest` stacks these trees, and *tree* is the number in the stack, which is not a",
-    "forest of the catalogue.\n",
-    "A symmetric schedule consists of the rows of one source, the last part of its id; expanded to",
-    "all sources, its id ends with `expanded`.\n",
-)
+_ROWS = """\
+A row of a schedule is one unit that crosses one directed link in one step. Its columns are
+*step*, *sender*, *port* (of the sender), *receiver*, *tree* and *unit*. Steps are counted from
+1. Units are numbered from 0 in the collective; copies of a unit have the same number and
+differ in *tree*. With N nodes and M units per source, destination, or pair of them, unit i of
+these, i = 0..M-1, has the number
+
+* broadcast: 0..units-1, consecutive within a tree if the message is segmented for each tree;
+* allgather: source\\*M + i, or i in a symmetric schedule;
+* scatter: destination\\*M + i;
+* gather: source\\*M + i;
+* alltoall: (source\\*N + destination)\\*M + i, or destination\\*M + i in a symmetric schedule.
+
+Units from a node to itself are numbered but never sent. The steps of a gather run forward in
+time: leaves send first.
+
+*tree* is the number of the tree along which the unit travels, from 0; it is 0 without trees.
+With more than one message `necklace` and `rotated-hamiltonian` (allgather) and `balanced`
+(scatter, gather) use several trees of their own, `dimension-change` always does:
+`Schedule.forest` stacks these trees, and *tree* is the number in the stack, which is not a
+forest of the catalogue.
+
+A symmetric schedule consists of the rows of one source, the last part of its id; expanded to
+all sources, its id ends with `expanded`.
+"""
+
+
+#: Introduction of the page of algorithms.
+_ALGORITHMS = """\
+`starcast schedule algorithms` lists the algorithms, `starcast schedule simulate` executes one,
+`starcast cost table` compares closed forms, lower bounds and simulations. Arguments:
+*segments* is the number of parts of a tree's share of a message; *messages* is M, the number
+of unit messages per source or destination; *copies* is the number of edge-disjoint trees that
+carry each message; *base* is the construction that `dimension-change` starts from.
+"""
 
 
 def algorithms_page() -> str:
@@ -148,15 +162,7 @@ def algorithms_page() -> str:
     from starcast.collectives.catalogue import algorithms
     from starcast.collectives.model import COLLECTIVES
 
-    parts = [
-        f"# Algorithms\n\n{NOTE}",
-        "`starcast schedule algorithms` lists the algorithms, `starcast schedule simulate` executes one,",
-        "`starcast cost table` compares closed forms, lower bounds and simulations. Arguments:",
-        "*segments* is the number of parts of a tree's share of a message; *messages* is M, the number",
-        "of unit messages per source or destination; *copies* is the number of edge-disjoint trees that",
-        "carry each message; *base* is the construction that `dimension-change` starts from.\n",
-        *_ROWS,
-    ]
+    parts = [f"# Algorithms\n\n{NOTE}", _ALGORITHMS, _ROWS]
     for collective in COLLECTIVES:
         parts += [
             f"## {collective}\n",
@@ -175,26 +181,27 @@ def algorithms_page() -> str:
 
 
 #: Introduction of the page of claims.
-_CLAIMS = (
-    "All claims of the five papers, verified by computation at quick sizes. `starcast claims check`",
-    "computes this page, `--level full` at larger sizes; `starcast claims show ID` prints a claim in",
-    "our notation, and with `--cypher` a query for its counterexample in the graph of an ingested",
-    "topology.\n",
-    "No verdict is written down anywhere. A check records measured values against stated values, and",
-    "one rule derives the verdict: a claim with a counterexample *fails*; it is *not checkable* if the",
-    "papers do not contain what it is about, or if nothing could be compared; an inequality or an",
-    "order of growth that is met *holds as a bound*; otherwise the claim *holds*. A claim with the",
-    "statement *all its parts* fails if one part fails. A counterexample is the smallest: least n,",
-    "then k, then the first node, link or step in rank order. Measured values come from the checkers,",
-    "the simulator or exact arithmetic, never from the closed form under test.\n",
-)
+_CLAIMS = """\
+All claims of the five papers, verified by computation at quick sizes. `starcast claims check`
+computes this page, `--level full` at larger sizes; `starcast claims show ID` prints a claim in
+our notation, and with `--cypher` a query for its counterexample in the graph of an ingested
+topology.
+
+No verdict is written down anywhere. A check records measured values against stated values, and
+one rule derives the verdict: a claim with a counterexample *fails*; it is *not checkable* if the
+papers do not contain what it is about, or if nothing could be compared; an inequality or an
+order of growth that is met *holds as a bound*; otherwise the claim *holds*. A claim with the
+statement *all its parts* fails if one part fails. A counterexample is the smallest: least n,
+then k, then the first node, link or step in rank order. Measured values come from the checkers,
+the simulator or exact arithmetic, never from the closed form under test.
+"""
 
 
 def claims_page() -> str:
     """Return the verdicts on all claims at quick sizes, computed by two processes."""
     from starcast.claims import report
 
-    return "\n".join([f"# Claims\n\n{NOTE}", *_CLAIMS, report.markdown(report.quick())])
+    return "\n".join([f"# Claims\n\n{NOTE}", _CLAIMS, report.markdown(report.quick())])
 
 
 PAGES = {

@@ -103,7 +103,7 @@ def _fields(path: str | os.PathLike[str], parts: Any) -> dict[str, Any]:
             "construction": str(parts["construction"]),
             "arguments": _arguments(str(parts["arguments"])),
             "spanning": bool(parts["spanning"]),
-            "toward": tuple(verify_hubs) or None,
+            "verify_hubs": tuple(verify_hubs) or None,
         }
     except StarcastError as error:
         raise _damaged(path) from error
