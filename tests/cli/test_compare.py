@@ -268,7 +268,7 @@ def test_the_page_holds_rows_plots_crossovers_and_commands(
     svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
     titles = [
         ET.fromstring(svg).findtext("{http://www.w3.org/2000/svg}title") or "" for svg in svgs
-    ]  # noqa: S314 - ours
+    ]
     assert [title.split(":")[0] for title in titles] == ["Time against m", "Links busy per step"]
     assert not re.search(r"""(src|href)=["']?(https?:|//)""", text)
 

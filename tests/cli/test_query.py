@@ -14,6 +14,7 @@ from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, library, measured
 from starcast.queries.measured import Figures, Measurements
+from starcast.queries.picture import PATH
 from starcast.settings import Settings
 from support.fix_cli import Result, Starcast
 from support.packs.loading import loaded, without_indexes
@@ -31,7 +32,7 @@ OWN = """\
 MATCH (n:Node {topology: $topology} WHERE n.rank >= 0)
 RETURN count(n) AS nodes;
 """
-PATH = ("query", "run", "paths/shortest-path", "topology=S4", "source=1234", "target=2143")
+SHORTEST_PATH = ("query", "run", "paths/shortest-path", "topology=S4", "source=1234", "target=2143")
 
 
 @pytest.fixture
@@ -154,7 +155,7 @@ def test_check_takes_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_
 
 
 def test_a_query_needs_a_server(starcast: Starcast) -> None:
-    result = starcast(*PATH)
+    result = starcast(*SHORTEST_PATH)
     assert result.code == 4
     assert result.out == ""
     assert "does not run" in result.err
@@ -336,7 +337,7 @@ def test_a_query_runs_beside_one_that_is_refused(
 
 
 def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) -> None:
-    result = starcast(*PATH, home=home)
+    result = starcast(*SHORTEST_PATH, home=home)
     assert result.code == 0
     assert result.err == ""
     assert result.out.split()[:2] == ["length", "path"]
@@ -344,21 +345,23 @@ def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) 
     assert line.split()[1] == "1234"
     assert line.split()[-1] == "2143"
     assert line.count("->") == int(line.split()[0])
-    assert "| length | path |" in starcast(*PATH, "-f", "markdown", home=home).out
+    assert "| length | path |" in starcast(*SHORTEST_PATH, "-f", "markdown", home=home).out
 
 
 def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:
-    (row,) = json.loads(starcast(*PATH, "--format", "json", home=home).out)
-    assert len(row["nodes"]) == len(row["ports"]) + 1 == row["length"] + 1
-    (line,) = csv.DictReader(io.StringIO(starcast(*PATH, "--format", "csv", home=home).out))
-    assert line["nodes"].split() == row["nodes"]
+    (row,) = json.loads(starcast(*SHORTEST_PATH, "--format", "json", home=home).out)
+    assert len(row[PATH]) == len(row["ports"]) + 1 == row["length"] + 1
+    (line,) = csv.DictReader(
+        io.StringIO(starcast(*SHORTEST_PATH, "--format", "csv", home=home).out)
+    )
+    assert line[PATH].split() == row[PATH]
     assert line["ports"] == " ".join(map(str, row["ports"]))
 
 
 def test_show_cypher_goes_to_stderr_and_pastes_into_the_browser(
     starcast: Starcast, home: Path
 ) -> None:
-    result = starcast(*PATH, "-f", "json", "--show-cypher", home=home)
+    result = starcast(*SHORTEST_PATH, "-f", "json", "--show-cypher", home=home)
     assert json.loads(result.out)
     lines = result.err.splitlines()
     assert lines[:3] == [
@@ -421,18 +424,18 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
     for output in ("table", "markdown"):
         printed = starcast(*words, "-f", output, home=home).out
         for row in rows:
-            assert hops(row["nodes"], row["ports"]) in printed
+            assert hops(row[PATH], row["ports"]) in printed
 
 
 def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     """A number of nodes and a number of ports, and lists that do not fit together."""
-    text = OWN.replace("//   nodes: how many", "//   nodes: how many\n//   ports: too")
+    text = OWN.replace("//   nodes: how many", f"//   {PATH}: how many\n//   ports: too")
     for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
         path = write(
             tmp_path / "some.cypher",
-            text.replace("count(n) AS nodes", f"count(n) AS nodes, {ports} AS ports"),
+            text.replace("count(n) AS nodes", f"count(n) AS {PATH}, {ports} AS ports"),
         )
         result = starcast("query", "run", path, "topology=S4", home=home)
         assert result.code == 0
@@ -442,8 +445,8 @@ def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
 def test_a_path_that_there_is_not_is_an_empty_cell(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    text = OWN.replace("//   nodes: how many", "//   least: a\n//   nodes: b\n//   ports: c")
-    text = text.replace("count(n) AS nodes", "min(n.rank) AS least, null AS nodes, null AS ports")
+    text = OWN.replace("//   nodes: how many", f"//   least: a\n//   {PATH}: b\n//   ports: c")
+    text = text.replace("count(n) AS nodes", f"min(n.rank) AS least, null AS {PATH}, null AS ports")
     result = starcast(
         "query",
         "run",
@@ -459,12 +462,12 @@ def test_a_path_that_there_is_not_is_an_empty_cell(
 def test_a_picture_goes_to_stdout_or_to_a_file(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    result = starcast(*PATH, "-f", "svg", home=home)
+    result = starcast(*SHORTEST_PATH, "-f", "svg", home=home)
     assert result.code == 0
     assert result.err == ""
     assert result.out.startswith("<svg ")
     file = tmp_path / "path.svg"
-    written = starcast(*PATH, "-f", "svg", "--out", file, home=home)
+    written = starcast(*SHORTEST_PATH, "-f", "svg", "--out", file, home=home)
     assert (written.out, written.err) == ("", f"drew the result of paths/shortest-path to {file}\n")
     assert file.read_text() == result.out
 
@@ -476,15 +479,13 @@ def test_a_picture_shows_what_the_rows_say(starcast: Starcast, home: Path) -> No
     drawn = starcast(*words, "-f", "svg", home=home).out
     assert "topology=S4 source=1234 target=2143" in drawn
     for row in rows:
-        for sender, port, receiver in zip(
-            row["nodes"], row["ports"], row["nodes"][1:], strict=False
-        ):
+        for sender, port, receiver in zip(row[PATH], row["ports"], row[PATH][1:], strict=False):
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
 def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path) -> None:
     levels, ring = (
-        starcast(*PATH, "-f", "svg", "--layout", layout, home=home).out
+        starcast(*SHORTEST_PATH, "-f", "svg", "--layout", layout, home=home).out
         for layout in ("levels", "ring")
     )
     assert "levels: distance from 1234" in levels

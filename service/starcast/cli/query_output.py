@@ -45,12 +45,14 @@ def check_options(output: Output, layout: Layout | None, out: Path | None) -> No
 
 def show(result: "Answer", output: Format) -> None:
     """Print the rows; tables and Markdown show paths hop by hop."""
+    from starcast.queries.picture import PATH
+
     columns = list(result.columns)
     readable = output in {Format.TABLE, Format.MARKDOWN}
-    if readable and {"nodes", "ports"} <= set(columns) and _are_paths(result.rows):
+    if readable and {PATH, "ports"} <= set(columns) and _are_paths(result.rows, PATH):
         for row in result.rows:
-            row["path"] = hops(row["nodes"] or [], row["ports"] or [])
-        columns = ["path" if name == "nodes" else name for name in columns if name != "ports"]
+            row["path"] = hops(row[PATH] or [], row["ports"] or [])
+        columns = ["path" if name == PATH else name for name in columns if name != "ports"]
     emit(result.rows, columns, output)
 
 
@@ -80,9 +82,9 @@ def draw(
     say(f"drew the result of {query.name} to {out}")
 
 
-def _are_paths(rows: Sequence[dict[str, Any]]) -> bool:
-    """Return whether ``nodes`` and ``ports`` are paths: one port for every node but the last."""
-    pairs = [(row["nodes"] or [], row["ports"] or []) for row in rows]
+def _are_paths(rows: Sequence[dict[str, Any]], path: str) -> bool:
+    """Return whether the columns hold paths: one port for every node but the last."""
+    pairs = [(row[path] or [], row["ports"] or []) for row in rows]
     return all(
         isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
         for nodes, ports in pairs
