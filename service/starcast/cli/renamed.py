@@ -69,7 +69,7 @@ def _check_option(error: Any) -> None:
     option = getattr(error, "option_name", None)
     if option is None or error.ctx is None:
         return
-    command = error.ctx.command_path.partition(" ")[2]
+    command = error.ctx.command_path.removeprefix(error.ctx.find_root().command_path).strip()
     group = command.partition(" ")[0]
     new = OPTIONS.get((command, option)) or OPTIONS.get((group, option))
     if new is not None:
