@@ -1,4 +1,4 @@
-"""``starcast claims`` as a user types it: with servers and without, output, streams and exit codes."""
+"""`starcast claims` with and without servers: output and exit codes."""
 
 import csv
 import io
@@ -192,7 +192,8 @@ def test_help_imports_nothing_heavy() -> None:
     script = (
         "import sys; from starcast.cli.app import app; from typer.testing import CliRunner; "
         "assert CliRunner().invoke(app, ['claims', 'check', '--help']).exit_code == 0; "
-        "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'numpy', 'sqlalchemy', 'jinja2', 'mpmath'}))"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules} "
+        "& {'numpy', 'sqlalchemy', 'jinja2', 'mpmath'}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""`cost` as a user calls it: tables of any topology, executed or not, in every format; the best number of segments."""
+"""`starcast cost`: tables in every format, with and without simulation, and optima."""
 
 import csv
 import io
@@ -17,14 +17,14 @@ from support.fix_cli import Starcast
 
 
 def rows_of(starcast: Starcast, *words: str) -> list[dict[str, Any]]:
-    """The rows of a table, by JSON, and nothing on stderr."""
+    """Return the rows of a table in JSON; stderr must be empty."""
     result = starcast("cost", "table", *words, "-f", "json")
     assert (result.code, result.err) == (0, "")
     rows: list[dict[str, Any]] = json.loads(result.out)
     return rows
 
 
-def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(
+def test_a_table_prints_every_row_with_costs_gap_and_simulation(
     starcast: Starcast,
 ) -> None:
     printed = rows_of(
@@ -68,21 +68,21 @@ def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(
         assert shown["note"] == (row.note or None)
 
 
-def test_without_a_port_model_both_are_there_together_by_time(starcast: Starcast) -> None:
+def test_without_a_port_model_the_rows_of_both_are_sorted_by_time(starcast: Starcast) -> None:
     printed = rows_of(starcast, "S5", "--collective", "allgather", "--no-simulate")
     assert {row["ports"] for row in printed} == {"all", "one"}
     times = [row["time"] for row in printed]
     assert times == sorted(times)
 
 
-def test_without_a_collective_all_five_are_there(starcast: Starcast) -> None:
+def test_without_a_collective_all_five_are_printed(starcast: Starcast) -> None:
     printed = rows_of(starcast, "S4", "--no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
     result = starcast("cost", "table", "S4", "--no-simulate")
     assert [f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES] == [True] * 5
 
 
-def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast) -> None:
+def test_options_for_segments_messages_and_copies(starcast: Starcast) -> None:
     words = (
         "S4",
         "--collective",
@@ -106,7 +106,7 @@ def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast
     assert bounds["lower bound"] == bounds["greedy"]
 
 
-def test_the_hypercube_beside_it_can_be_chosen(starcast: Starcast) -> None:
+def test_option_for_the_hypercube(starcast: Starcast) -> None:
     for words, k in (((), 5), (("--hypercube", "6"), 6)):
         rows = rows_of(
             starcast,
@@ -124,7 +124,7 @@ def test_the_hypercube_beside_it_can_be_chosen(starcast: Starcast) -> None:
         assert cube["steps"] == 2 ** (k - 1)
 
 
-def test_without_simulation_nothing_is_executed(
+def test_no_simulate_executes_no_schedule(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -135,10 +135,10 @@ def test_without_simulation_nothing_is_executed(
         assert row["simulated_steps"] is None
 
 
-def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(
+def test_schedules_that_are_too_large_are_reported_on_stderr(
     starcast: Starcast,
 ) -> None:
-    """One message to each node is 442 rows on S_5, t_5; four are 1,768, and more along the edge-disjoint trees."""
+    """One message to each node of S_5 takes t_5 = 442 rows, four take 1,768 or more."""
     words = (
         "S5",
         "--collective",
@@ -162,7 +162,7 @@ def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(
     ]
 
 
-def test_a_row_without_a_closed_form_says_why(starcast: Starcast) -> None:
+def test_a_row_without_a_closed_form_has_a_note(starcast: Starcast) -> None:
     (qiu,) = [
         row
         for row in rows_of(starcast, "S4", "--collective", "broadcast", "--no-simulate")
@@ -177,10 +177,10 @@ def test_a_row_without_a_closed_form_says_why(starcast: Starcast) -> None:
     ("collective", "theorems"),
     [("broadcast", ["2 and 3", "8 and 9"]), ("allgather", ["4 and 5", "10"])],
 )
-def test_the_printed_forms_of_nk_stars_stand_with_what_is_wrong_in_them(
+def test_notes_explain_errors_in_the_printed_forms_of_nk_stars(
     starcast: Starcast, ports: str, collective: str, theorems: list[str]
 ) -> None:
-    """In the notes below, and by the gap of the execution, which is another than the form's."""
+    """The simulated gap differs from the gap of the closed form."""
     words = ("cost", "table", "S5,2", "--collective", collective, "--ports", ports)
     lines = starcast(*words).out.splitlines()
     assert any("simulated_gap" in line for line in lines)
@@ -218,7 +218,7 @@ BELOW = re.compile(r"[a-z]+\) ")
         ("Q5", "--no-simulate"),
     ],
 )
-def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
+def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
     result = starcast("cost", "table", *words, "--collective", "broadcast")
@@ -250,7 +250,7 @@ def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
             assert ("(cited)" in told) == row["cited"]
 
 
-def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
+def test_all_shows_all_columns(starcast: Starcast) -> None:
     words = ("cost", "table", "S4", "--collective", "broadcast")
     heads = [
         re.split(
@@ -297,13 +297,13 @@ def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
         ("S4", "--max-rows", "-1"),
     ],
 )
-def test_bad_words_are_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
+def test_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
     result = starcast("cost", "table", *words)
     assert result.code == 2
     assert result.out == ""
 
 
-def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: Starcast) -> None:
+def test_the_optimum_over_real_numbers_and_over_integers(starcast: Starcast) -> None:
     result = starcast(
         "cost",
         "optimum",
@@ -340,7 +340,9 @@ def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: 
         ("Q4", "broadcast", "greedy"),
     ],
 )
-def test_what_has_no_optimum_is_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
+def test_an_optimum_that_does_not_exist_is_bad_input(
+    words: tuple[str, ...], starcast: Starcast
+) -> None:
     result = starcast("cost", "optimum", *words)
     assert result.code == 2
     assert result.err.splitlines()[0].startswith("error: ")

@@ -1,4 +1,4 @@
-"""`tree` and `topology` without a server: build, verify, show, draw, list the catalogue; output, files, exit codes."""
+"""`starcast forest` and `topology` without a server: output, files and exit codes."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from support.fix_cli import Result, Starcast
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A folder of its own, where no server can be reached."""
+    """Run each test in its own folder, where no server can be reached."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
@@ -28,7 +28,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def refused(result: Result, code: int) -> tuple[str, str]:
-    """The one sentence and the hint of a refusal, which are all that a command says."""
+    """Return the error and the hint, which must be the only output."""
     assert (result.code, result.out) == (code, ""), result
     lines = result.err.strip().splitlines()
     assert [line.partition(":")[0] for line in lines] == ["error", "hint"]
@@ -36,7 +36,7 @@ def refused(result: Result, code: int) -> tuple[str, str]:
 
 
 def properties(result: Result) -> dict[str, dict[str, Any]]:
-    """The rows of a JSON listing by property."""
+    """Return the rows of a JSON listing by property."""
     assert result.code == 0, result.err
     return {row["property"]: row for row in json.loads(result.out)}
 
@@ -44,7 +44,7 @@ def properties(result: Result) -> dict[str, dict[str, Any]]:
 # Building and proving
 
 
-def test_what_is_built_is_written_and_named(starcast: Starcast) -> None:
+def test_build_writes_the_forest_and_prints_its_summary(starcast: Starcast) -> None:
     result = starcast(
         "forest", "build", "S5", "multiple", "--root", "54321", "--out", "forest.npz", "-f", "json"
     )
@@ -64,17 +64,21 @@ def test_what_is_built_is_written_and_named(starcast: Starcast) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("dimension-change", "--base", "greedy", "--i", "2"), ("dimension-change(base=greedy,i=2)",),
-              ("dimension-change(i=2)", "--base", "greedy")]
-)  # fmt: skip
-def test_arguments_are_options_or_stand_in_parentheses(
+    "words",
+    [
+        ("dimension-change", "--base", "greedy", "--i", "2"),
+        ("dimension-change(base=greedy,i=2)",),
+        ("dimension-change(i=2)", "--base", "greedy"),
+    ],
+)
+def test_arguments_are_options_or_in_parentheses(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
     assert starcast("forest", "build", "S5", *words, "--out", "f.npz").code == 0
     assert Forest.open("f.npz").id == "S5:dimension-change(base=greedy,i=2):12345"
 
 
-def test_a_file_verifies_as_what_was_built(starcast: Starcast) -> None:
+def test_a_file_and_its_construction_verify_alike(starcast: Starcast) -> None:
     starcast("forest", "build", "S5", "perfectly-balanced", "--out", "f.npz")
     for words in (("f.npz",), ("S5", "perfectly-balanced")):
         result = starcast("forest", "verify", *words, "-f", "json")
@@ -89,7 +93,7 @@ def test_a_file_verifies_as_what_was_built(starcast: Starcast) -> None:
         }
 
 
-def test_a_file_that_holds_no_trees_is_rejected(starcast: Starcast) -> None:
+def test_an_invalid_forest_in_a_file_is_rejected(starcast: Starcast) -> None:
     array = forest("S4", "greedy").parent_port.copy()
     array[0, [1, 6]] = 2
     Forest(topology("S4"), array).save("f.npz")
@@ -97,7 +101,7 @@ def test_a_file_that_holds_no_trees_is_rejected(starcast: Starcast) -> None:
         assert "tree 0, node" in refused(starcast("forest", verb, "f.npz"), 6)[0]
 
 
-def test_nothing_is_written_before_it_is_proved(
+def test_an_invalid_forest_is_not_written(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from starcast.errors import RejectedError
@@ -114,15 +118,22 @@ def test_nothing_is_written_before_it_is_proved(
 # Showing
 
 
-def test_trees_are_shown_with_what_the_paper_states(starcast: Starcast) -> None:
+def test_show_prints_measured_and_stated_values(starcast: Starcast) -> None:
     shown = properties(starcast("forest", "show", "S6", "multiple", "-f", "json"))
     assert shown["id"] == {
-        "property": "id", "value": "S6:multiple:123456", "stated": None, "holds": None, "source": "Tseng & Sheu 1997, Def. 2",
-    }  # fmt: skip
+        "property": "id",
+        "value": "S6:multiple:123456",
+        "stated": None,
+        "holds": None,
+        "source": "Tseng & Sheu 1997, Def. 2",
+    }
     assert shown["heights"] == {
-        "property": "heights", "value": [12, 13, 14, 13, 12], "stated": "12 13 14 13 12", "holds": True,
+        "property": "heights",
+        "value": [12, 13, 14, 13, 12],
+        "stated": "12 13 14 13 12",
+        "holds": True,
         "source": "Tseng & Sheu 1997, Lemma 5",
-    }  # fmt: skip
+    }
     assert (shown["congestion"]["value"], shown["congestion"]["stated"]) == (2, "at most 2")
     assert shown["links_by_load"]["value"] == {"0": 480, "1": 2645, "2": 475}
     profiles = forest("S6", "multiple").level_profile().tolist()
@@ -130,11 +141,11 @@ def test_trees_are_shown_with_what_the_paper_states(starcast: Starcast) -> None:
 
 
 def trimmed(rows: list[list[int]]) -> list[list[int]]:
-    """Rows without the zeros at their ends."""
+    """Return rows without trailing zeros."""
     return [row[: max(at for at, value in enumerate(row) if value) + 1] for row in rows]
 
 
-def test_where_a_paper_is_wrong_it_is_said(starcast: Starcast) -> None:
+def test_show_marks_a_wrong_statement_of_a_paper(starcast: Starcast) -> None:
     """Lemma 5 on S3: one of the two heights is less."""
     result = starcast("forest", "show", "S3", "multiple", "-f", "csv")
     rows = {row["property"]: row for row in csv.DictReader(io.StringIO(result.out))}
@@ -148,7 +159,7 @@ def test_where_a_paper_is_wrong_it_is_said(starcast: Starcast) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-def test_every_construction_shows(starcast: Starcast, spec: str) -> None:
+def test_every_construction_can_be_shown(starcast: Starcast, spec: str) -> None:
     for name in constructions(spec):
         arguments = {"base": ["--base", constructions(spec)[-1]], "i": ["--i", "1"]}
         words = [word for one in CONSTRUCTIONS[name].arguments for word in arguments[one.name]]
@@ -156,7 +167,7 @@ def test_every_construction_shows(starcast: Starcast, spec: str) -> None:
         assert shown["trees"]["value"] >= 1
 
 
-def test_a_file_is_shown_as_what_it_was_built_from(starcast: Starcast) -> None:
+def test_a_file_and_its_construction_show_alike(starcast: Starcast) -> None:
     starcast(
         "forest",
         "build",
@@ -174,8 +185,8 @@ def test_a_file_is_shown_as_what_it_was_built_from(starcast: Starcast) -> None:
     assert starcast("forest", "show", "f.npz") == built
 
 
-def test_without_a_construction_what_is_stored_is_meant(starcast: Starcast) -> None:
-    """So a server is asked, and there is none."""
+def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast) -> None:
+    """The servers are needed, but not running."""
     assert "127.0.0.1:1" in refused(starcast("forest", "show", "S5:multiple:12345"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--stored"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--verify"), 4)[0]
@@ -184,7 +195,7 @@ def test_without_a_construction_what_is_stored_is_meant(starcast: Starcast) -> N
 # Drawing
 
 
-def test_a_tree_is_drawn_to_a_file_or_to_stdout(starcast: Starcast) -> None:
+def test_draw_writes_to_a_file_or_to_stdout(starcast: Starcast) -> None:
     first = starcast("forest", "draw", "S4", "multiple", "--tree", "1", "--out", "tree.svg")
     assert first == Result(0, "", "drew tree 1 of S4:multiple:1234 to tree.svg\n")
     text = Path("tree.svg").read_text(encoding="utf-8")
@@ -193,14 +204,14 @@ def test_a_tree_is_drawn_to_a_file_or_to_stdout(starcast: Starcast) -> None:
     assert title == "S4:multiple:1234, tree 1"
 
 
-def test_a_file_is_drawn(starcast: Starcast) -> None:
+def test_a_forest_in_a_file_can_be_drawn(starcast: Starcast) -> None:
     starcast("forest", "build", "S4", "multiple", "--root", "4321", "--out", "f.npz")
     assert starcast("forest", "draw", "f.npz", "--tree", "2") == starcast(
         "forest", "draw", "S4", "multiple", "--tree", "2", "--root", "4321"
     )
 
 
-def test_above_s5_a_drawing_is_refused_unless_forced(starcast: Starcast) -> None:
+def test_large_drawings_need_force(starcast: Starcast) -> None:
     assert starcast("forest", "draw", "S5", "greedy", "--out", "five.svg").code == 0
     error, hint = refused(starcast("forest", "draw", "S6", "greedy", "--out", "six.svg"), 7)
     assert "720 nodes" in error
@@ -213,7 +224,7 @@ def test_above_s5_a_drawing_is_refused_unless_forced(starcast: Starcast) -> None
 # The catalogue
 
 
-def test_the_catalogue_is_listed_with_papers_and_arguments(starcast: Starcast) -> None:
+def test_constructions_are_listed_with_papers_and_arguments(starcast: Starcast) -> None:
     rows = {
         row["construction"]: row
         for row in json.loads(starcast("forest", "constructions", "-f", "json").out)
@@ -226,7 +237,7 @@ def test_the_catalogue_is_listed_with_papers_and_arguments(starcast: Starcast) -
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5", "S5,3", "Q4"])
-def test_the_catalogue_of_a_topology(starcast: Starcast, spec: str) -> None:
+def test_constructions_of_a_topology(starcast: Starcast, spec: str) -> None:
     rows = json.loads(starcast("forest", "constructions", spec, "-f", "json").out)
     assert [row["construction"] for row in rows] == list(constructions(spec))
 
@@ -235,7 +246,7 @@ def test_the_catalogue_of_a_topology(starcast: Starcast, spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S6", "S12", "S6,3", "Q4"])
-def test_a_topology_is_computed_without_a_server(starcast: Starcast, spec: str) -> None:
+def test_topology_show_needs_no_server(starcast: Starcast, spec: str) -> None:
     where = topology(spec)
     shown = {
         name: row["value"]
@@ -251,13 +262,21 @@ def test_a_topology_is_computed_without_a_server(starcast: Starcast, spec: str) 
     assert shown["mean_distance"] == pytest.approx(total / (where.nodes - 1))
 
 
-def test_the_figures_of_s6(starcast: Starcast) -> None:
+def test_topology_show_of_s6(starcast: Starcast) -> None:
     lines = starcast("topology", "show", "S6", "-f", "csv").out.splitlines()
     assert lines[1:] == [
-        "spec,S6", "family,star", "nodes,720", "links,1800", "degree,5", "ports,2 3 4 5 6", "reverse_ports,2 3 4 5 6",
+        "spec,S6",
+        "family,star",
+        "nodes,720",
+        "links,1800",
+        "degree,5",
+        "ports,2 3 4 5 6",
+        "reverse_ports,2 3 4 5 6",
         "diameter,7",
-        "mean_distance,4.78999", "exact_mean_distance,3444/719", "distance_profile,1 5 20 70 170 250 169 35",
-    ]  # fmt: skip
+        "mean_distance,4.78999",
+        "exact_mean_distance,3444/719",
+        "distance_profile,1 5 20 70 170 250 169 35",
+    ]
 
 
 # Bad input
@@ -291,29 +310,31 @@ def test_the_figures_of_s6(starcast: Starcast) -> None:
     ids=" ".join,
 )
 def test_bad_input(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
-    """Exit code 2, and what is wrong is named; a server is never asked."""
+    """Exit code 2 and an error that names the wrong value, without a server."""
     assert named in refused(starcast(*words), 2)[0]
 
 
-def test_a_file_s_root_cannot_be_changed(starcast: Starcast) -> None:
+def test_the_root_of_a_forest_in_a_file_is_fixed(starcast: Starcast) -> None:
     starcast("forest", "build", "S4", "greedy", "--out", "f.npz")
     refused(starcast("forest", "show", "f.npz", "--root", "4321"), 2)
     refused(starcast("forest", "verify", "f.npz", "--i", "1"), 2)
 
 
-def test_a_damaged_file_is_named(starcast: Starcast) -> None:
+def test_a_damaged_file_is_reported_by_name(starcast: Starcast) -> None:
     starcast("forest", "build", "S4", "greedy", "--out", "f.npz")
     content = bytearray(Path("f.npz").read_bytes())
     Path("f.npz").write_bytes(content[: len(content) // 2])
     assert "f.npz" in refused(starcast("forest", "verify", "f.npz"), 2)[0]
 
 
-def test_these_commands_load_no_driver() -> None:
-    """They answer without what only the stores need."""
+def test_forest_commands_import_no_database_driver() -> None:
+    """The databases and optional libraries are not needed."""
     code = (
-        "import sys, starcast.cli.app as a; sys.argv = ['starcast', 'forest', 'verify', 'S4', 'greedy']\n"
-        "try: a.main()\nexcept SystemExit: pass\n"
-        "print(*{'neo4j', 'sqlalchemy', 'psycopg', 'networkx', 'igraph', 'scipy'} & set(sys.modules), file=sys.stderr)"
+        "import sys, starcast.cli.app as app\n"
+        "sys.argv = ['starcast', 'forest', 'verify', 'S4', 'greedy']\n"
+        "try: app.main()\nexcept SystemExit: pass\n"
+        "unwanted = {'neo4j', 'sqlalchemy', 'psycopg', 'networkx', 'igraph', 'scipy'}\n"
+        "print(*unwanted & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == ""

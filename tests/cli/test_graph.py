@@ -1,4 +1,4 @@
-"""`starcast graph` as a user calls it: tables, exit codes, seeds, and what is told."""
+"""`starcast graph`: tables, messages, seeds and exit codes."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ def starcast(
     clean_database: URL,
     tmp_path: Path,
 ) -> Starcast:
-    """The command line on the test's servers."""
+    """Return the command line with the servers of the tests."""
     (tmp_path / "neo4j").write_text(graph_address.password, encoding="utf-8")
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD_FILE", str(tmp_path / "neo4j"))
     monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
@@ -42,8 +42,8 @@ def what(stores: Stores) -> Plan:
     return wanted
 
 
-def test_verify_says_that_all_is_well(starcast: Starcast, what: Plan) -> None:
-    """In one line on standard error; other formats have an empty list."""
+def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
+    """One line is printed to stderr; other formats print an empty list."""
     del what
     done = starcast("graph", "verify")
     assert (done.code, done.out) == (0, "")
@@ -53,8 +53,10 @@ def test_verify_says_that_all_is_well(starcast: Starcast, what: Plan) -> None:
     assert json.loads(starcast("graph", "verify", "--format", "json").out) == []
 
 
-def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Plan) -> None:
-    """A table with what to do, and exit code 6; doing it helps."""
+def test_verify_lists_differences_and_rebuild_fixes_them(
+    starcast: Starcast, stores: Stores, what: Plan
+) -> None:
+    """The advice in the table fixes the problems."""
     stores.graph.write(
         "MATCH (a:Node {label: '1234'})-[r:LINK]->(b:Node {label: '2134'}) SET r.port = 4"
     )
@@ -81,8 +83,8 @@ def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Pla
     assert_stored(stores, what)
 
 
-def test_a_drawn_seed_is_told(starcast: Starcast, what: Plan) -> None:
-    """So that the same nodes can be looked at again."""
+def test_a_random_seed_is_reported(starcast: Starcast, what: Plan) -> None:
+    """The same nodes can be compared again with this seed."""
     del what
     told = starcast("graph", "verify", "--sample", "2").err.splitlines()[0]
     assert told.startswith("comparing 2 nodes of each topology, drawn with --seed ")
@@ -100,10 +102,10 @@ def test_a_drawn_seed_is_told(starcast: Starcast, what: Plan) -> None:
         (["rebuild", "--method", "import"], 2, "this server is not starcast's own"),
     ],
 )
-def test_bad_words(
+def test_bad_input(
     starcast: Starcast, what: Plan, words: list[str], code: int, sentence: str
 ) -> None:
-    """One sentence and a hint."""
+    """An error is one sentence with a hint."""
     del what
     done = starcast("graph", *words)
     assert (done.code, done.out) == (code, "")
@@ -111,8 +113,10 @@ def test_bad_words(
     assert "\nhint: " in done.err
 
 
-def test_adopt(starcast: Starcast, stores: Stores, what: Plan) -> None:
-    """What was imported is compared and becomes complete; a second time there is nothing."""
+def test_adopt_verifies_and_completes_an_import(
+    starcast: Starcast, stores: Stores, what: Plan
+) -> None:
+    """Imported artifacts become complete; a second adopt has nothing to do."""
     for label in LABEL_OF.values():
         stores.graph.write(
             f"MATCH (o:{label.name}) SET o.state = $state", {"state": State.IMPORTED.value}

@@ -1,4 +1,4 @@
-"""``starcast query`` as a user types it: what goes to stdout, what to stderr, and the exit codes."""
+"""`starcast query`: stdout, stderr and exit codes."""
 
 import csv
 import io
@@ -37,7 +37,7 @@ SHORTEST_PATH = ("query", "run", "paths/shortest-path", "topology=S4", "source=1
 
 @pytest.fixture
 def starcast(starcast: Starcast, tmp_path: Path) -> Starcast:
-    """The command's servers are down unless a home is given."""
+    """Return the command; its servers are not running unless a home is given."""
 
     def run(*words: object, home: Path = tmp_path / "empty") -> Result:
         return starcast("--home", str(home), *map(str, words))
@@ -47,14 +47,14 @@ def starcast(starcast: Starcast, tmp_path: Path) -> Starcast:
 
 @pytest.fixture(scope="module")
 def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path]:
-    """The home of a running stack whose graph holds S3 and S4."""
+    """Yield the home of a running stack whose graph holds S3 and S4."""
     with Graph.open(graph_address) as graph, loaded(graph, ["S3", "S4"]):
         yield stack_settings.home
 
 
 @pytest.fixture
 def packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The setting ``packs``: a folder with one pack of one's own."""
+    """Set ``packs`` to a folder with one pack, and return the folder."""
     folder = tmp_path / "packs"
     write(folder / "mine" / "nodes.cypher")
     monkeypatch.setenv("STARCAST_PACKS", str(folder))
@@ -81,7 +81,7 @@ def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcas
     assert result.err == ""
 
 
-def test_list_and_show_tell_the_cost_in_words_and_the_seconds_that_were_measured(
+def test_list_and_show_print_cost_and_measured_seconds(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = find("shared-links")
@@ -116,18 +116,18 @@ def test_list_and_show_tell_the_cost_in_words_and_the_seconds_that_were_measured
 
 
 @pytest.mark.usefixtures("packs")
-def test_own_packs_are_listed_shown_and_checked_like_the_shipped_ones(starcast: Starcast) -> None:
+def test_own_packs_are_listed_shown_and_checked_like_shipped_packs(starcast: Starcast) -> None:
     assert "mine/nodes" in starcast("query", "list", "-f", "csv").out
     assert starcast("query", "show", "mine/nodes").out == OWN
     assert "mine/nodes" in starcast("query", "check", "mine").out
 
 
 @pytest.mark.parametrize("name", library())
-def test_show_prints_the_file_as_it_is(starcast: Starcast, name: str) -> None:
+def test_show_prints_the_file(starcast: Starcast, name: str) -> None:
     assert starcast("query", "show", name).out == library()[name].path.read_text(encoding="utf-8")
 
 
-def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_planned(
+def test_check_without_a_server_checks_only_the_files(
     starcast: Starcast,
 ) -> None:
     result = starcast("query", "check", "-f", "json")
@@ -137,13 +137,13 @@ def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_plann
 
 
 @pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
-def test_check_takes_one_query(starcast: Starcast, target: str) -> None:
+def test_check_of_one_query(starcast: Starcast, target: str) -> None:
     assert [
         row["query"] for row in json.loads(starcast("query", "check", target, "-f", "json").out)
     ] == ["overlap/shared-links"]
 
 
-def test_check_takes_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_path: Path) -> None:
+def test_check_of_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_path: Path) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
     for target, names in {
         "topology": {q for q in library() if q.startswith("topology/")},
@@ -213,7 +213,7 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
         ),
     ],
 )
-def test_bad_words_are_refused_before_any_server_is_asked(
+def test_bad_input_is_refused_without_a_server(
     starcast: Starcast, words: tuple[str, ...], code: int, message: str
 ) -> None:
     result = starcast("query", "run", *words)
@@ -233,8 +233,8 @@ def test_a_file_that_writes_is_refused_with_its_line(starcast: Starcast, tmp_pat
         assert f"{path}:11: SET writes" in result.err
 
 
-def test_a_query_that_is_refused_leaves_the_others_alone(starcast: Starcast, packs: Path) -> None:
-    """A warning where it was not asked for; itself, its pack and a check of everything fail."""
+def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
+    """Other queries only warn; the query, its pack and a check of all packs fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
@@ -259,7 +259,7 @@ def test_a_query_that_is_refused_leaves_the_others_alone(starcast: Starcast, pac
 def test_two_packs_with_one_name_are_refused_with_both_files(
     starcast: Starcast, packs: Path
 ) -> None:
-    """By that name alone: the other packs are as they were."""
+    """Only this pack is refused, not the others."""
     own = write(packs / "paths" / "shortest-path.cypher")
     for asked in (
         ("show", "paths/shortest-path"),
@@ -281,7 +281,7 @@ def test_two_packs_with_one_name_are_refused_with_both_files(
     assert "two packs are named 'paths'" in listed.err
 
 
-def test_a_folder_of_packs_that_is_not_there_is_a_warning_unless_it_is_checked(
+def test_a_missing_folder_of_packs_is_a_warning_unless_it_is_checked(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
@@ -303,17 +303,17 @@ def test_a_folder_of_packs_that_is_not_there_is_a_warning_unless_it_is_checked(
         ([], [], ""),
     ],
 )
-def test_a_path_is_its_hops_with_their_ports(nodes: list[str], ports: list[int], path: str) -> None:
+def test_hops_of_a_path(nodes: list[str], ports: list[int], path: str) -> None:
     assert hops(nodes, ports) == path
 
 
 # With a server.
 
 
-def test_check_before_the_first_ingest_says_that_the_indexes_are_missing(
+def test_check_before_the_first_ingest_reports_missing_indexes(
     starcast: Starcast, stack_settings: Settings, graph_address: GraphAddress, tmp_path: Path
 ) -> None:
-    """No shipped query is to blame for a plan without them; what the server refuses it still refuses."""
+    """Plans without indexes are accepted; queries that the server refuses are not."""
     path = write(tmp_path / "bad" / "unknown.cypher", OWN.replace("count(n)", "count(m)"))
     with Graph.open(graph_address) as graph, without_indexes(graph):
         shipped = starcast("query", "check", "-f", "json", home=stack_settings.home)
@@ -325,10 +325,10 @@ def test_check_before_the_first_ingest_says_that_the_indexes_are_missing(
     assert bad.code == 6
 
 
-def test_a_query_runs_beside_one_that_is_refused(
+def test_a_query_runs_although_another_is_invalid(
     starcast: Starcast, packs: Path, home: Path
 ) -> None:
-    """The answer is on stdout, the warning on stderr."""
+    """The result is on stdout, the warning on stderr."""
     write(packs / "mine" / "evil.cypher", "no query")
     result = starcast("query", "run", "nodes", "topology=S4", "-f", "json", home=home)
     assert (result.code, json.loads(result.out)) == (0, [{"nodes": 24}])
@@ -358,7 +358,7 @@ def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> 
     assert line["ports"] == " ".join(map(str, row["ports"]))
 
 
-def test_show_cypher_goes_to_stderr_and_pastes_into_the_browser(
+def test_show_cypher_prints_parameters_and_statement_to_stderr(
     starcast: Starcast, home: Path
 ) -> None:
     result = starcast(*SHORTEST_PATH, "-f", "json", "--show-cypher", home=home)
@@ -372,7 +372,7 @@ def test_show_cypher_goes_to_stderr_and_pastes_into_the_browser(
     assert "\n".join(lines[3:]) == find("paths/shortest-path").text.rstrip()
 
 
-def test_the_shown_parameters_are_cypher_that_gives_the_same_rows(
+def test_the_shown_parameters_are_valid_cypher(
     starcast: Starcast, home: Path, graph_address: GraphAddress
 ) -> None:
     words = (
@@ -398,7 +398,7 @@ def test_the_shown_parameters_are_cypher_that_gives_the_same_rows(
         assert graph.read(find("shared-links").cypher, values) == json.loads(result.out)
 
 
-def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path) -> None:
+def test_rows_beyond_the_limit_are_reported_on_stderr(starcast: Starcast, home: Path) -> None:
     result = starcast(
         "query",
         "run",
@@ -427,10 +427,10 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
             assert hops(row[PATH], row["ports"]) in printed
 
 
-def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
+def test_columns_with_these_names_but_without_paths_are_printed_unchanged(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    """A number of nodes and a number of ports, and lists that do not fit together."""
+    """Numbers, and lists of lengths that do not match."""
     text = OWN.replace("//   nodes: how many", f"//   {PATH}: how many\n//   ports: too")
     for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
         path = write(
@@ -442,9 +442,7 @@ def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
         assert result.out.split("\n")[3].split() == printed.split()
 
 
-def test_a_path_that_there_is_not_is_an_empty_cell(
-    starcast: Starcast, home: Path, tmp_path: Path
-) -> None:
+def test_a_missing_path_is_an_empty_cell(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     text = OWN.replace("//   nodes: how many", f"//   least: a\n//   {PATH}: b\n//   ports: c")
     text = text.replace("count(n) AS nodes", f"min(n.rank) AS least, null AS {PATH}, null AS ports")
     result = starcast(
@@ -459,7 +457,7 @@ def test_a_path_that_there_is_not_is_an_empty_cell(
     assert result.out.splitlines()[-1] == "| 0 |  |"
 
 
-def test_a_picture_goes_to_stdout_or_to_a_file(
+def test_a_picture_is_written_to_stdout_or_to_a_file(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     result = starcast(*SHORTEST_PATH, "-f", "svg", home=home)
@@ -472,8 +470,8 @@ def test_a_picture_goes_to_stdout_or_to_a_file(
     assert file.read_text() == result.out
 
 
-def test_a_picture_shows_what_the_rows_say(starcast: Starcast, home: Path) -> None:
-    """Every hop of every path; the head says what was asked."""
+def test_a_picture_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) -> None:
+    """Every hop of every path is drawn; the title has the parameters."""
     words = ("query", "run", "shortest-paths", "topology=S4", "source=1234", "target=2143")
     rows = json.loads(starcast(*words, "-f", "json", home=home).out)
     drawn = starcast(*words, "-f", "svg", home=home).out
@@ -483,7 +481,7 @@ def test_a_picture_shows_what_the_rows_say(starcast: Starcast, home: Path) -> No
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
-def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path) -> None:
+def test_layouts_of_a_picture(starcast: Starcast, home: Path) -> None:
     levels, ring = (
         starcast(*SHORTEST_PATH, "-f", "svg", "--layout", layout, home=home).out
         for layout in ("levels", "ring")
@@ -506,18 +504,18 @@ def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path)
     assert "take --layout ring" in refused.err
 
 
-def test_an_answer_without_rows_is_no_picture(starcast: Starcast, home: Path) -> None:
+def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -> None:
     words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "least=99", "-f", "svg")
     result = starcast(*words, home=home)
     assert (result.code, result.out) == (2, "")
     assert "the answer has no node" in result.err
 
 
-def test_the_formats_and_layouts_are_those_of_listings_and_drawings() -> None:
+def test_the_formats_are_those_of_listings_and_svg() -> None:
     assert [*Format, "svg"] == list(Output)
 
 
-def test_a_name_that_two_packs_have_is_ambiguous(starcast: Starcast, packs: Path) -> None:
+def test_a_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> None:
     write(packs / "mine" / "tree-path.cypher")
     result = starcast("query", "run", "tree-path", "topology=S4")
     assert result.code == 2
@@ -526,9 +524,7 @@ def test_a_name_that_two_packs_have_is_ambiguous(starcast: Starcast, packs: Path
     assert "paths/tree-path" in result.err
 
 
-def test_a_file_is_asked_like_a_query_of_a_pack(
-    starcast: Starcast, home: Path, tmp_path: Path
-) -> None:
+def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "Some Folder" / "My question.cypher")
     assert json.loads(
         starcast("query", "run", path, "topology=S4", "-f", "json", home=home).out
@@ -536,21 +532,21 @@ def test_a_file_is_asked_like_a_query_of_a_pack(
 
 
 @pytest.mark.usefixtures("packs")
-def test_own_packs_are_asked_by_name(starcast: Starcast, home: Path) -> None:
+def test_queries_of_own_packs_run_by_name(starcast: Starcast, home: Path) -> None:
     assert json.loads(
         starcast("query", "run", "nodes", "topology=S3", "-f", "json", home=home).out
     ) == [{"nodes": 6}]
 
 
-def test_what_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None:
+def test_an_artifact_that_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None:
     result = starcast("query", "run", "load-histogram", "forest=S4:multiple:2134", home=home)
     assert result.code == 3
     assert "the forest 'S4:multiple:2134' is not in the graph" in result.err
     assert "run 'starcast ingest S4 --trees multiple --root 2134'" in result.err
 
 
-def test_a_name_that_is_no_schedule_s_is_not_in_the_graph(starcast: Starcast, home: Path) -> None:
-    """Not a word about topologies, of which none was asked for."""
+def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> None:
+    """The error does not mention topologies, which are not a parameter."""
     result = starcast(
         "query", "run", "schedules/deliveries", "schedule=nothing", "node=2134", home=home
     )
@@ -558,7 +554,7 @@ def test_a_name_that_is_no_schedule_s_is_not_in_the_graph(starcast: Starcast, ho
     assert "the schedule 'nothing' is not in the graph" in result.err
 
 
-def test_a_query_that_takes_too_long_names_the_time_out(
+def test_a_slow_query_reports_the_time_limit(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     many = ", ".join(f"(n{number}:Node)" for number in range(6))
@@ -571,16 +567,14 @@ def test_a_query_that_takes_too_long_names_the_time_out(
     assert "name a smaller one in topology" in result.err
 
 
-def test_check_lets_the_server_plan_every_query(starcast: Starcast, home: Path) -> None:
+def test_check_plans_every_query(starcast: Starcast, home: Path) -> None:
     result = starcast("query", "check", "-f", "json", home=home)
     assert result.code == 0
     assert {row["problems"] for row in json.loads(result.out)} == {""}
     assert f"{len(library())} queries are valid, and Neo4j " in result.err
 
 
-def test_check_finds_what_only_the_server_knows(
-    starcast: Starcast, home: Path, tmp_path: Path
-) -> None:
+def test_check_reports_problems_of_the_plan(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     path = write(
         tmp_path / "bad" / "product.cypher", OWN.replace("MATCH (n:Node", "MATCH (m:Nod), (n:Node")
     )
