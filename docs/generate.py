@@ -1,6 +1,6 @@
 """Generator of the reference pages in docs/.
 
-``make docs`` runs it; a test compares the generated pages with the stored ones.
+``make docs`` runs it; a test compares them with the files.
 """
 
 import inspect

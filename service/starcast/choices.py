@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 
 class LoadMethod(StrEnum):
-    """How rows get into Neo4j: over Bolt, by offline import, or by the faster possible method."""
+    """Method of loading rows into Neo4j: over Bolt, by offline import, or the faster possible."""
 
     AUTO = "auto"
     BOLT = "bolt"

@@ -121,12 +121,12 @@ def test_an_unexpected_exception_has_a_traceback_only_with_the_debug_setting(
     monkeypatch.setenv("STARCAST_DEBUG", debug)
     with pytest.raises(SystemExit) as end:
         app.main()
-    said = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert end.value.code == 1
-    *before, error, hint = said.strip().splitlines()
+    *before, error, hint = stderr.strip().splitlines()
     assert error == "error: starcast itself failed: ZeroDivisionError: first"
     assert hint.startswith("hint: please report it")
-    assert bool(before) == ("Traceback" in said) == bool(debug)
+    assert bool(before) == ("Traceback" in stderr) == bool(debug)
 
 
 @pytest.mark.parametrize(

@@ -164,9 +164,9 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
 def test_bad_input_is_a_sentence_and_a_hint(
     alone: Starcast, words: tuple[str, ...], code: int, error: str, hint: str
 ) -> None:
-    said, told = refused(alone("claims", *words), code)
-    assert said.startswith(error)
-    assert hint in told
+    sentence, advice = refused(alone("claims", *words), code)
+    assert sentence.startswith(error)
+    assert hint in advice
 
 
 def test_sizes_of_two_numbers_are_one_word(alone: Starcast) -> None:

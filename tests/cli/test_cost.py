@@ -154,8 +154,8 @@ def test_schedules_that_are_too_large_are_reported_on_stderr(
     assert result.code == 0
     for row in json.loads(result.out):
         assert row["simulated_steps"] == (row["steps"] if row["name"] == "necklace" else None)
-    said = [line.partition(" rows")[0] for line in result.err.splitlines()]
-    assert sorted(said) == [
+    refusals = [line.partition(" rows")[0] for line in result.err.splitlines()]
+    assert sorted(refusals) == [
         "not simulated: alltoall by edge-disjoint on S5 has 2,592",
         "not simulated: alltoall by exact on S5 has 1,768",
         "not simulated: alltoall by perfectly-balanced on S5 has 1,768",
@@ -185,9 +185,9 @@ def test_notes_explain_errors_in_the_printed_forms_of_nk_stars(
     lines = starcast(*words).out.splitlines()
     assert any("simulated_gap" in line for line in lines)
     for theorem in theorems:
-        (told,) = [line for line in lines if f"Theorems {theorem}" in line]
-        assert "too few" in told or "too many" in told
-        assert ("p is the form's best" in told) == (collective == "broadcast")
+        (note,) = [line for line in lines if f"Theorems {theorem}" in line]
+        assert "too few" in note or "too many" in note
+        assert ("p is the form's best" in note) == (collective == "broadcast")
     for row in rows_of(starcast, *words[2:]):
         if row["name"].startswith("nk-"):
             assert row["simulated_gap"] != row["gap"]
@@ -244,10 +244,10 @@ def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
         for row, line in zip(rows, shown, strict=True):
             name, *_, number = re.split(r" {3,}", line)
             assert name == row["name"]
-            told = sources[number]
-            assert told.startswith(row["source"])
-            assert told.endswith(row["note"] or "")
-            assert ("(cited)" in told) == row["cited"]
+            reference = sources[number]
+            assert reference.startswith(row["source"])
+            assert reference.endswith(row["note"] or "")
+            assert ("(cited)" in reference) == row["cited"]
 
 
 def test_all_shows_all_columns(starcast: Starcast) -> None:
@@ -261,8 +261,8 @@ def test_all_shows_all_columns(starcast: Starcast) -> None:
         )
         for more in ((), ("--all",), ("--no-simulate",))
     ]
-    short, whole, unsimulated = heads
-    assert whole == [
+    short, full, unsimulated = heads
+    assert full == [
         name for name in rows_of(starcast, *words[2:])[0] if name not in {"topology", "collective"}
     ]
     assert short == [
@@ -319,13 +319,13 @@ def test_the_optimum_over_real_numbers_and_over_integers(starcast: Starcast) -> 
     )
     (row,) = json.loads(result.out)
     machine = costs.Machine(Fraction(100), Fraction(1))
-    real, whole = costs.best_share(
+    real, best = costs.best_share(
         topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2
     )
     assert (row["argument"], row["real_optimum"], row["optimum"]) == (
         "messages",
         pytest.approx(real),
-        whole,
+        best,
     )
     assert row["note"].startswith("one step too many")
 

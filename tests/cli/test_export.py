@@ -108,7 +108,7 @@ def test_the_script_runs_the_import_tool_in_its_folder(starcast: Starcast, tmp_p
     tool = tmp_path / "tool"
     tool.write_text('#!/bin/sh\npwd\nprintf "%s\\n" "$@"\n')
     tool.chmod(0o755)
-    said = subprocess.run(
+    arguments = subprocess.run(
         ["sh", folder / "import.sh", "lab"],
         cwd="/",
         env={"PATH": os.defpath, "NEO4J_ADMIN": str(tool)},
@@ -116,13 +116,15 @@ def test_the_script_runs_the_import_tool_in_its_folder(starcast: Starcast, tmp_p
         text=True,
         check=True,
     ).stdout.splitlines()
-    assert said[:5] == [str(folder), "database", "import", "full", "lab"]
-    assert {"--overwrite-destination", *bulk.OPTIONS} < set(said)
+    assert arguments[:5] == [str(folder), "database", "import", "full", "lab"]
+    assert {"--overwrite-destination", *bulk.OPTIONS} < set(arguments)
     given = [
-        word.split("=")[2] for word in said if word.startswith(("--nodes=", "--relationships="))
+        word.split("=")[2]
+        for word in arguments
+        if word.startswith(("--nodes=", "--relationships="))
     ]
     assert sorted(given) == sorted(f"./{file.name}" for file in folder.glob("*.csv"))
-    report = next(word.partition("=")[2] for word in said if word.startswith("--report-file="))
+    report = next(word.partition("=")[2] for word in arguments if word.startswith("--report-file="))
     assert not Path(report).exists()
 
 
@@ -181,7 +183,7 @@ def test_too_small_a_disk_is_refused_with_figures(
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "sentence"),
     [
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 7, "no space left"),
         (OSError(errno.EACCES, os.strerror(errno.EACCES)), 2, "permission denied"),
@@ -195,7 +197,7 @@ def test_a_failed_export_leaves_no_files(
     tmp_path: Path,
     error: Exception,
     code: int,
-    said: str,
+    sentence: str,
 ) -> None:
     """A full disk, a read-only disk, and an invalid tree, each during the export."""
     write = bulk.write
@@ -206,5 +208,5 @@ def test_a_failed_export_leaves_no_files(
 
     monkeypatch.setattr(bulk, "write", half)
     (tmp_path / "files").mkdir()
-    refused(starcast("export", str(tmp_path / "files"), "S3"), code, said)
+    refused(starcast("export", str(tmp_path / "files"), "S3"), code, sentence)
     assert list(tmp_path.rglob("*")) == [tmp_path / "files"]

@@ -247,19 +247,19 @@ def test_constructions_of_a_topology(starcast: Starcast, spec: str) -> None:
 
 @pytest.mark.parametrize("spec", ["S2", "S6", "S12", "S6,3", "Q4"])
 def test_topology_show_needs_no_server(starcast: Starcast, spec: str) -> None:
-    where = topology(spec)
+    computed = topology(spec)
     shown = {
         name: row["value"]
         for name, row in properties(starcast("topology", "show", spec, "-f", "json")).items()
     }
     assert {name: shown[name] for name in ("nodes", "links", "degree", "diameter", "family")} == {
-        name: getattr(where, name) for name in ("nodes", "links", "degree", "diameter", "family")
+        name: getattr(computed, name) for name in ("nodes", "links", "degree", "diameter", "family")
     }
-    assert sum(shown["distance_profile"]) == where.nodes
-    assert len(shown["distance_profile"]) == where.diameter + 1
+    assert sum(shown["distance_profile"]) == computed.nodes
+    assert len(shown["distance_profile"]) == computed.diameter + 1
     total = sum(distance * count for distance, count in enumerate(shown["distance_profile"]))
-    assert shown["reverse_ports"] == [where.reverse_port(port) for port in shown["ports"]]
-    assert shown["mean_distance"] == pytest.approx(total / (where.nodes - 1))
+    assert shown["reverse_ports"] == [computed.reverse_port(port) for port in shown["ports"]]
+    assert shown["mean_distance"] == pytest.approx(total / (computed.nodes - 1))
 
 
 def test_topology_show_of_s6(starcast: Starcast) -> None:

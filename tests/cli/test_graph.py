@@ -75,10 +75,10 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
         "port 2",
         "starcast graph rebuild 'S4'",
     )
-    made = starcast("graph", "rebuild", "S4", "--format", "json")
-    assert made.code == 0, made.err
-    assert [row["id"] for row in json.loads(made.out)] == ["S4", TREES]
-    assert "rebuilt 2 artifacts" in made.err
+    rebuilt = starcast("graph", "rebuild", "S4", "--format", "json")
+    assert rebuilt.code == 0, rebuilt.err
+    assert [row["id"] for row in json.loads(rebuilt.out)] == ["S4", TREES]
+    assert "rebuilt 2 artifacts" in rebuilt.err
     assert starcast("graph", "verify", "--all").code == 0
     assert_stored(stores, what)
 
@@ -86,10 +86,10 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
 def test_a_random_seed_is_reported(starcast: Starcast, what: Plan) -> None:
     """The same nodes can be compared again with this seed."""
     del what
-    told = starcast("graph", "verify", "--sample", "2").err.splitlines()[0]
-    assert told.startswith("comparing 2 nodes of each topology, drawn with --seed ")
-    seed = told.rpartition(" ")[2]
-    assert starcast("graph", "verify", "--sample", "2", "--seed", seed).err.splitlines()[0] == told
+    line = starcast("graph", "verify", "--sample", "2").err.splitlines()[0]
+    assert line.startswith("comparing 2 nodes of each topology, drawn with --seed ")
+    seed = line.rpartition(" ")[2]
+    assert starcast("graph", "verify", "--sample", "2", "--seed", seed).err.splitlines()[0] == line
 
 
 @pytest.mark.parametrize(

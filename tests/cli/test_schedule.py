@@ -70,13 +70,13 @@ def test_simulate_prints_the_results_of_the_simulation(
     arguments: dict[str, Any],
 ) -> None:
     found = properties(starcast("schedule", "simulate", *words, *options, "--format", "json"))
-    made = schedule(*words[:2], words[2].partition("(")[0], **arguments)
-    result = simulate(made)
-    assert found["id"] == made.id
+    built = schedule(*words[:2], words[2].partition("(")[0], **arguments)
+    result = simulate(built)
+    assert found["id"] == built.id
     assert (found["rows"], found["units"], found["symmetric"]) == (
-        len(made),
-        made.units,
-        made.symmetric,
+        len(built),
+        built.units,
+        built.symmetric,
     )
     assert (found["steps"], found["transmissions"]) == (result.steps, result.transmissions)
     assert found["largest_packet"] == result.largest_packet
@@ -167,15 +167,15 @@ def test_steps_are_printed_one_per_row(starcast: Starcast) -> None:
 def test_rows_prints_the_columns_with_labels(starcast: Starcast) -> None:
     result = starcast("schedule", "rows", "S3", "alltoall", "exact", "--format", "csv")
     listed = list(csv.DictReader(io.StringIO(result.out)))
-    made = schedule("S3", "alltoall", "exact")
-    labels = made.topology.labels()
+    built = schedule("S3", "alltoall", "exact")
+    labels = built.topology.labels()
     assert list(listed[0]) == list(COLUMNS)
-    assert [int(row["unit"]) for row in listed] == made.unit.tolist()
-    assert [row["sender"] for row in listed] == labels[made.sender].tolist()
+    assert [int(row["unit"]) for row in listed] == built.unit.tolist()
+    assert [row["sender"] for row in listed] == labels[built.sender].tolist()
     every = starcast(
         "schedule", "rows", "S3", "alltoall", "exact", "--expand", "--format", "csv"
     ).out
-    assert len(every.splitlines()) == 6 * len(made) + 1
+    assert len(every.splitlines()) == 6 * len(built) + 1
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def fits(rows: Iterable[Row], columns: Sequence[str], file_width: int | None = N
 
 
 def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """Return the columns without as many of the optional ones as needed for a table to fit.
+    """Return the columns of a table that fits, without some optional columns.
 
     Optional columns are removed in the given order. A table that is written to a file is limited
     to `PAGE`, so that it can be read on a terminal later.
