@@ -167,7 +167,7 @@ def test_an_unusable_folder_is_refused(starcast: Starcast, tmp_path: Path) -> No
 
 def test_options_without_a_topology_are_refused(starcast: Starcast, tmp_path: Path) -> None:
     """Trees without a topology, and an invalid topology."""
-    refused(starcast("export", str(tmp_path / "files"), "--trees", "all"), 2, "none is named")
+    refused(starcast("export", str(tmp_path / "files"), "--trees", "all"), 2, "none is given")
     refused(starcast("export", str(tmp_path / "files"), "S99"), 2, "S99")
     assert list(tmp_path.iterdir()) == []
 

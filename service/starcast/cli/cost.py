@@ -33,36 +33,14 @@ ByteOption = Annotated[str, typer.Option(help="T_c, time per byte.")]
 #: Largest schedule that is simulated by default; it takes about a second.
 MAX_ROWS = 2_000_000
 COLUMNS = (
-    "ports",
-    "name",
-    "source",
-    "cited",
-    "pieces",
-    "real_pieces",
-    "start_ups",
-    "bytes",
-    "steps",
-    "transmissions",
-    "time",
-    "lower_bound",
-    "gap",
-    "simulated_steps",
-    "simulated_time",
-    "simulated_gap",
-    "note",
-)
+    "ports", "name", "source", "cited", "pieces", "real_pieces", "start_ups", "bytes", "steps",
+    "transmissions", "time", "lower_bound", "gap", "simulated_steps", "simulated_time",
+    "simulated_gap", "note",
+)  # fmt: skip
 #: Columns of a table on a terminal; ``ref`` is the letter of the line below with source and note.
 NARROW = (
-    "name",
-    "pieces",
-    "start_ups",
-    "bytes",
-    "time",
-    "gap",
-    "simulated_time",
-    "simulated_gap",
-    "ref",
-)
+    "name", "pieces", "start_ups", "bytes", "time", "gap", "simulated_time", "simulated_gap", "ref",
+)  # fmt: skip
 #: Columns of `NARROW` that are removed if they do not fit, in this order.
 OPTIONAL = ("start_ups", "bytes", "simulated_time", "pieces")
 COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
