@@ -1,4 +1,4 @@
-"""The frame of the command line: help everywhere, exit codes, nothing heavy at start."""
+"""The root command: help texts, exit codes, errors and imports at startup."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ def starcast(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("path", generate.command_paths(), ids=" ".join)
-def test_every_command_has_a_help_text_and_options_that_say_what_they_are(
+def test_every_command_and_option_has_a_help_text(
     path: tuple[str, ...],
 ) -> None:
     text = generate.help_of(path)
@@ -35,23 +35,24 @@ def test_every_command_has_a_help_text_and_options_that_say_what_they_are(
 
 
 @pytest.mark.parametrize("page", generate.PAGES)
-def test_the_generated_pages_are_those_in_docs(page: str) -> None:
+def test_generated_pages_are_up_to_date(page: str) -> None:
     assert (generate.HERE / page).read_text(encoding="utf-8") == generate.PAGES[page](), (
         "run 'make docs'"
     )
 
 
-def test_every_group_of_errors_has_its_own_documented_exit_code() -> None:
+def test_every_error_class_has_its_own_documented_exit_code() -> None:
     codes = [group.exit_code for group in errors.StarcastError.__subclasses__()]
     assert len(set(codes)) == len(codes)
     assert set(codes) < set(errors.EXIT_CODES)
 
 
-def test_the_start_imports_nothing_heavy() -> None:
+def test_startup_imports_no_heavy_package() -> None:
     script = (
         "import sys, starcast.cli.app; "
         "print(*sorted({name.partition('.')[0] for name in sys.modules} "
-        "& {'numpy', 'neo4j', 'sqlalchemy', 'alembic', 'psycopg', 'pydantic', 'rich', 'jgo', 'psutil'}))"
+        "& {'numpy', 'neo4j', 'sqlalchemy', 'alembic', 'psycopg', 'pydantic', 'rich', 'jgo', "
+        "'psutil'}))"
     )
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -59,7 +60,7 @@ def test_the_start_imports_nothing_heavy() -> None:
     assert result.stdout.strip() == ""
 
 
-def test_version_is_the_package_s() -> None:
+def test_version_is_the_version_of_the_package() -> None:
     from importlib.metadata import version
 
     assert starcast("--version").stdout == f"starcast {version('starcast')}\n"
@@ -72,7 +73,35 @@ def test_an_unknown_command_is_bad_input() -> None:
     assert result.stdout == ""
 
 
-def test_an_error_is_a_sentence_and_a_hint_on_stderr_and_never_a_traceback(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("tree", ("'starcast tree' is now 'starcast forest'",)),
+        ("tree show S5 multiple --root 12345", ("'starcast tree' is now 'starcast forest'",)),
+        ("tree --help", ("'starcast tree' is now 'starcast forest'",)),
+        ("claims ledgers -f json", ("'starcast claims ledgers' is now 'starcast claims runs'",)),
+        ("forest show S5 dimension-change --tree greedy --i 1", ("--tree", "--base")),
+        ("schedule rows S4 allgather dimension-change --tree necklace", ("--tree", "--base")),
+        ("run once S4 allgather dimension-change -m 1 --tree necklace", ("--tree", "--base")),
+        ("experiment run mine --tree necklace", ("--tree", "--base")),
+        ("ingest S5 --way bolt", ("--way", "--method")),
+        ("graph rebuild --way=bolt", ("--way", "--method")),
+        ("claims report --ledger 1", ("--ledger", "--run")),
+        ("cost table S5 --most-rows 1", ("--most-rows", "--max-rows")),
+    ],
+)
+def test_an_old_name_is_an_error_that_gives_the_new_name(
+    words: str, named: tuple[str, ...]
+) -> None:
+    result = starcast(*words.split())
+    assert (result.returncode, result.stdout) == (2, "")
+    first, hint = result.stderr.splitlines()
+    assert first.startswith("error: ")
+    assert all(name in first for name in named)
+    assert hint.startswith("hint: ")
+
+
+def test_an_error_is_a_sentence_and_a_hint_on_stderr_without_a_traceback(tmp_path: Path) -> None:
     result = starcast("--home", str(tmp_path / "nowhere"), "db", "current")
     assert result.returncode == 4
     assert result.stdout == ""
@@ -81,7 +110,7 @@ def test_an_error_is_a_sentence_and_a_hint_on_stderr_and_never_a_traceback(tmp_p
 
 
 @pytest.mark.parametrize("debug", ["", "1"])
-def test_an_unforeseen_exception_is_a_sentence_and_a_traceback_only_on_demand(
+def test_an_unexpected_exception_has_a_traceback_only_with_the_debug_setting(
     debug: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -92,19 +121,19 @@ def test_an_unforeseen_exception_is_a_sentence_and_a_traceback_only_on_demand(
     monkeypatch.setenv("STARCAST_DEBUG", debug)
     with pytest.raises(SystemExit) as end:
         app.main()
-    said = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert end.value.code == 1
-    *before, error, hint = said.strip().splitlines()
+    *before, error, hint = stderr.strip().splitlines()
     assert error == "error: starcast itself failed: ZeroDivisionError: first"
     assert hint.startswith("hint: please report it")
-    assert bool(before) == ("Traceback" in said) == bool(debug)
+    assert bool(before) == ("Traceback" in stderr) == bool(debug)
 
 
 @pytest.mark.parametrize(
     "words", [("query", "list"), ("query", "list", "-f", "json"), ("--version",), ("--help",)]
 )
-def test_output_that_cannot_be_written_is_a_sentence(words: tuple[str, ...]) -> None:
-    """Whether it goes out at once or from a buffer at the end."""
+def test_a_full_disk_is_reported_as_one_error(words: tuple[str, ...]) -> None:
+    """Whether it is written at once or from a buffer at the end."""
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "starcast.cli.app", *words]
         result = subprocess.run(
@@ -118,7 +147,7 @@ def test_output_that_cannot_be_written_is_a_sentence(words: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize("words", [("query", "list", "-f", "json"), ("--version",)])
-def test_a_reader_who_has_had_enough_hears_no_complaint(words: tuple[str, ...]) -> None:
+def test_a_closed_pipe_is_not_reported(words: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "starcast.cli.app", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -130,7 +159,7 @@ def test_a_reader_who_has_had_enough_hears_no_complaint(words: tuple[str, ...]) 
 
 @pytest.mark.parametrize("setting", ["neo4j_uri", "postgres_uri"])
 @pytest.mark.parametrize("way", ["flag", "environment", "file"])
-def test_the_demo_refuses_servers_of_one_s_own_at_once(
+def test_the_demo_refuses_servers_of_the_user(
     setting: str,
     way: str,
     tmp_path: Path,

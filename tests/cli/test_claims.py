@@ -1,4 +1,4 @@
-"""``starcast claims`` as a user types it: with servers and without, output, streams and exit codes."""
+"""`starcast claims` with and without servers: output and exit codes."""
 
 import csv
 import io
@@ -80,7 +80,7 @@ def test_show_says_what_a_statement_means_and_where_it_is_looked_at(alone: Starc
     result = alone("claims", "show", "TS.L5", "-f", "csv")
     facts = dict(list(csv.reader(io.StringIO(result.out)))[1:])
     assert facts["statement"] == claims()["TS.L5"].statement
-    assert facts["sizes, quick"].startswith("S3 S4 S5 S6")
+    assert facts["quick_sizes"].startswith("S3 S4 S5 S6")
     assert "verdict" not in facts
     assert result.err == "no verdict is stored; 'starcast claims check TS.L5' verifies it\n"
 
@@ -96,7 +96,7 @@ def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone
     assert first.startswith("nothing is stored: ")
     assert "'starcast up'" in first
     assert "--no-store" in first
-    assert re.fullmatch(r"TS: \d+ claims: .*1 fails", summary)
+    assert re.fullmatch(r"TS: \d+ statements: .*1 fails", summary)
     quiet = alone(*LOOK, "--no-store", "-f", "json")
     assert (quiet.out, quiet.err.strip()) == (result.out, summary)
 
@@ -114,7 +114,7 @@ def test_statements_that_say_nothing_about_the_sizes_are_counted(alone: Starcast
     assert "1 claim is omitted: it, or one of its parts, is not about these sizes" in result.err
 
 
-@pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("ledgers",)])
+@pytest.mark.parametrize("words", [("list",), ("report",), ("changed",), ("runs",)])
 def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) -> None:
     flags = ("--verdict", "fails") if words == ("list",) else ()
     assert "'starcast up'" in refused(alone("claims", *words, *flags), 4)[1]
@@ -123,17 +123,22 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
 @pytest.mark.parametrize(
     ("words", "code", "error", "hint"),
     [
-        (("check", "TS.L55"), 2, "unknown claim 'TS.L55'", "did you mean TS.L5"),
-        (("show", "ts.l5x"), 2, "unknown claim 'ts.l5x'", "did you mean TS.L5"),
-        (("show", "nothing at all"), 2, "unknown claim", "'starcast claims list' lists all claims"),
+        (("check", "TS.L55"), 2, "there is no statement 'TS.L55'", "did you mean TS.L5"),
+        (("show", "ts.l5x"), 2, "there is no statement 'ts.l5x'", "did you mean TS.L5"),
+        (
+            ("show", "nothing at all"),
+            2,
+            "there is no statement",
+            "'starcast claims list' has them all",
+        ),
         (("list", "--paper", "ts"), 2, "unknown paper 'ts'", "papers: TS, SLC, FA, EDT, NK"),
         (
             ("check", "TS.L5", "--sizes", "Q3"),
             2,
-            "claim TS.L5 is not about Q3",
-            "it is verified on S3, S4",
+            "TS.L5 says nothing about Q3",
+            "it is looked at on S3, S4",
         ),
-        (("check", "TS.L5", "--sizes", "T3"), 2, "unknown topology 'T3'", ""),
+        (("check", "TS.L5", "--sizes", "T3"), 2, "'T3' names no topology", ""),
         (("check", "TS.L5", "--sizes", ","), 2, "--sizes is empty", "--sizes S4,S5"),
         (
             ("check", "--level", "full", "--sizes", "S3"),
@@ -145,7 +150,7 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
         (
             ("check", "TS.L5", "--sizes", "S12"),
             7,
-            "the arrays to verify TS.L5 on S12 take about",
+            "the arrays that TS.L5 looks at on S12 take about",
             "smaller",
         ),
         (
@@ -159,15 +164,15 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
 def test_bad_input_is_a_sentence_and_a_hint(
     alone: Starcast, words: tuple[str, ...], code: int, error: str, hint: str
 ) -> None:
-    said, told = refused(alone("claims", *words), code)
-    assert said.startswith(error)
-    assert hint in told
+    sentence, advice = refused(alone("claims", *words), code)
+    assert sentence.startswith(error)
+    assert hint in advice
 
 
 def test_sizes_of_two_numbers_are_one_word(alone: Starcast) -> None:
     assert (
         refused(alone("claims", "check", "TS.L5", "--sizes", "S3,S4,2"), 2)[0]
-        == "claim TS.L5 is not about S4,2"
+        == "TS.L5 says nothing about S4,2"
     )
 
 
@@ -187,7 +192,8 @@ def test_help_imports_nothing_heavy() -> None:
     script = (
         "import sys; from starcast.cli.app import app; from typer.testing import CliRunner; "
         "assert CliRunner().invoke(app, ['claims', 'check', '--help']).exit_code == 0; "
-        "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'numpy', 'sqlalchemy', 'jinja2', 'mpmath'}))"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules} "
+        "& {'numpy', 'sqlalchemy', 'jinja2', 'mpmath'}))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -211,9 +217,9 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
         row["property"]: row["value"]
         for row in json.loads(stored("claims", "show", "TS.L5", "-f", "json").out)
     }
-    assert (facts["verdict"], facts["ledger"], facts["verified on"]) == ("fails", 1, ["S3", "S4"])
+    assert (facts["verdict"], facts["run"], facts["verified_on"]) == ("fails", 1, ["S3", "S4"])
     assert facts["counterexample"] == "n = 3, i = 2: found 4, stated 5"
-    assert facts["found by"].endswith("other code")  # this test says that the code is another
+    assert facts["verified_by"].endswith("other code")  # this test says that the code is another
     assert (
         stored("claims", "show", "TS.L5", "--cypher").out
         == to_cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
@@ -221,7 +227,7 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
     page = stored("claims", "report").out
     assert page.startswith("# Claims\n\nVerification run: 1 (TS.L5 TS.h, S3 S4)")
     assert all(f"| {name} | " in page for name in rows(first))
-    written = stored("claims", "report", "--ledger", "1", "--out", str(tmp_path / "page.html"))
+    written = stored("claims", "report", "--run", "1", "--out", str(tmp_path / "page.html"))
     assert (written.code, written.out) == (0, "")
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
@@ -240,12 +246,12 @@ def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
                 {"id": "TS.h", "change": "sizes", "before": "S3 S4", "after": "S3 S5"}
             ]
         assert "of run 1 were not requested in run 2" in result.err
-    listed = json.loads(stored("claims", "ledgers", "-f", "json").out)
-    assert [(row["ledger"], row["asked"], row["at"], row["fails"]) for row in listed] == [
+    listed = json.loads(stored("claims", "runs", "-f", "json").out)
+    assert [(row["run"], row["claims"], row["at"], row["fails"]) for row in listed] == [
         (1, "TS.L5 TS.h", "S3 S4", 1),
         (2, "TS.h", "S3 S5", 0),
     ]
-    assert refused(stored("claims", "report", "--ledger", "9"), 3)[0] == "no ledger 9 is stored"
+    assert refused(stored("claims", "report", "--run", "9"), 3)[0] == "no ledger 9 is stored"
     assert "no differences" in stored("claims", "changed", "1", "1").err
 
 
@@ -300,7 +306,7 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
     "link of a forest": ({"n": 4, "link": "1234 -> 2134"}, FOREST, 1),
     "tree": ({"n": 4, "tree": 1}, FOREST, 23),
     "node of a tree": ({"n": 4, "tree": 1, "node": "4321"}, FOREST, 1),
-    "forest with arguments": ({"n": 4, "tree": 0}, "S4:dimension-change(i=2,tree=greedy):1234", 23),
+    "forest with arguments": ({"n": 4, "tree": 0}, "S4:dimension-change(base=greedy,i=2):1234", 23),
     "schedule": ({"n": 4}, SCHEDULE, 1),
     "step": ({"n": 4, "step": 2}, SCHEDULE, sends(step=2)),
     "node in a step": ({"n": 4, "step": 1, "node": "1234"}, SCHEDULE, sends(step=1, sender=0)),

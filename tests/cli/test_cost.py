@@ -1,4 +1,4 @@
-"""`cost` as a user calls it: tables of any topology, executed or not, in every format; the best number of segments."""
+"""`starcast cost`: tables in every format, with and without simulation, and optima."""
 
 import csv
 import io
@@ -17,14 +17,14 @@ from support.fix_cli import Starcast
 
 
 def rows_of(starcast: Starcast, *words: str) -> list[dict[str, Any]]:
-    """The rows of a table, by JSON, and nothing on stderr."""
+    """Return the rows of a table in JSON; stderr must be empty."""
     result = starcast("cost", "table", *words, "-f", "json")
     assert (result.code, result.err) == (0, "")
     rows: list[dict[str, Any]] = json.loads(result.out)
     return rows
 
 
-def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(
+def test_a_table_prints_every_row_with_costs_gap_and_simulation(
     starcast: Starcast,
 ) -> None:
     printed = rows_of(
@@ -50,35 +50,39 @@ def test_a_table_prints_every_row_with_its_costs_its_gap_and_its_execution(
         assert row.gap is not None
         assert shown["time"] == pytest.approx(float(row.cost.time))
         assert shown["bytes"] == pytest.approx(float(row.cost.bytes))
-        assert shown["bound"] == pytest.approx(float(row.bound.time))
+        assert shown["lower_bound"] == pytest.approx(float(row.bound.time))
         assert shown["gap"] == round(float(row.gap), 3)
         assert (shown["start_ups"], shown["steps"]) == (int(row.cost.start_ups), row.cost.steps)
-        assert (shown["p"], shown["cited"], shown["source"]) == (row.pieces, row.cited, row.source)
+        assert (shown["pieces"], shown["cited"], shown["source"]) == (
+            row.pieces,
+            row.cited,
+            row.source,
+        )
         assert shown["transmissions"] == row.cost.transmissions
         took = execute_row(problem, row, 10**6)
-        assert shown["simulated steps"] == (took.steps if took else None)
-        assert shown["simulated time"] == (pytest.approx(float(took.time)) if took else None)
-        assert shown["simulated gap"] == (
+        assert shown["simulated_steps"] == (took.steps if took else None)
+        assert shown["simulated_time"] == (pytest.approx(float(took.time)) if took else None)
+        assert shown["simulated_gap"] == (
             round(float(took.time / row.bound.time), 3) if took else None
         )
         assert shown["note"] == (row.note or None)
 
 
-def test_without_a_port_model_both_are_there_together_by_time(starcast: Starcast) -> None:
+def test_without_a_port_model_the_rows_of_both_are_sorted_by_time(starcast: Starcast) -> None:
     printed = rows_of(starcast, "S5", "--collective", "allgather", "--no-simulate")
     assert {row["ports"] for row in printed} == {"all", "one"}
     times = [row["time"] for row in printed]
     assert times == sorted(times)
 
 
-def test_without_a_collective_all_five_are_there(starcast: Starcast) -> None:
+def test_without_a_collective_all_five_are_printed(starcast: Starcast) -> None:
     printed = rows_of(starcast, "S4", "--no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
     result = starcast("cost", "table", "S4", "--no-simulate")
     assert [f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES] == [True] * 5
 
 
-def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast) -> None:
+def test_options_for_segments_messages_and_copies(starcast: Starcast) -> None:
     words = (
         "S4",
         "--collective",
@@ -91,10 +95,10 @@ def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast
         "2",
         "--no-simulate",
     )
-    pieces = {row["name"]: row["p"] for row in rows_of(starcast, *words, "--ports", "all")}
+    pieces = {row["name"]: row["pieces"] for row in rows_of(starcast, *words, "--ports", "all")}
     assert (pieces["greedy"], pieces["edge-disjoint"]) == (3, 5)
     bounds = {
-        row["name"]: row["bound"]
+        row["name"]: row["lower_bound"]
         for row in rows_of(starcast, *words, "--ports", "all", "--t-s", "1")
     }
     assert bounds["edge-disjoint"] == pytest.approx(2 * bounds["greedy"])
@@ -102,7 +106,7 @@ def test_the_segments_messages_and_copies_asked_for_are_taken(starcast: Starcast
     assert bounds["lower bound"] == bounds["greedy"]
 
 
-def test_the_hypercube_beside_it_can_be_chosen(starcast: Starcast) -> None:
+def test_option_for_the_hypercube(starcast: Starcast) -> None:
     for words, k in (((), 5), (("--hypercube", "6"), 6)):
         rows = rows_of(
             starcast,
@@ -120,7 +124,7 @@ def test_the_hypercube_beside_it_can_be_chosen(starcast: Starcast) -> None:
         assert cube["steps"] == 2 ** (k - 1)
 
 
-def test_without_simulation_nothing_is_executed(
+def test_no_simulate_executes_no_schedule(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -128,13 +132,13 @@ def test_without_simulation_nothing_is_executed(
 
     monkeypatch.setattr("starcast.costs.tables.executed", fail)
     for row in rows_of(starcast, "S12", "--no-simulate"):
-        assert row["simulated steps"] is None
+        assert row["simulated_steps"] is None
 
 
-def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(
+def test_schedules_that_are_too_large_are_reported_on_stderr(
     starcast: Starcast,
 ) -> None:
-    """One message to each node is 442 rows on S_5, t_5; four are 1,768, and more along the edge-disjoint trees."""
+    """One message to each node of S_5 takes t_5 = 442 rows, four take 1,768 or more."""
     words = (
         "S5",
         "--collective",
@@ -143,22 +147,22 @@ def test_what_is_too_large_to_execute_has_no_figures_and_a_line_on_stderr(
         "all",
         "--messages",
         "4",
-        "--most-rows",
+        "--max-rows",
         "500",
     )
     result = starcast("cost", "table", *words, "-f", "json")
     assert result.code == 0
     for row in json.loads(result.out):
-        assert row["simulated steps"] == (row["steps"] if row["name"] == "necklace" else None)
-    said = [line.partition(" rows")[0] for line in result.err.splitlines()]
-    assert sorted(said) == [
+        assert row["simulated_steps"] == (row["steps"] if row["name"] == "necklace" else None)
+    refusals = [line.partition(" rows")[0] for line in result.err.splitlines()]
+    assert sorted(refusals) == [
         "not simulated: alltoall by edge-disjoint on S5 has 2,592",
         "not simulated: alltoall by exact on S5 has 1,768",
         "not simulated: alltoall by perfectly-balanced on S5 has 1,768",
     ]
 
 
-def test_a_row_without_a_closed_form_says_why(starcast: Starcast) -> None:
+def test_a_row_without_a_closed_form_has_a_note(starcast: Starcast) -> None:
     (qiu,) = [
         row
         for row in rows_of(starcast, "S4", "--collective", "broadcast", "--no-simulate")
@@ -173,22 +177,20 @@ def test_a_row_without_a_closed_form_says_why(starcast: Starcast) -> None:
     ("collective", "theorems"),
     [("broadcast", ["2 and 3", "8 and 9"]), ("allgather", ["4 and 5", "10"])],
 )
-def test_the_printed_forms_of_nk_stars_stand_with_what_is_wrong_in_them(
+def test_notes_explain_errors_in_the_printed_forms_of_nk_stars(
     starcast: Starcast, ports: str, collective: str, theorems: list[str]
 ) -> None:
-    """In the notes below, and by the gap of the execution, which is another than the form's."""
+    """The simulated gap differs from the gap of the closed form."""
     words = ("cost", "table", "S5,2", "--collective", collective, "--ports", ports)
     lines = starcast(*words).out.splitlines()
-    assert any("simulated gap" in line for line in lines)
+    assert any("simulated_gap" in line for line in lines)
     for theorem in theorems:
-        (told,) = [line for line in lines if f"Theorems {theorem}" in line]
-        assert "too few" in told or "too many" in told
-        assert ("the number of pieces is the optimum of the closed form" in told) == (
-            collective == "broadcast"
-        )
+        (note,) = [line for line in lines if f"Theorems {theorem}" in line]
+        assert "too few" in note or "too many" in note
+        assert ("p is the form's best" in note) == (collective == "broadcast")
     for row in rows_of(starcast, *words[2:]):
         if row["name"].startswith("nk-"):
-            assert row["simulated gap"] != row["gap"]
+            assert row["simulated_gap"] != row["gap"]
 
 
 def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
@@ -216,7 +218,7 @@ BELOW = re.compile(r"[a-z]+\) ")
         ("Q5", "--no-simulate"),
     ],
 )
-def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
+def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
     result = starcast("cost", "table", *words, "--collective", "broadcast")
@@ -242,13 +244,13 @@ def test_a_table_is_no_wider_than_a_terminal_and_refers_to_its_sources_below(
         for row, line in zip(rows, shown, strict=True):
             name, *_, number = re.split(r" {3,}", line)
             assert name == row["name"]
-            told = sources[number]
-            assert told.startswith(row["source"])
-            assert told.endswith(row["note"] or "")
-            assert ("(cited)" in told) == row["cited"]
+            reference = sources[number]
+            assert reference.startswith(row["source"])
+            assert reference.endswith(row["note"] or "")
+            assert ("(cited)" in reference) == row["cited"]
 
 
-def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
+def test_all_shows_all_columns(starcast: Starcast) -> None:
     words = ("cost", "table", "S4", "--collective", "broadcast")
     heads = [
         re.split(
@@ -259,20 +261,20 @@ def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
         )
         for more in ((), ("--all",), ("--no-simulate",))
     ]
-    short, whole, unsimulated = heads
-    assert whole == [
+    short, full, unsimulated = heads
+    assert full == [
         name for name in rows_of(starcast, *words[2:])[0] if name not in {"topology", "collective"}
     ]
     assert short == [
         "name",
-        "p",
+        "pieces",
         "start_ups",
         "bytes",
         "time",
         "gap",
-        "simulated time",
-        "simulated gap",
-        "source",
+        "simulated_time",
+        "simulated_gap",
+        "ref",
     ]
     assert unsimulated == [name for name in short if "simulated" not in name]
 
@@ -292,16 +294,16 @@ def test_all_columns_are_in_the_table_on_demand(starcast: Starcast) -> None:
         ("S4", "--messages", "0"),
         ("S4", "--copies", "4"),
         ("S4", "--hypercube", "0"),
-        ("S4", "--most-rows", "-1"),
+        ("S4", "--max-rows", "-1"),
     ],
 )
-def test_bad_words_are_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
+def test_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
     result = starcast("cost", "table", *words)
     assert result.code == 2
     assert result.out == ""
 
 
-def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: Starcast) -> None:
+def test_the_optimum_over_real_numbers_and_over_integers(starcast: Starcast) -> None:
     result = starcast(
         "cost",
         "optimum",
@@ -317,10 +319,14 @@ def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: 
     )
     (row,) = json.loads(result.out)
     machine = costs.Machine(Fraction(100), Fraction(1))
-    real, whole = costs.optimal_pieces(
+    real, best = costs.optimal_pieces(
         topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2
     )
-    assert (row["argument"], row["real"], row["whole"]) == ("messages", pytest.approx(real), whole)
+    assert (row["argument"], row["real_optimum"], row["optimum"]) == (
+        "messages",
+        pytest.approx(real),
+        best,
+    )
     assert row["note"].startswith("one step too many")
 
 
@@ -334,7 +340,9 @@ def test_the_optimum_is_printed_over_the_reals_and_over_whole_numbers(starcast: 
         ("Q4", "broadcast", "greedy"),
     ],
 )
-def test_what_has_no_optimum_is_bad_input(words: tuple[str, ...], starcast: Starcast) -> None:
+def test_an_optimum_that_does_not_exist_is_bad_input(
+    words: tuple[str, ...], starcast: Starcast
+) -> None:
     result = starcast("cost", "optimum", *words)
     assert result.code == 2
     assert result.err.splitlines()[0].startswith("error: ")

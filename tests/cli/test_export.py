@@ -1,4 +1,4 @@
-"""`starcast export` as a user calls it: what is written, what is told, and that nothing is half written."""
+"""`starcast export`: the files, the printed guide, and failures that leave no files."""
 
 import csv
 import errno
@@ -24,30 +24,30 @@ _Usage = namedtuple("_Usage", "total used free")  # noqa: PYI024 - as shutil has
 
 @pytest.fixture
 def starcast(starcast: Starcast, monkeypatch: pytest.MonkeyPatch, clean_database: URL) -> Starcast:
-    """The command line on the test's PostgreSQL, and on a Neo4j that is not there: nobody asks it."""
+    """Return the command line with PostgreSQL; Neo4j is not needed and not running."""
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:9")
     name_store(monkeypatch, clean_database)
     return starcast
 
 
 def names(folder: Path, file: str) -> list[str]:
-    """The second column of a file: the names of things, after their numbers."""
+    """Return the second column of a file: ids, after their numbers."""
     with (folder / file).open(newline="", encoding="utf-8") as opened:
         return [line[1] for line in list(csv.reader(opened))[1:]]
 
 
 def refused(result: Result, code: int, *words: str) -> None:
-    """One sentence with these words and a hint, and nothing on standard output."""
+    """Check that an error has these words and a hint, and that stdout is empty."""
     assert result.code == code, result.err
     assert result.out == ""
     assert "\nhint: " in result.err
     assert all(word in result.err for word in words), result.err
 
 
-def test_files_of_what_is_stored_and_what_is_asked_for(
+def test_files_contain_stored_and_requested_artifacts(
     starcast: Starcast, stores: Stores, tmp_path: Path
 ) -> None:
-    """The stored forest comes once, though it is asked for again; nothing is left beside the folder."""
+    """A stored forest that is requested again is written once; no other file is left."""
     ingest(stores, plan("S3", ["multiple"]))
     folder = tmp_path / "my files"
     done = starcast("export", str(folder), "S4,2", "--trees", "nk-greedy", "--schedules", "all")
@@ -60,7 +60,7 @@ def test_files_of_what_is_stored_and_what_is_asked_for(
     assert sorted(tmp_path.iterdir()) == [folder]
 
 
-def test_a_thing_that_is_stored_and_asked_for_comes_once(
+def test_an_artifact_that_is_stored_and_requested_is_written_once(
     starcast: Starcast, stores: Stores, tmp_path: Path
 ) -> None:
     ingest(stores, plan("S3", ["multiple"]))
@@ -70,10 +70,8 @@ def test_a_thing_that_is_stored_and_asked_for_comes_once(
     assert names(tmp_path / "files", "topology.csv") == ["S3"]
 
 
-def test_the_stored_forest_is_written_not_another_one(
-    starcast: Starcast, stores: Stores, tmp_path: Path
-) -> None:
-    """From its array in PostgreSQL: edges are those of the forest that was ingested, root and all."""
+def test_the_stored_forest_is_written(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
+    """The edges are those of the ingested forest, with its root, from PostgreSQL."""
     ingest(stores, plan("S4", ["multiple"], root="3142"))
     assert starcast("export", str(tmp_path / "files")).code == 0
     with (tmp_path / "files" / "tree_edge.csv").open(newline="") as file:
@@ -83,8 +81,8 @@ def test_the_stored_forest_is_written_not_another_one(
     assert {edge["forest:string"] for edge in edges} == {grown.id}
 
 
-def test_what_is_printed_stands_beside_the_files(starcast: Starcast, tmp_path: Path) -> None:
-    """The guide names the folder, quoted, the script, and what to do afterwards."""
+def test_the_printed_guide_is_also_a_file(starcast: Starcast, tmp_path: Path) -> None:
+    """The guide names the quoted folder, the script and the next steps."""
     folder = tmp_path / "my files"
     done = starcast("export", str(folder), "S3")
     assert done.out == (folder / "README.md").read_text(encoding="utf-8")
@@ -97,20 +95,20 @@ def test_what_is_printed_stands_beside_the_files(starcast: Starcast, tmp_path: P
 def test_the_guide_names_another_database(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where the settings name one."""
+    """If the settings name a database."""
     monkeypatch.setenv("STARCAST_NEO4J_DATABASE", "lab")
     done = starcast("export", str(tmp_path / "files"), "S3")
     assert done.out.count("import.sh lab\n") == 2
 
 
-def test_the_script_runs_the_tool_beside_the_files(starcast: Starcast, tmp_path: Path) -> None:
-    """From wherever it is called: the tool would take a comma in a path for its end, so it gets relative ones."""
+def test_the_script_runs_the_import_tool_in_its_folder(starcast: Starcast, tmp_path: Path) -> None:
+    """Paths are relative, because the tool takes a comma in a path for a separator."""
     folder = tmp_path / "S4,2 and more"
     assert starcast("export", str(folder), "S3").code == 0
     tool = tmp_path / "tool"
     tool.write_text('#!/bin/sh\npwd\nprintf "%s\\n" "$@"\n')
     tool.chmod(0o755)
-    said = subprocess.run(
+    arguments = subprocess.run(
         ["sh", folder / "import.sh", "lab"],
         cwd="/",
         env={"PATH": os.defpath, "NEO4J_ADMIN": str(tool)},
@@ -118,18 +116,22 @@ def test_the_script_runs_the_tool_beside_the_files(starcast: Starcast, tmp_path:
         text=True,
         check=True,
     ).stdout.splitlines()
-    assert said[:5] == [str(folder), "database", "import", "full", "lab"]
-    assert {"--overwrite-destination", *bulk_files.OPTIONS} < set(said)
+    assert arguments[:5] == [str(folder), "database", "import", "full", "lab"]
+    assert {"--overwrite-destination", *bulk_files.OPTIONS} < set(arguments)
     given = [
-        word.split("=")[2] for word in said if word.startswith(("--nodes=", "--relationships="))
+        word.split("=")[2]
+        for word in arguments
+        if word.startswith(("--nodes=", "--relationships="))
     ]
     assert sorted(given) == sorted(f"./{file.name}" for file in folder.glob("*.csv"))
-    report = next(word.partition("=")[2] for word in said if word.startswith("--report-file="))
+    report = next(word.partition("=")[2] for word in arguments if word.startswith("--report-file="))
     assert not Path(report).exists()
 
 
-def test_the_files_can_be_read_by_the_server_s_user(starcast: Starcast, tmp_path: Path) -> None:
-    """Whatever the mask of the user who exports."""
+def test_the_files_are_readable_for_the_user_of_the_server(
+    starcast: Starcast, tmp_path: Path
+) -> None:
+    """Even if the umask of the user is restrictive."""
     mask = os.umask(0o077)
     try:
         assert starcast("export", str(tmp_path / "files"), "S3").code == 0
@@ -139,8 +141,8 @@ def test_the_files_can_be_read_by_the_server_s_user(starcast: Starcast, tmp_path
     assert {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "files").iterdir()} == {0o644}
 
 
-def test_an_empty_folder_will_do(starcast: Starcast, tmp_path: Path) -> None:
-    """And a laboratory in which nothing is stored."""
+def test_an_empty_folder_is_accepted(starcast: Starcast, tmp_path: Path) -> None:
+    """An empty store has only the node of the store."""
     (tmp_path / "files").mkdir()
     assert starcast("export", str(tmp_path / "files")).code == 0
     assert sorted(file.name for file in (tmp_path / "files").iterdir()) == [
@@ -150,8 +152,8 @@ def test_an_empty_folder_will_do(starcast: Starcast, tmp_path: Path) -> None:
     ]
 
 
-def test_a_folder_that_cannot_be_taken_is_refused(starcast: Starcast, tmp_path: Path) -> None:
-    """One with files, a file, one in a folder that is not there: before anything is built."""
+def test_an_unusable_folder_is_refused(starcast: Starcast, tmp_path: Path) -> None:
+    """A folder with files, a file, and a missing parent are refused before building."""
     (tmp_path / "mine").write_text("mine")
     refused(starcast("export", str(tmp_path), "S3"), 2, "is not empty")
     refused(starcast("export", str(tmp_path / "mine"), "S3"), 2, "is a file")
@@ -163,17 +165,17 @@ def test_a_folder_that_cannot_be_taken_is_refused(starcast: Starcast, tmp_path: 
     assert [file.name for file in tmp_path.iterdir()] == ["mine"]
 
 
-def test_words_that_go_with_no_topology_are_refused(starcast: Starcast, tmp_path: Path) -> None:
-    """Trees without a topology, a topology that cannot be."""
-    refused(starcast("export", str(tmp_path / "files"), "--trees", "all"), 2, "none is named")
+def test_options_without_a_topology_are_refused(starcast: Starcast, tmp_path: Path) -> None:
+    """Trees without a topology, and an invalid topology."""
+    refused(starcast("export", str(tmp_path / "files"), "--trees", "all"), 2, "none is given")
     refused(starcast("export", str(tmp_path / "files"), "S99"), 2, "S99")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_is_too_small_is_refused_with_figures(
+def test_too_small_a_disk_is_refused_with_figures(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Before anything is written."""
+    """The check comes before the first file."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: _Usage(10**9, 10**9 - 5_000_000, 5_000_000))
     done = starcast("export", str(tmp_path / "files"), "S8", "--trees", "multiple")
     refused(done, 7, "40,320 nodes and 423,353 relationships", "which has 5 MB free")
@@ -181,7 +183,7 @@ def test_a_disk_that_is_too_small_is_refused_with_figures(
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "said"),
+    ("error", "code", "sentence"),
     [
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 7, "no space left"),
         (OSError(errno.EACCES, os.strerror(errno.EACCES)), 2, "permission denied"),
@@ -189,15 +191,15 @@ def test_a_disk_that_is_too_small_is_refused_with_figures(
     ],
     ids=lambda value: str(value) if isinstance(value, int) else "",
 )
-def test_what_goes_wrong_leaves_nothing(
+def test_a_failed_export_leaves_no_files(
     starcast: Starcast,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     error: Exception,
     code: int,
-    said: str,
+    sentence: str,
 ) -> None:
-    """A disk that fills up, one that cannot be written, a checker that says no: all in the middle of the work."""
+    """A full disk, a read-only disk, and an invalid tree, each during the export."""
     write = bulk_files.write
 
     def half(*given: object) -> NoReturn:
@@ -206,5 +208,5 @@ def test_what_goes_wrong_leaves_nothing(
 
     monkeypatch.setattr(bulk_files, "write", half)
     (tmp_path / "files").mkdir()
-    refused(starcast("export", str(tmp_path / "files"), "S3"), code, said)
+    refused(starcast("export", str(tmp_path / "files"), "S3"), code, sentence)
     assert list(tmp_path.rglob("*")) == [tmp_path / "files"]

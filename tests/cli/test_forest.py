@@ -1,4 +1,4 @@
-"""`tree` and `topology` without a server: build, verify, show, draw, list the catalogue; output, files, exit codes."""
+"""`starcast forest` and `topology` without a server: output, files and exit codes."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from support.fix_cli import Result, Starcast
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A folder of its own, where no server can be reached."""
+    """Run each test in its own folder, where no server can be reached."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
@@ -28,7 +28,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def refused(result: Result, code: int) -> tuple[str, str]:
-    """The one sentence and the hint of a refusal, which are all that a command says."""
+    """Return the error and the hint, which must be the only output."""
     assert (result.code, result.out) == (code, ""), result
     lines = result.err.strip().splitlines()
     assert [line.partition(":")[0] for line in lines] == ["error", "hint"]
@@ -36,7 +36,7 @@ def refused(result: Result, code: int) -> tuple[str, str]:
 
 
 def properties(result: Result) -> dict[str, dict[str, Any]]:
-    """The rows of a JSON listing by property."""
+    """Return the rows of a JSON listing by property."""
     assert result.code == 0, result.err
     return {row["property"]: row for row in json.loads(result.out)}
 
@@ -44,14 +44,14 @@ def properties(result: Result) -> dict[str, dict[str, Any]]:
 # Building and proving
 
 
-def test_what_is_built_is_written_and_named(starcast: Starcast) -> None:
+def test_build_writes_the_forest_and_prints_its_summary(starcast: Starcast) -> None:
     result = starcast(
-        "tree", "build", "S5", "multiple", "--root", "54321", "--out", "forest.npz", "-f", "json"
+        "forest", "build", "S5", "multiple", "--root", "54321", "--out", "forest.npz", "-f", "json"
     )
     assert result.err == ""
     size = Path("forest.npz").stat().st_size
     figures = {
-        "name": "S5:multiple:54321",
+        "id": "S5:multiple:54321",
         "trees": 4,
         "nodes": 120,
         "edges": 476,
@@ -64,24 +64,28 @@ def test_what_is_built_is_written_and_named(starcast: Starcast) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("dimension-change", "--tree", "greedy", "--i", "2"), ("dimension-change(base=greedy,i=2)",),
-              ("dimension-change(i=2)", "--tree", "greedy")]
-)  # fmt: skip
-def test_arguments_are_options_or_stand_in_parentheses(
+    "words",
+    [
+        ("dimension-change", "--base", "greedy", "--i", "2"),
+        ("dimension-change(base=greedy,i=2)",),
+        ("dimension-change(i=2)", "--base", "greedy"),
+    ],
+)
+def test_arguments_are_options_or_in_parentheses(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
-    assert starcast("tree", "build", "S5", *words, "--out", "f.npz").code == 0
+    assert starcast("forest", "build", "S5", *words, "--out", "f.npz").code == 0
     assert Forest.open("f.npz").id == "S5:dimension-change(base=greedy,i=2):12345"
 
 
-def test_a_file_verifies_as_what_was_built(starcast: Starcast) -> None:
-    starcast("tree", "build", "S5", "perfectly-balanced", "--out", "f.npz")
+def test_a_file_and_its_construction_verify_alike(starcast: Starcast) -> None:
+    starcast("forest", "build", "S5", "perfectly-balanced", "--out", "f.npz")
     for words in (("f.npz",), ("S5", "perfectly-balanced")):
-        result = starcast("tree", "verify", *words, "-f", "json")
+        result = starcast("forest", "verify", *words, "-f", "json")
         row = json.loads(result.out)[0]
         assert row.pop("seconds") > 0
         assert row == {
-            "name": "S5:perfectly-balanced:12345",
+            "id": "S5:perfectly-balanced:12345",
             "trees": 4,
             "nodes": 120,
             "edges": 132,
@@ -89,15 +93,15 @@ def test_a_file_verifies_as_what_was_built(starcast: Starcast) -> None:
         }
 
 
-def test_a_file_that_holds_no_trees_is_rejected(starcast: Starcast) -> None:
+def test_an_invalid_forest_in_a_file_is_rejected(starcast: Starcast) -> None:
     array = forest("S4", "greedy").parent_port.copy()
     array[0, [1, 6]] = 2
     Forest(topology("S4"), array).save("f.npz")
     for verb in ("verify", "show", "draw"):
-        assert "tree 0, node" in refused(starcast("tree", verb, "f.npz"), 6)[0]
+        assert "tree 0, node" in refused(starcast("forest", verb, "f.npz"), 6)[0]
 
 
-def test_nothing_is_written_before_it_is_proved(
+def test_an_invalid_forest_is_not_written(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from starcast.errors import RejectedError
@@ -106,8 +110,8 @@ def test_nothing_is_written_before_it_is_proved(
         raise RejectedError("no trees", hint="none")
 
     monkeypatch.setattr(Forest, "verify", reject)
-    refused(starcast("tree", "build", "S4", "greedy", "--out", "f.npz"), 6)
-    refused(starcast("tree", "draw", "S4", "greedy", "--out", "f.svg"), 6)
+    refused(starcast("forest", "build", "S4", "greedy", "--out", "f.npz"), 6)
+    refused(starcast("forest", "draw", "S4", "greedy", "--out", "f.svg"), 6)
     assert list(Path().glob("f.*")) == []
 
 
@@ -115,7 +119,7 @@ def test_nothing_is_written_before_it_is_proved(
 
 
 def test_a_forest_is_shown_with_its_metrics(starcast: Starcast) -> None:
-    shown = properties(starcast("tree", "show", "S6", "multiple", "-f", "json"))
+    shown = properties(starcast("forest", "show", "S6", "multiple", "-f", "json"))
     assert shown["id"] == {"property": "id", "value": "S6:multiple:123456"}
     assert shown["source"] == {"property": "source", "value": "Tseng & Sheu 1997, Def. 2"}
     assert shown["heights"] == {"property": "heights", "value": [12, 13, 14, 13, 12]}
@@ -126,13 +130,13 @@ def test_a_forest_is_shown_with_its_metrics(starcast: Starcast) -> None:
 
 
 def trimmed(rows: list[list[int]]) -> list[list[int]]:
-    """Rows without the zeros at their ends."""
+    """Return rows without trailing zeros."""
     return [row[: max(at for at, value in enumerate(row) if value) + 1] for row in rows]
 
 
 def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
-    """On S3 one of the two heights is less than Lemma 5 states."""
-    result = starcast("tree", "show", "S3", "multiple", "-f", "csv")
+    """The heights on S3 are 5 and 4: one is less than Lemma 5 states."""
+    result = starcast("forest", "show", "S3", "multiple", "-f", "csv")
     rows = {row["property"]: row for row in csv.DictReader(io.StringIO(result.out))}
     assert rows["heights"]["value"] == "5 4"
     assert rows["links_by_load"]["value"] == "3 carry 0, 8 carry 1, 1 carry 2"
@@ -140,35 +144,35 @@ def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-def test_every_construction_shows(starcast: Starcast, spec: str) -> None:
+def test_every_construction_can_be_shown(starcast: Starcast, spec: str) -> None:
     for name in constructions(spec):
-        arguments = {"tree": ["--tree", constructions(spec)[-1]], "i": ["--i", "1"]}
+        arguments = {"base": ["--base", constructions(spec)[-1]], "i": ["--i", "1"]}
         words = [word for one in CONSTRUCTIONS[name].arguments for word in arguments[one.name]]
-        shown = properties(starcast("tree", "show", spec, name, *words, "-f", "json"))
+        shown = properties(starcast("forest", "show", spec, name, *words, "-f", "json"))
         assert shown["trees"]["value"] >= 1
 
 
-def test_a_file_is_shown_as_what_it_was_built_from(starcast: Starcast) -> None:
+def test_a_file_and_its_construction_show_alike(starcast: Starcast) -> None:
     starcast(
-        "tree",
+        "forest",
         "build",
         "S4",
         "label-change",
-        "--tree",
+        "--base",
         "multiple",
         "--root",
         "4132",
         "--out",
         "f.npz",
     )
-    built = starcast("tree", "show", "S4", "label-change", "--tree", "multiple", "--root", "4132")
+    built = starcast("forest", "show", "S4", "label-change", "--base", "multiple", "--root", "4132")
     assert built.code == 0
-    assert starcast("tree", "show", "f.npz") == built
+    assert starcast("forest", "show", "f.npz") == built
 
 
-def test_without_a_construction_what_is_stored_is_meant(starcast: Starcast) -> None:
-    """So a server is asked, and there is none."""
-    assert "127.0.0.1:1" in refused(starcast("tree", "show", "S5:multiple:12345"), 4)[0]
+def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast) -> None:
+    """The servers are needed, but not running."""
+    assert "127.0.0.1:1" in refused(starcast("forest", "show", "S5:multiple:12345"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--stored"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--verify"), 4)[0]
 
@@ -176,50 +180,50 @@ def test_without_a_construction_what_is_stored_is_meant(starcast: Starcast) -> N
 # Drawing
 
 
-def test_a_tree_is_drawn_to_a_file_or_to_stdout(starcast: Starcast) -> None:
-    first = starcast("tree", "draw", "S4", "multiple", "--tree", "1", "--out", "tree.svg")
-    assert first == Result(0, "", "drew tree 1 of S4:multiple:1234 as tree.svg\n")
+def test_draw_writes_to_a_file_or_to_stdout(starcast: Starcast) -> None:
+    first = starcast("forest", "draw", "S4", "multiple", "--tree", "1", "--out", "tree.svg")
+    assert first == Result(0, "", "drew tree 1 of S4:multiple:1234 to tree.svg\n")
     text = Path("tree.svg").read_text(encoding="utf-8")
-    assert starcast("tree", "draw", "S4", "multiple", "--tree", "1") == Result(0, text, "")
+    assert starcast("forest", "draw", "S4", "multiple", "--tree", "1") == Result(0, text, "")
     title = ET.fromstring(text)[0].text  # noqa: S314 - our own document
     assert title == "S4:multiple:1234, tree 1"
 
 
-def test_a_file_is_drawn(starcast: Starcast) -> None:
-    starcast("tree", "build", "S4", "multiple", "--root", "4321", "--out", "f.npz")
-    assert starcast("tree", "draw", "f.npz", "--tree", "2") == starcast(
-        "tree", "draw", "S4", "multiple", "--tree", "2", "--root", "4321"
+def test_a_forest_in_a_file_can_be_drawn(starcast: Starcast) -> None:
+    starcast("forest", "build", "S4", "multiple", "--root", "4321", "--out", "f.npz")
+    assert starcast("forest", "draw", "f.npz", "--tree", "2") == starcast(
+        "forest", "draw", "S4", "multiple", "--tree", "2", "--root", "4321"
     )
 
 
-def test_above_s5_a_drawing_is_refused_unless_forced(starcast: Starcast) -> None:
-    assert starcast("tree", "draw", "S5", "greedy", "--out", "five.svg").code == 0
-    error, hint = refused(starcast("tree", "draw", "S6", "greedy", "--out", "six.svg"), 7)
+def test_large_drawings_need_force(starcast: Starcast) -> None:
+    assert starcast("forest", "draw", "S5", "greedy", "--out", "five.svg").code == 0
+    error, hint = refused(starcast("forest", "draw", "S6", "greedy", "--out", "six.svg"), 7)
     assert "720 nodes" in error
     assert "S5" in hint
     assert "--force" in hint
     assert not Path("six.svg").exists()
-    assert starcast("tree", "draw", "S6", "greedy", "--out", "six.svg", "--force").code == 0
+    assert starcast("forest", "draw", "S6", "greedy", "--out", "six.svg", "--force").code == 0
 
 
 # The catalogue
 
 
-def test_the_catalogue_is_listed_with_papers_and_arguments(starcast: Starcast) -> None:
+def test_constructions_are_listed_with_papers_and_arguments(starcast: Starcast) -> None:
     rows = {
         row["construction"]: row
-        for row in json.loads(starcast("tree", "constructions", "-f", "json").out)
+        for row in json.loads(starcast("forest", "constructions", "-f", "json").out)
     }
     assert list(rows) == list(constructions())
     assert rows["multiple"]["paper"] == "Tseng & Sheu 1997, Def. 2"
-    assert rows["dimension-change"]["arguments"] == ["tree", "i"]
+    assert rows["dimension-change"]["arguments"] == ["base", "i"]
     assert rows["binomial"]["families"] == ["hypercube"]
-    assert all(row["what"] and row["paper"] for row in rows.values())
+    assert all(row["description"] and row["paper"] for row in rows.values())
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5", "S5,3", "Q4"])
-def test_the_catalogue_of_a_topology(starcast: Starcast, spec: str) -> None:
-    rows = json.loads(starcast("tree", "constructions", spec, "-f", "json").out)
+def test_constructions_of_a_topology(starcast: Starcast, spec: str) -> None:
+    rows = json.loads(starcast("forest", "constructions", spec, "-f", "json").out)
     assert [row["construction"] for row in rows] == list(constructions(spec))
 
 
@@ -227,29 +231,37 @@ def test_the_catalogue_of_a_topology(starcast: Starcast, spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S2", "S6", "S12", "S6,3", "Q4"])
-def test_a_topology_is_computed_without_a_server(starcast: Starcast, spec: str) -> None:
-    where = topology(spec)
+def test_topology_show_needs_no_server(starcast: Starcast, spec: str) -> None:
+    computed = topology(spec)
     shown = {
         name: row["value"]
         for name, row in properties(starcast("topology", "show", spec, "-f", "json")).items()
     }
     assert {name: shown[name] for name in ("nodes", "links", "degree", "diameter", "family")} == {
-        name: getattr(where, name) for name in ("nodes", "links", "degree", "diameter", "family")
+        name: getattr(computed, name) for name in ("nodes", "links", "degree", "diameter", "family")
     }
-    assert sum(shown["distance profile"]) == where.nodes
-    assert len(shown["distance profile"]) == where.diameter + 1
-    total = sum(distance * count for distance, count in enumerate(shown["distance profile"]))
-    assert shown["reverse ports"] == [where.reverse_port(port) for port in shown["ports"]]
-    assert shown["mean distance"] == pytest.approx(total / (where.nodes - 1))
+    assert sum(shown["distance_profile"]) == computed.nodes
+    assert len(shown["distance_profile"]) == computed.diameter + 1
+    total = sum(distance * count for distance, count in enumerate(shown["distance_profile"]))
+    assert shown["reverse_ports"] == [computed.reverse_port(port) for port in shown["ports"]]
+    assert shown["mean_distance"] == pytest.approx(total / (computed.nodes - 1))
 
 
-def test_the_figures_of_s6(starcast: Starcast) -> None:
+def test_topology_show_of_s6(starcast: Starcast) -> None:
     lines = starcast("topology", "show", "S6", "-f", "csv").out.splitlines()
     assert lines[1:] == [
-        "name,S6", "family,star", "nodes,720", "links,1800", "degree,5", "ports,2 3 4 5 6", "reverse ports,2 3 4 5 6",
+        "spec,S6",
+        "family,star",
+        "nodes,720",
+        "links,1800",
+        "degree,5",
+        "ports,2 3 4 5 6",
+        "reverse_ports,2 3 4 5 6",
         "diameter,7",
-        "mean distance,4.78999", '"mean distance, exact",3444/719', "distance profile,1 5 20 70 170 250 169 35",
-    ]  # fmt: skip
+        "mean_distance,4.78999",
+        "exact_mean_distance,3444/719",
+        "distance_profile,1 5 20 70 170 250 169 35",
+    ]
 
 
 # Bad input
@@ -258,54 +270,56 @@ def test_the_figures_of_s6(starcast: Starcast) -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (("tree", "show", "S5", "multipel"), "multipel"),
-        (("tree", "show", "S13", "multiple"), "S13"),
-        (("tree", "show", "S5,2", "multiple"), "multiple"),
-        (("tree", "show", "S5", "multiple", "--root", "11345"), "11345"),
-        (("tree", "show", "S5", "multiple", "--i", "2"), "'i'"),
-        (("tree", "show", "S5", "dimension-change", "--tree", "greedy"), "'i'"),
-        (("tree", "show", "S5", "dimension-change", "--tree", "greedy", "--i", "4"), "i is 4"),
-        (("tree", "show", "S5", "dimension-change(base=greedy,i=1)", "--i", "1"), "twice"),
-        (("tree", "show", "S5", "dimension-change(i=1"), "dimension-change(i=1"),
-        (("tree", "show", "S2", "perfectly-balanced"), "perfectly-balanced"),
-        (("tree", "show", "S5:multiple:12345", "--root", "12345"), "S5:multiple:12345"),
-        (("tree", "show", "S5", "multiple", "--verify"), "--verify"),
-        (("tree", "verify", "S5"), "S5"),
-        (("tree", "verify", "nowhere.npz"), "nowhere.npz"),
-        (("tree", "verify", "."), "'.'"),
-        (("tree", "draw", "S4", "multiple", "--tree", "3"), "tree 3"),
-        (("tree", "draw", "S4", "greedy", "--out", "no/such/folder.svg"), "folder.svg"),
-        (("tree", "build", "S4", "greedy", "--out", "no/such/folder.npz"), "folder.npz"),
-        (("tree", "build", "S4", "greedy", "--out", "."), "folder"),
-        (("tree", "constructions", "T5"), "T5"),
+        (("forest", "show", "S5", "multipel"), "multipel"),
+        (("forest", "show", "S13", "multiple"), "S13"),
+        (("forest", "show", "S5,2", "multiple"), "multiple"),
+        (("forest", "show", "S5", "multiple", "--root", "11345"), "11345"),
+        (("forest", "show", "S5", "multiple", "--i", "2"), "'i'"),
+        (("forest", "show", "S5", "dimension-change", "--base", "greedy"), "'i'"),
+        (("forest", "show", "S5", "dimension-change", "--base", "greedy", "--i", "4"), "4 places"),
+        (("forest", "show", "S5", "dimension-change(base=greedy,i=1)", "--i", "1"), "twice"),
+        (("forest", "show", "S5", "dimension-change(i=1"), "dimension-change(i=1"),
+        (("forest", "show", "S2", "perfectly-balanced"), "perfectly-balanced"),
+        (("forest", "show", "S5:multiple:12345", "--root", "12345"), "S5:multiple:12345"),
+        (("forest", "show", "S5", "multiple", "--verify"), "--verify"),
+        (("forest", "verify", "S5"), "S5"),
+        (("forest", "verify", "nowhere.npz"), "nowhere.npz"),
+        (("forest", "verify", "."), "'.'"),
+        (("forest", "draw", "S4", "multiple", "--tree", "3"), "tree 3"),
+        (("forest", "draw", "S4", "greedy", "--out", "no/such/folder.svg"), "folder.svg"),
+        (("forest", "build", "S4", "greedy", "--out", "no/such/folder.npz"), "folder.npz"),
+        (("forest", "build", "S4", "greedy", "--out", "."), "folder"),
+        (("forest", "constructions", "T5"), "T5"),
         (("topology", "show", "S0"), "S0"),
     ],
     ids=" ".join,
 )
 def test_bad_input(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
-    """Exit code 2, and what is wrong is named; a server is never asked."""
+    """Exit code 2 and an error that names the wrong value, without a server."""
     assert named in refused(starcast(*words), 2)[0]
 
 
-def test_a_file_s_root_cannot_be_changed(starcast: Starcast) -> None:
-    starcast("tree", "build", "S4", "greedy", "--out", "f.npz")
-    refused(starcast("tree", "show", "f.npz", "--root", "4321"), 2)
-    refused(starcast("tree", "verify", "f.npz", "--i", "1"), 2)
+def test_the_root_of_a_forest_in_a_file_is_fixed(starcast: Starcast) -> None:
+    starcast("forest", "build", "S4", "greedy", "--out", "f.npz")
+    refused(starcast("forest", "show", "f.npz", "--root", "4321"), 2)
+    refused(starcast("forest", "verify", "f.npz", "--i", "1"), 2)
 
 
-def test_a_damaged_file_is_named(starcast: Starcast) -> None:
-    starcast("tree", "build", "S4", "greedy", "--out", "f.npz")
+def test_a_damaged_file_is_reported_by_name(starcast: Starcast) -> None:
+    starcast("forest", "build", "S4", "greedy", "--out", "f.npz")
     content = bytearray(Path("f.npz").read_bytes())
     Path("f.npz").write_bytes(content[: len(content) // 2])
-    assert "f.npz" in refused(starcast("tree", "verify", "f.npz"), 2)[0]
+    assert "f.npz" in refused(starcast("forest", "verify", "f.npz"), 2)[0]
 
 
-def test_these_commands_load_no_driver() -> None:
-    """They answer without what only the stores need."""
+def test_forest_commands_import_no_database_driver() -> None:
+    """The databases and optional libraries are not needed."""
     code = (
-        "import sys, starcast.cli.app as a; sys.argv = ['starcast', 'tree', 'verify', 'S4', 'greedy']\n"
-        "try: a.main()\nexcept SystemExit: pass\n"
-        "print(*{'neo4j', 'sqlalchemy', 'psycopg', 'networkx', 'igraph', 'scipy'} & set(sys.modules), file=sys.stderr)"
+        "import sys, starcast.cli.app as app\n"
+        "sys.argv = ['starcast', 'forest', 'verify', 'S4', 'greedy']\n"
+        "try: app.main()\nexcept SystemExit: pass\n"
+        "unwanted = {'neo4j', 'sqlalchemy', 'psycopg', 'networkx', 'igraph', 'scipy'}\n"
+        "print(*unwanted & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == ""

@@ -1,4 +1,4 @@
-"""`starcast graph` as a user calls it: tables, exit codes, seeds, and what is told."""
+"""`starcast graph`: tables, messages, seeds and exit codes."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ def starcast(
     clean_database: URL,
     tmp_path: Path,
 ) -> Starcast:
-    """The command line on the test's servers."""
+    """Return the command line with the servers of the tests."""
     (tmp_path / "neo4j").write_text(graph_address.password, encoding="utf-8")
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD_FILE", str(tmp_path / "neo4j"))
     monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
@@ -42,26 +42,28 @@ def what(stores: Stores) -> Plan:
     return wanted
 
 
-def test_verify_says_that_all_is_well(starcast: Starcast, what: Plan) -> None:
-    """In one line on standard error; other formats have an empty list."""
+def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
+    """One line is printed to stderr; other formats print an empty list."""
     del what
     done = starcast("graph", "verify")
     assert (done.code, done.out) == (0, "")
-    assert done.err.endswith("the graph holds what it should\n")
+    assert done.err.endswith("the graph matches the generators\n")
     for words in (["S4"], [TREES, "--all"], ["--sample", "3", "--seed", "5"]):
         assert starcast("graph", "verify", *words).code == 0
     assert json.loads(starcast("graph", "verify", "--format", "json").out) == []
 
 
-def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Plan) -> None:
-    """A table with what to do, and exit code 6; doing it helps."""
+def test_verify_lists_differences_and_rebuild_fixes_them(
+    starcast: Starcast, stores: Stores, what: Plan
+) -> None:
+    """The advice in the table fixes the problems."""
     stores.graph.write(
         "MATCH (a:Node {label: '1234'})-[r:LINK]->(b:Node {label: '2134'}) SET r.port = 4"
     )
     found = starcast("graph", "verify", "--all")
     assert found.code == 6
     assert "LINK 1234-2134: port 4, not 2" in found.out
-    assert "error: the graph store is not as it should be: 2 findings" in found.err
+    assert "error: graph verification found 2 problems" in found.err
     rows = list(
         csv.DictReader(
             io.StringIO(starcast("graph", "verify", "S4", "--all", "--format", "csv").out)
@@ -73,37 +75,37 @@ def test_verify_names_what_differs(starcast: Starcast, stores: Stores, what: Pla
         "port 2",
         "starcast graph rebuild 'S4'",
     )
-    made = starcast("graph", "rebuild", "S4", "--format", "json")
-    assert made.code == 0, made.err
-    assert [row["id"] for row in json.loads(made.out)] == ["S4", TREES]
-    assert "made 2 things anew" in made.err
+    rebuilt = starcast("graph", "rebuild", "S4", "--format", "json")
+    assert rebuilt.code == 0, rebuilt.err
+    assert [row["id"] for row in json.loads(rebuilt.out)] == ["S4", TREES]
+    assert "rebuilt 2 artifacts" in rebuilt.err
     assert starcast("graph", "verify", "--all").code == 0
     assert_stored(stores, what)
 
 
-def test_a_drawn_seed_is_told(starcast: Starcast, what: Plan) -> None:
-    """So that the same nodes can be looked at again."""
+def test_a_random_seed_is_reported(starcast: Starcast, what: Plan) -> None:
+    """The same nodes can be compared again with this seed."""
     del what
-    told = starcast("graph", "verify", "--sample", "2").err.splitlines()[0]
-    assert told.startswith("comparing what is at 2 nodes of each topology, drawn by --seed ")
-    seed = told.rpartition(" ")[2]
-    assert starcast("graph", "verify", "--sample", "2", "--seed", seed).err.splitlines()[0] == told
+    line = starcast("graph", "verify", "--sample", "2").err.splitlines()[0]
+    assert line.startswith("comparing 2 nodes of each topology, drawn with --seed ")
+    seed = line.rpartition(" ")[2]
+    assert starcast("graph", "verify", "--sample", "2", "--seed", seed).err.splitlines()[0] == line
 
 
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["verify", "--sample", "2", "--all"], 2, "--sample and --all exclude each other"),
-        (["verify", "--seed", "2"], 2, "--seed draws a sample, and none is asked for"),
-        (["verify", "S5"], 3, "no artifact 'S5' is stored"),
-        (["rebuild", "S5"], 3, "no artifact 'S5' is stored"),
-        (["rebuild", "--way", "import"], 2, "only with the embedded Neo4j"),
+        (["verify", "--sample", "2", "--all"], 2, "--sample and --all cannot be combined"),
+        (["verify", "--seed", "2"], 2, "--seed needs --sample"),
+        (["verify", "S5"], 3, "nothing of the name 'S5' is stored"),
+        (["rebuild", "S5"], 3, "nothing of the name 'S5' is stored"),
+        (["rebuild", "--method", "import"], 2, "this server is not starcast's own"),
     ],
 )
-def test_bad_words(
+def test_bad_input(
     starcast: Starcast, what: Plan, words: list[str], code: int, sentence: str
 ) -> None:
-    """One sentence and a hint."""
+    """An error is one sentence with a hint."""
     del what
     done = starcast("graph", *words)
     assert (done.code, done.out) == (code, "")
@@ -111,21 +113,23 @@ def test_bad_words(
     assert "\nhint: " in done.err
 
 
-def test_adopt(starcast: Starcast, stores: Stores, what: Plan) -> None:
-    """What was imported is compared and becomes complete; a second time there is nothing."""
+def test_adopt_verifies_and_completes_an_import(
+    starcast: Starcast, stores: Stores, what: Plan
+) -> None:
+    """Imported artifacts become complete; a second adopt has nothing to do."""
     for label in LABEL_OF.values():
         stores.graph.write(
             f"MATCH (o:{label.name}) SET o.state = $state", {"state": GraphState.IMPORTED.value}
         )
     waiting = starcast("graph", "verify", "--format", "json")
     assert waiting.code == 6
-    assert {row["description"].partition(" has ")[2] for row in json.loads(waiting.out)} == {
+    assert {row["problem"].partition(" has ")[2] for row in json.loads(waiting.out)} == {
         "state imported, not complete"
     }
     done = starcast("graph", "adopt", "--format", "json")
     assert done.code == 0, done.err
     assert [row["id"] for row in json.loads(done.out)] == ["S4", TREES]
-    assert "adopted 2 things" in done.err
+    assert "adopted 2 artifacts" in done.err
     assert_stored(stores, what)
     again = starcast("graph", "adopt")
-    assert (again.code, again.out, again.err) == (0, "", "nothing to adopt: nothing was imported\n")
+    assert (again.code, again.out, again.err) == (0, "", "nothing to adopt: no import is waiting\n")

@@ -1,4 +1,4 @@
-"""`ingest`, `topology`, `tree` and `schedule` as a user calls them: output, streams, exit codes, nothing half written."""
+"""`starcast ingest`, `topology`, `forest` and `schedule` with servers: output and exit codes."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ def starcast(
     clean_database: URL,
     tmp_path: Path,
 ) -> Starcast:
-    """The command line on the test's servers; passwords are in files, as they should be."""
+    """Return the command line with the servers of the tests; passwords are in files."""
     secrets = {"NEO4J": graph_address.password, "POSTGRES": clean_database.password or ""}
     for name, secret in secrets.items():
         (tmp_path / name).write_text(str(secret), encoding="utf-8")
@@ -44,7 +44,7 @@ def starcast(
 
 
 def refused(result: Result, code: int) -> list[str]:
-    """The one sentence and the hint of a refusal, which are all that a command says."""
+    """Return the error and the hint, which must be the only output."""
     assert result.code == code, result.err
     assert result.out == ""
     lines = [line for line in result.err.strip().splitlines() if not line.startswith("over Bolt")]
@@ -53,12 +53,12 @@ def refused(result: Result, code: int) -> list[str]:
 
 
 def untouched(stores: Stores) -> bool:
-    """Whether nothing is in either store."""
+    """Return whether both stores are empty."""
     return counts(stores.graph) == (0, 0) and set(stored_counts(stores).values()) == {0}
 
 
-def test_the_main_job(starcast: Starcast, stores: Stores) -> None:
-    """Everything on S5 in one short command; a second time it creates nothing and says so."""
+def test_ingest_of_everything_on_s5(starcast: Starcast, stores: Stores) -> None:
+    """A second ingest creates nothing and reports it."""
     first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
     assert first.code == 0
     what = plan("S5", "all", "all")
@@ -73,7 +73,7 @@ def test_the_main_job(starcast: Starcast, stores: Stores) -> None:
     assert second == Result(0, "", f"nothing to create: {things} of {things} are already there\n")
 
 
-def test_options_reach_the_plan(starcast: Starcast, stores: Stores) -> None:
+def test_options_are_applied(starcast: Starcast, stores: Stores) -> None:
     """Root, port models, segments and messages."""
     words = (
         "--schedules",
@@ -93,7 +93,7 @@ def test_options_reach_the_plan(starcast: Starcast, stores: Stores) -> None:
 def test_a_dry_run_needs_no_server(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It prints each thing with its estimate, and a sum."""
+    """Each artifact is printed with its estimate, and the total."""
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
     result = starcast("ingest", "S8", "--trees", "multiple", "--dry-run", "--format", "csv")
@@ -105,17 +105,17 @@ def test_a_dry_run_needs_no_server(
         ("", "40320", str(141120 + 7 * 40319)),
     ]
     assert float(rows[-1]["megabytes"]) > 1
-    for way in ("over Bolt", "by import"):
-        assert float(rows[-1][f"seconds {way}"]) > 1
-    assert float(rows[-1]["megabytes meanwhile"]) > float(rows[-1]["megabytes"])
+    for method in ("bolt", "import"):
+        assert float(rows[-1][f"{method}_seconds"]) > 1
+    assert float(rows[-1]["import_megabytes"]) > float(rows[-1]["megabytes"])
     assert "over Bolt: 463,673 rows" in result.err
     assert untouched(stores)
 
 
-def test_a_dry_run_shows_what_is_too_much_as_well(
+def test_a_dry_run_also_estimates_what_is_too_large(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 0: that it is too much is a remark, and nothing is built for it."""
+    """Exit code 0: a remark says that it is too large, and nothing is built."""
     from starcast.trees import Forest
 
     def nothing(_: Forest) -> None:
@@ -132,7 +132,7 @@ def test_a_dry_run_shows_what_is_too_much_as_well(
     assert rows[""]["relationships"] == sum(
         row["relationships"] for name, row in rows.items() if name
     )
-    assert "too much to ingest: 39,916,800 nodes" in result.err
+    assert "too large to ingest: 39,916,800 nodes" in result.err
 
 
 @pytest.mark.parametrize(
@@ -153,52 +153,52 @@ def test_a_dry_run_shows_what_is_too_much_as_well(
     ids=" ".join,
 )
 def test_bad_input(starcast: Starcast, stores: Stores, words: tuple[str, ...], named: str) -> None:
-    """Exit code 2, what is wrong is named, nothing is written."""
+    """Exit code 2 and an error that names the wrong value; nothing is written."""
     assert named in refused(starcast("ingest", *words), 2)[0]
     assert untouched(stores)
 
 
-def test_too_large_is_a_limit(starcast: Starcast, stores: Stores) -> None:
+def test_too_large_an_ingest_exceeds_a_limit(starcast: Starcast, stores: Stores) -> None:
     """Exit code 7 with rows, bytes and time."""
     error, hint = refused(starcast("ingest", "S10"), 7)
     assert "3,628,800 nodes and 16,329,600 relationships" in error
     assert "GB" in error
-    assert "min of writing and comparing over Bolt on a warm server" in error
+    assert "min of writing and comparing over Bolt, on a warm server" in error
     assert "starcast export" in hint
     assert "--dry-run" in hint
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
 
 
-def test_an_import_into_a_server_of_the_user_s_is_bad_input(
+def test_an_import_into_a_server_of_the_user_is_bad_input(
     starcast: Starcast, stores: Stores
 ) -> None:
-    """Exit code 2; it would have to be stopped, and the hint says what to do instead."""
-    assert "starcast export" in refused(starcast("ingest", "S4", "--way", "import"), 2)[1]
+    """Exit code 2: the server would have to be stopped; the hint names the alternative."""
+    assert "starcast export" in refused(starcast("ingest", "S4", "--method", "import"), 2)[1]
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
 
 
-def test_a_dry_run_says_which_way_an_embedded_stack_would_go(
+def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """By import where that is faster or asked for, over Bolt if asked for; nothing has to run."""
+    """Import if it is faster or requested, Bolt if requested; no server is needed."""
     for name in ("NEO4J_URI", "POSTGRES_URI"):
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
     for words, way in (
         (("S10",), "by offline import"),
-        (("S9", "--way", "bolt"), "over Bolt"),
+        (("S9", "--method", "bolt"), "over Bolt"),
         (("S4",), "over Bolt"),
     ):
         result = starcast("ingest", *words, "--dry-run")
         assert (result.code, way in result.err.splitlines()[0]) == (0, True), result.err
-    assert "by offline import" in starcast("ingest", "S4", "--way", "import", "--dry-run").err
+    assert "by offline import" in starcast("ingest", "S4", "--method", "import", "--dry-run").err
     assert not (tmp_path / "nothing").exists()
 
 
-def test_a_server_that_is_down(
+def test_a_server_that_is_not_running(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Either of them: exit code 4, and the other store is untouched."""
+    """Exit code 4 for either server; the other store remains empty."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -212,7 +212,7 @@ def test_a_server_that_is_down(
 
 
 def test_a_wrong_password(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
-    """Exit code 4; the fixture sees that no password is printed."""
+    """Exit code 4; the fixture checks that no password is printed."""
     (tmp_path / "NEO4J").write_text("not-the-password", encoding="utf-8")
     error, hint = refused(starcast("ingest", "S3"), 4)
     assert "refuses the login" in error
@@ -222,23 +222,23 @@ def test_a_wrong_password(starcast: Starcast, stores: Stores, tmp_path: Path) ->
 
 
 def test_a_foreign_graph(starcast: Starcast, stores: Stores) -> None:
-    """Exit code 4; its labels are named and it stays as it is."""
+    """Exit code 4 and an error that names its labels; the graph remains unchanged."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     assert ":Person" in refused(starcast("ingest", "S3"), 4)[0]
     assert counts(stores.graph) == (2, 1)
 
 
 @pytest.mark.usefixtures("clean_graph")
-def test_a_database_without_our_schema(
+def test_a_database_without_the_schema(
     starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 6, and what to run."""
+    """Exit code 6 and a hint that names the command to run."""
     monkeypatch.delenv("STARCAST_POSTGRES_PASSWORD_FILE")
     name_store(monkeypatch, fresh_database)
     assert "starcast db upgrade" in refused(starcast("ingest", "S3"), 6)[1]
 
 
-def test_another_ingest_at_the_same_time(starcast: Starcast, stores: Stores) -> None:
+def test_a_concurrent_ingest_is_refused(starcast: Starcast, stores: Stores) -> None:
     """Exit code 5 for ingest and for drop."""
     with lock_stores(stores.engine, wait=False, reporter=Silent()):
         assert "--wait" in refused(starcast("ingest", "S3"), 5)[1]
@@ -246,10 +246,10 @@ def test_another_ingest_at_the_same_time(starcast: Starcast, stores: Stores) -> 
     assert starcast("ingest", "S3", "--wait").code == 0
 
 
-def test_ctrl_c_in_the_middle(
+def test_ctrl_c_during_an_ingest(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 130, one word, no traceback; what was complete stays."""
+    """Exit code 130, one word, no traceback; complete artifacts remain."""
     from starcast.ingest.artifacts import ForestArtifact
 
     def interrupted(_: ForestArtifact) -> None:
@@ -266,8 +266,8 @@ def test_ctrl_c_in_the_middle(
     assert_stored(stores, plan("S4", "greedy"))
 
 
-def test_listing(starcast: Starcast, stores: Stores) -> None:
-    """Every noun lists what is stored; trees and schedules by topology."""
+def test_list_commands(starcast: Starcast, stores: Stores) -> None:
+    """Every noun lists its artifacts; forests and schedules also by topology."""
     del stores
     assert json.loads(starcast("topology", "list", "-f", "json").out) == []
     starcast("ingest", "S4", "--schedules", "greedy")
@@ -278,7 +278,7 @@ def test_listing(starcast: Starcast, stores: Stores) -> None:
         ("S4", 24, 36, "complete"),
     ]
     trees = list(
-        csv.DictReader(io.StringIO(starcast("tree", "list", "--topology", "S3", "-f", "csv").out))
+        csv.DictReader(io.StringIO(starcast("forest", "list", "--topology", "S3", "-f", "csv").out))
     )
     assert [(row["id"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
     schedules = starcast("schedule", "list", "-f", "markdown").out.splitlines()
@@ -286,48 +286,48 @@ def test_listing(starcast: Starcast, stores: Stores) -> None:
     assert "S4:broadcast:greedy:all:segments=1:1234" in schedules[2]
 
 
-@pytest.mark.parametrize("noun", ["tree", "schedule"])
-def test_listing_on_a_topology_that_cannot_be(starcast: Starcast, noun: str) -> None:
-    """Exit code 2, where one that can be and is not stored has an empty list."""
+@pytest.mark.parametrize("noun", ["forest", "schedule"])
+def test_listing_on_an_invalid_topology(starcast: Starcast, noun: str) -> None:
+    """Exit code 2; a valid topology that is not stored has an empty list."""
     assert "T9" in refused(starcast(noun, "list", "--topology", "T9"), 2)[0]
     assert json.loads(starcast(noun, "list", "--topology", "S9", "-f", "json").out) == []
 
 
-def test_showing(starcast: Starcast, stores: Stores) -> None:
-    """A thing's figures; --verify compares with the graph and finds an edit by hand."""
+def test_show_commands(starcast: Starcast, stores: Stores) -> None:
+    """Show prints the figures; --verify finds a manual edit of the graph."""
     starcast("ingest", "S4", "--trees", "multiple")
     shown = {
         row["property"]: row["value"]
-        for row in json.loads(starcast("tree", "show", "S4:multiple:1234", "-f", "json").out)
+        for row in json.loads(starcast("forest", "show", "S4:multiple:1234", "-f", "json").out)
     }
     assert (shown["trees"], shown["height"], shown["congestion"]) == (3, 8, 2)
     assert sum(int(part.split()[0]) for part in shown["links by load"].split(", ")) == 72
-    assert starcast("tree", "show", "S4:multiple:1234", "--verify").code == 0
+    assert starcast("forest", "show", "S4:multiple:1234", "--verify").code == 0
     stores.graph.write("MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 DELETE r")
-    assert "drop" in refused(starcast("tree", "show", "S4:multiple:1234", "--verify"), 6)[1]
+    assert "drop" in refused(starcast("forest", "show", "S4:multiple:1234", "--verify"), 6)[1]
     assert starcast("topology", "show", "S4", "--verify").code == 0
 
 
-def test_trees_with_arguments(starcast: Starcast, stores: Stores) -> None:
-    """They are named to every command as they are listed."""
+def test_forests_with_arguments(starcast: Starcast, stores: Stores) -> None:
+    """Every command accepts the listed id."""
     words = "greedy,dimension-change(base=multiple,i=1)"
     assert starcast("ingest", "S4", "--trees", words, "--root", "4321").code == 0
     assert_stored(stores, plan("S4", words, root="4321"))
     name = "S4:dimension-change(base=multiple,i=1):4321"
-    listed = json.loads(starcast("tree", "list", "-f", "json").out)
+    listed = json.loads(starcast("forest", "list", "-f", "json").out)
     assert [row["id"] for row in listed] == [name, "S4:greedy:4321"]
-    assert starcast("tree", "show", name, "--verify").code == 0
+    assert starcast("forest", "show", name, "--verify").code == 0
     loads = json.loads(
         starcast("query", "run", "load-histogram", f"forest={name}", "-f", "json").out
     )
     histogram = forest("S4", "dimension-change", "4321", base="multiple", i=1).load_histogram()
     assert {row["load"]: row["links"] for row in loads} == histogram
-    assert starcast("tree", "drop", name).code == 0
+    assert starcast("forest", "drop", name).code == 0
     assert_stored(stores, plan("S4", "greedy", root="4321"))
 
 
-def test_a_topology_computed_and_as_stored(starcast: Starcast, stores: Stores) -> None:
-    """`show` needs no store; --stored says what is in it."""
+def test_a_topology_is_shown_as_computed_or_as_stored(starcast: Starcast, stores: Stores) -> None:
+    """Show computes the figures; --stored reads them from the store."""
     del stores
     starcast("ingest", "S4")
     computed = {
@@ -337,7 +337,7 @@ def test_a_topology_computed_and_as_stored(starcast: Starcast, stores: Stores) -
         row["property"]: row["value"]
         for row in json.loads(starcast("topology", "show", "S4", "--stored", "-f", "json").out)
     }
-    assert "mean distance" in computed
+    assert "mean_distance" in computed
     assert "state" not in computed
     assert (as_stored["state"], as_stored["nodes"], as_stored["expected nodes"]) == (
         "complete",
@@ -346,15 +346,15 @@ def test_a_topology_computed_and_as_stored(starcast: Starcast, stores: Stores) -
     )
 
 
-@pytest.mark.parametrize("noun", ["topology", "tree", "schedule"])
+@pytest.mark.parametrize("noun", ["topology", "forest", "schedule"])
 @pytest.mark.parametrize("verb", ["show", "drop"])
-def test_what_is_not_stored(starcast: Starcast, stores: Stores, noun: str, verb: str) -> None:
-    """Exit code 3; the nearest name where one is near."""
+def test_an_unknown_id(starcast: Starcast, stores: Stores, noun: str, verb: str) -> None:
+    """Exit code 3 and a hint with a similar id."""
     del stores
     starcast("ingest", "S4", "--schedules", "greedy")
     near = {
         "topology": "S4",
-        "tree": "S4:greedy:1234",
+        "forest": "S4:greedy:1234",
         "schedule": "S4:broadcast:greedy:all:segments=1:1234",
     }[noun]
     flags = ["--stored"] if (noun, verb) == ("topology", "show") else []
@@ -363,11 +363,11 @@ def test_what_is_not_stored(starcast: Starcast, stores: Stores, noun: str, verb:
     assert near in hint
 
 
-def test_dropping(starcast: Starcast, stores: Stores) -> None:
-    """What depends on it is named; --cascade takes it along."""
+def test_drop_commands(starcast: Starcast, stores: Stores) -> None:
+    """Dependents are named in the error; --cascade drops them."""
     starcast("ingest", "S4", "--schedules", "greedy")
     error, hint = refused(starcast("topology", "drop", "S4"), 6)
-    assert "S4 has dependents: S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234" in error
+    assert "S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234 depend on S4" in error
     assert "--cascade" in hint
     assert_stored(stores, plan("S4", schedules="greedy"))
     assert starcast("schedule", "drop", "S4:broadcast:greedy:all:segments=1:1234").code == 0

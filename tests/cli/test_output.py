@@ -1,4 +1,4 @@
-"""Listings print what is stored, letter by letter."""
+"""Listings and progress bars."""
 
 import pytest
 
@@ -8,16 +8,16 @@ NAME = "S5:broadcast:multiple:one:segments=1:12345"
 
 
 @pytest.mark.parametrize("output", list(Format))
-def test_names_between_colons_stay_names(
+def test_ids_are_not_interpreted_as_markup(
     output: Format, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Rich would read `:one:` as an emoji, `[4]` as a style."""
+    """Rich would interpret `:one:` as an emoji and `[4]` as a style."""
     emit([{"name": f"{NAME} [4]"}], ["name"], output)
     assert f"{NAME} [4]" in capsys.readouterr().out
 
 
-def test_columns_go_one_by_one_until_a_table_fits() -> None:
-    """Where nobody watches, on a wide terminal; what is not to go stays, however wide."""
+def test_optional_columns_are_removed_until_a_table_fits() -> None:
+    """In a file, a table is limited to the page; mandatory columns always remain."""
     row = {"a": "x" * 60, "b": "x" * 30, "c": "x" * 30, "d": "x" * 30}
     assert narrowed([row], ["a", "b"], ["b", "a"]) == ["a", "b"]
     assert narrowed([row], list("abcd"), ["c", "b", "d"]) == ["a", "d"]
@@ -28,7 +28,7 @@ def test_columns_go_one_by_one_until_a_table_fits() -> None:
 
 
 @pytest.mark.parametrize("room", [40, 100, 200])
-def test_what_fits_on_a_terminal_is_not_folded(
+def test_a_table_that_fits_is_not_folded(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -42,7 +42,7 @@ def test_what_fits_on_a_terminal_is_not_folded(
     assert all(row[name] in printed for name in shown)
 
 
-def test_progress_bars_print_them_too(
+def test_progress_bars_do_not_interpret_ids_as_markup(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

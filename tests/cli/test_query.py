@@ -1,4 +1,4 @@
-"""``starcast query`` as a user types it: what goes to stdout, what to stderr, and the exit codes."""
+"""`starcast query`: stdout, stderr and exit codes."""
 
 import csv
 import io
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from starcast import drawing
 from starcast.cli.output import Format
-from starcast.cli.query_output import Layout, Output, hops
+from starcast.cli.query_output import Output, hops
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, load_queries, measured
 from starcast.queries.measured import Figures, Measurements
+from starcast.queries.picture import PATH
 from starcast.settings import Settings
 from support.fix_cli import Result, Starcast
 from support.packs.stored_data import loaded, without_indexes
@@ -32,12 +32,12 @@ OWN = """\
 MATCH (n:Node {topology: $topology} WHERE n.rank >= 0)
 RETURN count(n) AS nodes;
 """
-PATH = ("query", "run", "paths/shortest-path", "topology=S4", "source=1234", "target=2143")
+SHORTEST_PATH = ("query", "run", "paths/shortest-path", "topology=S4", "source=1234", "target=2143")
 
 
 @pytest.fixture
 def starcast(starcast: Starcast, tmp_path: Path) -> Starcast:
-    """The command's servers are down unless a home is given."""
+    """Return the command; its servers are not running unless a home is given."""
 
     def run(*words: object, home: Path = tmp_path / "empty") -> Result:
         return starcast("--home", str(home), *map(str, words))
@@ -47,14 +47,14 @@ def starcast(starcast: Starcast, tmp_path: Path) -> Starcast:
 
 @pytest.fixture(scope="module")
 def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path]:
-    """The home of a running stack whose graph holds S3 and S4."""
+    """Yield the home of a running stack whose graph holds S3 and S4."""
     with Graph.open(graph_address) as graph, loaded(graph, ["S3", "S4"]):
         yield stack_settings.home
 
 
 @pytest.fixture
 def packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The setting ``packs``: a folder with one pack of one's own."""
+    """Set ``packs`` to a folder with one pack, and return the folder."""
     folder = tmp_path / "packs"
     write(folder / "mine" / "nodes.cypher")
     monkeypatch.setenv("STARCAST_PACKS", str(folder))
@@ -82,7 +82,7 @@ def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcas
     assert result.err == ""
 
 
-def test_list_and_show_tell_the_cost_in_words_and_the_seconds_that_were_measured(
+def test_list_and_show_print_cost_and_measured_seconds(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = find("shared-links")
@@ -96,12 +96,12 @@ def test_list_and_show_tell_the_cost_in_words_and_the_seconds_that_were_measured
     )
     rows = {row["query"]: row for row in json.loads(starcast("query", "list", "-f", "json").out)}
     assert rows[query.name]["cost"] == query.header.cost != ""
-    assert [rows[query.name][f"s on {spec}"] for spec in measured.SIZES] == [
+    assert [rows[query.name][f"seconds_{spec.lower()}"] for spec in measured.SIZES] == [
         "0.012",
         "0.25",
         "> 30",
     ]
-    assert rows["paths/tree-path"]["s on S6"] == ""
+    assert rows["paths/tree-path"]["seconds_s6"] == ""
     assert "numpy 0.005 s" in starcast("query", "show", query.name).err
     assert starcast("query", "show", "tree-path").err == ""
     head = starcast("query", "list").out.splitlines()[1].split("  ")
@@ -109,44 +109,44 @@ def test_list_and_show_tell_the_cost_in_words_and_the_seconds_that_were_measured
         "query",
         "question",
         "parameters",
-        "s on S6",
-        "s on S7",
-        "s on S8",
+        "seconds_s6",
+        "seconds_s7",
+        "seconds_s8",
     ]
     assert "cost" in starcast("query", "list", "--all").out.splitlines()[1]
 
 
 @pytest.mark.usefixtures("packs")
-def test_own_packs_are_listed_shown_and_checked_like_the_shipped_ones(starcast: Starcast) -> None:
+def test_own_packs_are_listed_shown_and_checked_like_shipped_packs(starcast: Starcast) -> None:
     assert "mine/nodes" in starcast("query", "list", "-f", "csv").out
     assert starcast("query", "show", "mine/nodes").out == OWN
     assert "mine/nodes" in starcast("query", "check", "mine").out
 
 
 @pytest.mark.parametrize("name", load_queries())
-def test_show_prints_the_file_as_it_is(starcast: Starcast, name: str) -> None:
+def test_show_prints_the_file(starcast: Starcast, name: str) -> None:
     assert starcast("query", "show", name).out == load_queries()[name].path.read_text(
         encoding="utf-8"
     )
 
 
-def test_check_without_a_server_checks_the_files_and_says_that_nothing_was_planned(
+def test_check_without_a_server_checks_only_the_files(
     starcast: Starcast,
 ) -> None:
     result = starcast("query", "check", "-f", "json")
     assert result.code == 0
     assert [row["query"] for row in json.loads(result.out)] == list(load_queries())
-    assert f"{len(load_queries())} files are sound; EXPLAIN was not done" in result.err
+    assert f"{len(load_queries())} files are valid; plans were not checked" in result.err
 
 
 @pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
-def test_check_takes_one_query(starcast: Starcast, target: str) -> None:
+def test_check_of_one_query(starcast: Starcast, target: str) -> None:
     assert [
         row["query"] for row in json.loads(starcast("query", "check", target, "-f", "json").out)
     ] == ["overlap/shared-links"]
 
 
-def test_check_takes_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_path: Path) -> None:
+def test_check_of_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_path: Path) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
     for target, names in {
         "topology": {q for q in load_queries() if q.startswith("topology/")},
@@ -158,7 +158,7 @@ def test_check_takes_a_pack_a_file_or_a_folder_of_packs(starcast: Starcast, tmp_
 
 
 def test_a_query_needs_a_server(starcast: Starcast) -> None:
-    result = starcast(*PATH)
+    result = starcast(*SHORTEST_PATH)
     assert result.code == 4
     assert result.out == ""
     assert "is not running" in result.err
@@ -181,8 +181,8 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
             "the parameter 'min_load' must be an integer of at least 1",
         ),
         (("neighbours", "topology=S4", "node=1244"), 2, "1244"),
-        (("neighbours", "topology=T4", "node=1234"), 2, "unknown topology 'T4'"),
-        (("neighbours", "S4"), 2, "'S4' is no parameter"),
+        (("neighbours", "topology=T4", "node=1234"), 2, "'T4' names no topology"),
+        (("neighbours", "S4"), 2, "'S4' is not a parameter"),
         (
             ("neighbours", "topology=S4", "topology=S5"),
             2,
@@ -211,16 +211,16 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
         (
             ("neighbours", "topology=S4", "node=1234", "--out", "a.svg"),
             2,
-            "--out writes svg, and the format is table",
+            "--out writes svg, but the format is table",
         ),
         (
             ("neighbours", "topology=S4", "node=1234", "--layout", "ring"),
             2,
-            "--layout is of pictures",
+            "--layout is for pictures",
         ),
     ],
 )
-def test_bad_words_are_refused_before_any_server_is_asked(
+def test_bad_input_is_refused_without_a_server(
     starcast: Starcast, words: tuple[str, ...], code: int, message: str
 ) -> None:
     result = starcast("query", "run", *words)
@@ -240,13 +240,13 @@ def test_a_file_that_writes_is_refused_with_its_line(starcast: Starcast, tmp_pat
         assert f"{path}:11: queries must be read-only: SET writes" in result.err
 
 
-def test_a_query_that_is_refused_leaves_the_others_alone(starcast: Starcast, packs: Path) -> None:
-    """A warning where it was not asked for; itself, its pack and a check of everything fail."""
+def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
+    """Other queries only warn; the query, its pack and a check of all packs fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: queries must be read-only: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
     assert {row["query"] for row in json.loads(listed.out)} == {*load_queries(), "mine/nodes"}
-    assert listed.err.startswith(f"warning: left out: {words}")
+    assert listed.err.startswith(f"warning: skipped: {words}")
     shown = starcast("query", "show", "shared-links")
     assert (shown.code, shown.out) == (0, find("shared-links").text)
     assert words in shown.err
@@ -266,7 +266,7 @@ def test_a_query_that_is_refused_leaves_the_others_alone(starcast: Starcast, pac
 def test_two_packs_with_one_name_are_refused_with_both_files(
     starcast: Starcast, packs: Path
 ) -> None:
-    """By that name alone: the other packs are as they were."""
+    """Only this pack is refused, not the others."""
     own = write(packs / "paths" / "shortest-path.cypher")
     for asked in (
         ("show", "paths/shortest-path"),
@@ -288,7 +288,7 @@ def test_two_packs_with_one_name_are_refused_with_both_files(
     assert "two packs are named 'paths'" in listed.err
 
 
-def test_a_folder_of_packs_that_is_not_there_is_a_warning_unless_it_is_checked(
+def test_a_missing_folder_of_packs_is_a_warning_unless_it_is_checked(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
@@ -313,17 +313,17 @@ def test_a_folder_of_packs_that_is_not_there_is_a_warning_unless_it_is_checked(
         ([], [], ""),
     ],
 )
-def test_a_path_is_its_hops_with_their_ports(nodes: list[str], ports: list[int], path: str) -> None:
+def test_hops_of_a_path(nodes: list[str], ports: list[int], path: str) -> None:
     assert hops(nodes, ports) == path
 
 
 # With a server.
 
 
-def test_check_before_the_first_ingest_says_that_the_indexes_are_missing(
+def test_check_before_the_first_ingest_reports_missing_indexes(
     starcast: Starcast, stack_settings: Settings, graph_address: GraphAddress, tmp_path: Path
 ) -> None:
-    """No shipped query is to blame for a plan without them; what the server refuses it still refuses."""
+    """Plans without indexes are accepted; queries that the server refuses are not."""
     path = write(tmp_path / "bad" / "unknown.cypher", OWN.replace("count(n)", "count(m)"))
     with Graph.open(graph_address) as graph, without_indexes(graph):
         shipped = starcast("query", "check", "-f", "json", home=stack_settings.home)
@@ -335,10 +335,10 @@ def test_check_before_the_first_ingest_says_that_the_indexes_are_missing(
     assert bad.code == 6
 
 
-def test_a_query_runs_beside_one_that_is_refused(
+def test_a_query_runs_although_another_is_invalid(
     starcast: Starcast, packs: Path, home: Path
 ) -> None:
-    """The answer is on stdout, the warning on stderr."""
+    """The result is on stdout, the warning on stderr."""
     write(packs / "mine" / "evil.cypher", "no query")
     result = starcast("query", "run", "nodes", "topology=S4", "-f", "json", home=home)
     assert (result.code, json.loads(result.out)) == (0, [{"nodes": 24}])
@@ -347,7 +347,7 @@ def test_a_query_runs_beside_one_that_is_refused(
 
 
 def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) -> None:
-    result = starcast(*PATH, home=home)
+    result = starcast(*SHORTEST_PATH, home=home)
     assert result.code == 0
     assert result.err == ""
     assert result.out.split()[:2] == ["length", "path"]
@@ -355,21 +355,23 @@ def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) 
     assert line.split()[1] == "1234"
     assert line.split()[-1] == "2143"
     assert line.count("->") == int(line.split()[0])
-    assert "| length | path |" in starcast(*PATH, "-f", "markdown", home=home).out
+    assert "| length | path |" in starcast(*SHORTEST_PATH, "-f", "markdown", home=home).out
 
 
 def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:
-    (row,) = json.loads(starcast(*PATH, "--format", "json", home=home).out)
-    assert len(row["path"]) == len(row["ports"]) + 1 == row["length"] + 1
-    (line,) = csv.DictReader(io.StringIO(starcast(*PATH, "--format", "csv", home=home).out))
-    assert line["path"].split() == row["path"]
+    (row,) = json.loads(starcast(*SHORTEST_PATH, "--format", "json", home=home).out)
+    assert len(row[PATH]) == len(row["ports"]) + 1 == row["length"] + 1
+    (line,) = csv.DictReader(
+        io.StringIO(starcast(*SHORTEST_PATH, "--format", "csv", home=home).out)
+    )
+    assert line[PATH].split() == row[PATH]
     assert line["ports"] == " ".join(map(str, row["ports"]))
 
 
-def test_show_cypher_goes_to_stderr_and_pastes_into_the_browser(
+def test_show_cypher_prints_parameters_and_statement_to_stderr(
     starcast: Starcast, home: Path
 ) -> None:
-    result = starcast(*PATH, "-f", "json", "--show-cypher", home=home)
+    result = starcast(*SHORTEST_PATH, "-f", "json", "--show-cypher", home=home)
     assert json.loads(result.out)
     lines = result.err.splitlines()
     assert lines[:3] == [
@@ -380,7 +382,7 @@ def test_show_cypher_goes_to_stderr_and_pastes_into_the_browser(
     assert "\n".join(lines[3:]) == find("paths/shortest-path").text.rstrip()
 
 
-def test_the_shown_parameters_are_cypher_that_gives_the_same_rows(
+def test_the_shown_parameters_are_valid_cypher(
     starcast: Starcast, home: Path, graph_address: GraphAddress
 ) -> None:
     words = (
@@ -406,7 +408,7 @@ def test_the_shown_parameters_are_cypher_that_gives_the_same_rows(
         assert graph.read(find("shared-links").cypher, values) == json.loads(result.out)
 
 
-def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path) -> None:
+def test_rows_beyond_the_limit_are_reported_on_stderr(starcast: Starcast, home: Path) -> None:
     result = starcast(
         "query",
         "run",
@@ -421,9 +423,7 @@ def test_rows_beyond_the_limit_are_told_on_stderr(starcast: Starcast, home: Path
     )
     assert result.code == 0
     assert len(result.out.splitlines()) == 6
-    assert result.err.startswith(
-        "only the first 5 rows are shown; there are more: choose a smaller topology"
-    )
+    assert result.err.startswith("only the first 5 rows are shown: choose a smaller topology")
     assert result.err.endswith("or raise --limit\n")
 
 
@@ -434,29 +434,27 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
     for output in ("table", "markdown"):
         printed = starcast(*words, "-f", output, home=home).out
         for row in rows:
-            assert hops(row["path"], row["ports"]) in printed
+            assert hops(row[PATH], row["ports"]) in printed
 
 
-def test_columns_of_these_names_that_hold_no_path_are_printed_as_they_are(
+def test_columns_with_these_names_but_without_paths_are_printed_unchanged(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    """A number of nodes and a number of ports, and lists that do not fit together."""
-    text = OWN.replace("//   nodes: how many", "//   path: how many\n//   ports: too")
+    """Numbers, and lists of lengths that do not match."""
+    text = OWN.replace("//   nodes: how many", f"//   {PATH}: how many\n//   ports: too")
     for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
         path = write(
             tmp_path / "some.cypher",
-            text.replace("count(n) AS nodes", f"count(n) AS path, {ports} AS ports"),
+            text.replace("count(n) AS nodes", f"count(n) AS {PATH}, {ports} AS ports"),
         )
         result = starcast("query", "run", path, "topology=S4", home=home)
         assert result.code == 0
         assert result.out.split("\n")[3].split() == printed.split()
 
 
-def test_a_path_that_there_is_not_is_an_empty_cell(
-    starcast: Starcast, home: Path, tmp_path: Path
-) -> None:
-    text = OWN.replace("//   nodes: how many", "//   least: a\n//   path: b\n//   ports: c")
-    text = text.replace("count(n) AS nodes", "min(n.rank) AS least, null AS path, null AS ports")
+def test_a_missing_path_is_an_empty_cell(starcast: Starcast, home: Path, tmp_path: Path) -> None:
+    text = OWN.replace("//   nodes: how many", f"//   least: a\n//   {PATH}: b\n//   ports: c")
+    text = text.replace("count(n) AS nodes", f"min(n.rank) AS least, null AS {PATH}, null AS ports")
     result = starcast(
         "query",
         "run",
@@ -469,33 +467,33 @@ def test_a_path_that_there_is_not_is_an_empty_cell(
     assert result.out.splitlines()[-1] == "| 0 |  |"
 
 
-def test_a_picture_goes_to_stdout_or_to_a_file(
+def test_a_picture_is_written_to_stdout_or_to_a_file(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    result = starcast(*PATH, "-f", "svg", home=home)
+    result = starcast(*SHORTEST_PATH, "-f", "svg", home=home)
     assert result.code == 0
     assert result.err == ""
     assert result.out.startswith("<svg ")
     file = tmp_path / "path.svg"
-    written = starcast(*PATH, "-f", "svg", "--out", file, home=home)
-    assert (written.out, written.err) == ("", f"drew the answer of paths/shortest-path as {file}\n")
+    written = starcast(*SHORTEST_PATH, "-f", "svg", "--out", file, home=home)
+    assert (written.out, written.err) == ("", f"drew the result of paths/shortest-path to {file}\n")
     assert file.read_text() == result.out
 
 
-def test_a_picture_shows_what_the_rows_say(starcast: Starcast, home: Path) -> None:
-    """Every hop of every path; the head says what was asked."""
+def test_a_picture_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) -> None:
+    """Every hop of every path is drawn; the title has the parameters."""
     words = ("query", "run", "shortest-paths", "topology=S4", "source=1234", "target=2143")
     rows = json.loads(starcast(*words, "-f", "json", home=home).out)
     drawn = starcast(*words, "-f", "svg", home=home).out
     assert "topology=S4 source=1234 target=2143" in drawn
     for row in rows:
-        for sender, port, receiver in zip(row["path"], row["ports"], row["path"][1:], strict=False):
+        for sender, port, receiver in zip(row[PATH], row["ports"], row[PATH][1:], strict=False):
             assert f"{sender} -{port}-&gt; {receiver}" in drawn
 
 
-def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path) -> None:
+def test_layouts_of_a_picture(starcast: Starcast, home: Path) -> None:
     levels, ring = (
-        starcast(*PATH, "-f", "svg", "--layout", layout, home=home).out
+        starcast(*SHORTEST_PATH, "-f", "svg", "--layout", layout, home=home).out
         for layout in ("levels", "ring")
     )
     assert "levels: distance from 1234" in levels
@@ -513,22 +511,21 @@ def test_a_picture_stands_by_levels_or_in_a_ring(starcast: Starcast, home: Path)
         home=home,
     )
     assert (refused.code, refused.out) == (2, "")
-    assert "use --layout ring" in refused.err
+    assert "take --layout ring" in refused.err
 
 
-def test_an_answer_without_rows_is_no_picture(starcast: Starcast, home: Path) -> None:
+def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -> None:
     words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "min_load=99", "-f", "svg")
     result = starcast(*words, home=home)
     assert (result.code, result.out) == (2, "")
-    assert "the result has no nodes" in result.err
+    assert "the answer has no node" in result.err
 
 
-def test_the_formats_and_layouts_are_those_of_listings_and_drawings() -> None:
+def test_the_formats_are_those_of_listings_and_svg() -> None:
     assert [*Format, "svg"] == list(Output)
-    assert [str(layout) for layout in Layout] == [str(layout) for layout in drawing.Layout]
 
 
-def test_a_name_that_two_packs_have_is_ambiguous(starcast: Starcast, packs: Path) -> None:
+def test_a_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> None:
     write(packs / "mine" / "tree-path.cypher")
     result = starcast("query", "run", "tree-path", "topology=S4")
     assert result.code == 2
@@ -537,9 +534,7 @@ def test_a_name_that_two_packs_have_is_ambiguous(starcast: Starcast, packs: Path
     assert "paths/tree-path" in result.err
 
 
-def test_a_file_is_asked_like_a_query_of_a_pack(
-    starcast: Starcast, home: Path, tmp_path: Path
-) -> None:
+def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "Some Folder" / "My question.cypher")
     assert json.loads(
         starcast("query", "run", path, "topology=S4", "-f", "json", home=home).out
@@ -547,21 +542,21 @@ def test_a_file_is_asked_like_a_query_of_a_pack(
 
 
 @pytest.mark.usefixtures("packs")
-def test_own_packs_are_asked_by_name(starcast: Starcast, home: Path) -> None:
+def test_queries_of_own_packs_run_by_name(starcast: Starcast, home: Path) -> None:
     assert json.loads(
         starcast("query", "run", "nodes", "topology=S3", "-f", "json", home=home).out
     ) == [{"nodes": 6}]
 
 
-def test_what_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None:
+def test_an_artifact_that_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None:
     result = starcast("query", "run", "load-histogram", "forest=S4:multiple:2134", home=home)
     assert result.code == 3
     assert "the forest 'S4:multiple:2134' is not in the graph" in result.err
     assert "run 'starcast ingest S4 --trees multiple --root 2134'" in result.err
 
 
-def test_a_name_that_is_no_schedule_s_is_not_in_the_graph(starcast: Starcast, home: Path) -> None:
-    """Not a word about topologies, of which none was asked for."""
+def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> None:
+    """The error does not mention topologies, which are not a parameter."""
     result = starcast(
         "query", "run", "schedules/deliveries", "schedule=nothing", "node=2134", home=home
     )
@@ -569,7 +564,7 @@ def test_a_name_that_is_no_schedule_s_is_not_in_the_graph(starcast: Starcast, ho
     assert "the schedule 'nothing' is not in the graph" in result.err
 
 
-def test_a_query_that_takes_too_long_names_the_time_out(
+def test_a_slow_query_reports_the_time_limit(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
     many = ", ".join(f"(n{number}:Node)" for number in range(6))
@@ -582,16 +577,14 @@ def test_a_query_that_takes_too_long_names_the_time_out(
     assert "choose a smaller topology" in result.err
 
 
-def test_check_lets_the_server_plan_every_query(starcast: Starcast, home: Path) -> None:
+def test_check_plans_every_query(starcast: Starcast, home: Path) -> None:
     result = starcast("query", "check", "-f", "json", home=home)
     assert result.code == 0
     assert {row["problems"] for row in json.loads(result.out)} == {""}
-    assert f"{len(load_queries())} queries are sound, and Neo4j " in result.err
+    assert f"{len(load_queries())} queries are valid, and Neo4j " in result.err
 
 
-def test_check_finds_what_only_the_server_knows(
-    starcast: Starcast, home: Path, tmp_path: Path
-) -> None:
+def test_check_reports_problems_of_the_plan(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     path = write(
         tmp_path / "bad" / "product.cypher", OWN.replace("MATCH (n:Node", "MATCH (m:Nod), (n:Node")
     )
@@ -600,4 +593,4 @@ def test_check_finds_what_only_the_server_knows(
     (row,) = json.loads(result.out)
     assert "CartesianProduct" in row["problems"]
     assert "`Nod`" in row["problems"]
-    assert "finds fault with bad/product" in result.err
+    assert "reports problems with bad/product" in result.err

@@ -1,4 +1,4 @@
-"""`schedule algorithms`, `simulate` and `rows`, without a server: output, remarks, exit codes."""
+"""`starcast schedule algorithms`, `simulate` and `rows`: output, remarks and exit codes."""
 
 import csv
 import io
@@ -18,25 +18,25 @@ from support.fix_cli import Result, Starcast
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A folder of its own, where no server can be reached."""
+    """Run each test in its own folder, where no server can be reached."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
 
 
 def rows(result: Result) -> list[dict[str, Any]]:
-    """The rows of a JSON listing."""
+    """Return the rows of a JSON listing."""
     assert result.code == 0, result.err
     listed: list[dict[str, Any]] = json.loads(result.out)
     return listed
 
 
 def properties(result: Result) -> dict[str, Any]:
-    """Its values by property."""
+    """Return the values of a JSON listing by property."""
     return {row["property"]: row["value"] for row in rows(result)}
 
 
 def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
-    """All of them, those of a topology, those of a collective."""
+    """All algorithms, those on a topology, and those of a collective."""
     assert len(rows(starcast("schedule", "algorithms", "--format", "json"))) == len(algorithms())
     on_q4 = rows(starcast("schedule", "algorithms", "Q4", "--format", "json"))
     assert [row["algorithm"] for row in on_q4] == [
@@ -59,33 +59,33 @@ def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
         (("S4", "broadcast", "multiple"), ("--ports", "one", "--segments", "3", "--root", "4321"),
          {"ports": "one", "segments": 3, "root": "4321"}),
         (("S4", "scatter", "edge-disjoint(copies=2,messages=3)"), (), {"copies": 2, "messages": 3}),
-        (("S4", "allgather", "dimension-change"), ("--tree", "necklace"), {"tree": "necklace"}),
+        (("S4", "allgather", "dimension-change"), ("--base", "necklace"), {"base": "necklace"}),
         (("S4,2", "allgather", "nk-greedy"), (), {}),
     ],
 )  # fmt: skip
-def test_what_a_simulation_counts_is_printed(
+def test_simulate_prints_the_results_of_the_simulation(
     starcast: Starcast,
     words: tuple[str, str, str],
     options: tuple[str, ...],
     arguments: dict[str, Any],
 ) -> None:
     found = properties(starcast("schedule", "simulate", *words, *options, "--format", "json"))
-    made = schedule(*words[:2], words[2].partition("(")[0], **arguments)
-    result = simulate(made)
-    assert found["name"] == made.id
+    built = schedule(*words[:2], words[2].partition("(")[0], **arguments)
+    result = simulate(built)
+    assert found["id"] == built.id
     assert (found["rows"], found["units"], found["symmetric"]) == (
-        len(made),
-        made.units,
-        made.symmetric,
+        len(built),
+        built.units,
+        built.symmetric,
     )
     assert (found["steps"], found["transmissions"]) == (result.steps, result.transmissions)
-    assert found["largest packet"] == result.largest_packet
+    assert found["largest_packet"] == result.largest_packet
     assert found["complete"] is True
     assert "missing" not in found
 
 
-def test_expanded_it_counts_the_same(starcast: Starcast) -> None:
-    """One source stands for all."""
+def test_an_expanded_schedule_has_the_same_figures(starcast: Starcast) -> None:
+    """The rows of one source represent all sources."""
     one, every = (
         properties(
             starcast(
@@ -95,12 +95,12 @@ def test_expanded_it_counts_the_same(starcast: Starcast) -> None:
         for more in ((), ("--expand",))
     )
     assert every["rows"] == 24 * one["rows"]
-    for name in ("steps", "transmissions", "largest packet", "complete"):
+    for name in ("steps", "transmissions", "largest_packet", "complete"):
         assert every[name] == one[name]
 
 
-def test_faults_are_a_result_and_no_error(starcast: Starcast) -> None:
-    """What is missing is counted; what is survived is complete."""
+def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None:
+    """Missing units are counted; a survived fault leaves the schedule complete."""
     words = (
         "schedule",
         "simulate",
@@ -124,7 +124,7 @@ def test_faults_are_a_result_and_no_error(starcast: Starcast) -> None:
     assert late["transmissions"] == 46
 
 
-def test_a_fault_at_the_root_is_allowed_and_said(starcast: Starcast) -> None:
+def test_a_fault_at_the_root_is_allowed_and_reported(starcast: Starcast) -> None:
     result = starcast(
         "schedule", "simulate", "S4", "broadcast", "greedy", "--fault", "1234", "--format", "json"
     )
@@ -132,10 +132,10 @@ def test_a_fault_at_the_root_is_allowed_and_said(starcast: Starcast) -> None:
     assert "node 1234 is the root and dead from the start" in result.err
 
 
-def test_waiting_for_acknowledgements_loses_what_driving_by_steps_does_not(
+def test_waiting_for_acknowledgements_loses_units_that_a_schedule_delivers(
     starcast: Starcast,
 ) -> None:
-    """Section 4.4 of Fragopoulou & Akl 1996 as printed, against the same schedule driven by steps; one dead node of S4."""
+    """Section 4.4 of Fragopoulou & Akl 1996 as printed, with one dead node of S4."""
     words = (
         "schedule",
         "simulate",
@@ -155,27 +155,27 @@ def test_waiting_for_acknowledgements_loses_what_driving_by_steps_does_not(
     assert "wait for an acknowledgement that never comes" in waiting.err
 
 
-def test_steps_are_printed_one_a_row(starcast: Starcast) -> None:
+def test_steps_are_printed_one_per_row(starcast: Starcast) -> None:
     found = rows(
         starcast("schedule", "simulate", "S4", "alltoall", "exact", "--steps", "--format", "json")
     )
     result = simulate(schedule("S4", "alltoall", "exact"))
     assert [row["step"] for row in found] == list(range(1, result.steps + 1))
-    assert [row["links used"] for row in found] == result.links_used.tolist()
+    assert [row["links_used"] for row in found] == result.links_used.tolist()
 
 
-def test_rows_are_the_columns_with_labels(starcast: Starcast) -> None:
+def test_rows_prints_the_columns_with_labels(starcast: Starcast) -> None:
     result = starcast("schedule", "rows", "S3", "alltoall", "exact", "--format", "csv")
     listed = list(csv.DictReader(io.StringIO(result.out)))
-    made = schedule("S3", "alltoall", "exact")
-    labels = made.topology.labels()
+    built = schedule("S3", "alltoall", "exact")
+    labels = built.topology.labels()
     assert list(listed[0]) == list(COLUMNS)
-    assert [int(row["unit"]) for row in listed] == made.unit.tolist()
-    assert [row["sender"] for row in listed] == labels[made.sender].tolist()
+    assert [int(row["unit"]) for row in listed] == built.unit.tolist()
+    assert [row["sender"] for row in listed] == labels[built.sender].tolist()
     every = starcast(
         "schedule", "rows", "S3", "alltoall", "exact", "--expand", "--format", "csv"
     ).out
-    assert len(every.splitlines()) == 6 * len(made) + 1
+    assert len(every.splitlines()) == 6 * len(built) + 1
 
 
 @pytest.mark.parametrize(
@@ -192,9 +192,7 @@ def test_rows_are_the_columns_with_labels(starcast: Starcast) -> None:
         (("S5", "alltoall", "exact", "--ports", "one"), "no port model 'one'"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(
-    starcast: Starcast, words: tuple[str, ...], named: str
-) -> None:
+def test_bad_input_is_one_sentence(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
     result = starcast("schedule", "simulate", *words)
     assert (result.code, result.out) == (2, "")
     assert named in result.err.splitlines()[0]

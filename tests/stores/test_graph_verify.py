@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
+from starcast.choices import LoadMethod
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError
@@ -15,7 +16,6 @@ from starcast.graph.ownership import OwnershipError
 from starcast.graph.writer import create_indexes
 from starcast.ingest import Plan, Stores, drop, ingest, plan
 from starcast.ingest.ingestion import RebuildRequest, rebuild
-from starcast.ingest.load_methods import LoadMethod
 from starcast.ingest.row_comparison import DESCRIBED, Depth
 from starcast.ingest.verification import verify
 from starcast.progress import Silent

@@ -2,6 +2,7 @@
 
 import pytest
 
+from starcast.choices import LoadMethod
 from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES
@@ -10,7 +11,6 @@ from starcast.ingest.load_methods import (
     BOLT_ROW_LIMIT,
     IMPORT_ROW_LIMIT,
     Estimate,
-    LoadMethod,
     choose_method,
     format_duration,
 )

@@ -1,4 +1,4 @@
-"""The command line for tests: in this process, with its exit code and both its streams."""
+"""Fixture that runs the command line in the process of the test."""
 
 import sys
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from support.fix_servers import without_password
 
 
 class Result(NamedTuple):
-    """What a command left behind."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -22,15 +22,15 @@ class Result(NamedTuple):
 Starcast = Callable[..., Result]
 
 
-def name_store(patch: pytest.MonkeyPatch, at: URL) -> None:
-    """Let the settings name this database."""
-    patch.setenv("STARCAST_POSTGRES_URI", without_password(at))
-    patch.setenv("STARCAST_POSTGRES_PASSWORD", str(at.password or ""))
+def name_store(patch: pytest.MonkeyPatch, url: URL) -> None:
+    """Set the environment variables that name a PostgreSQL database."""
+    patch.setenv("STARCAST_POSTGRES_URI", without_password(url))
+    patch.setenv("STARCAST_POSTGRES_PASSWORD", str(url.password or ""))
 
 
 @pytest.fixture
 def starcast(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Starcast:
-    """Run ``starcast`` with these words; what was printed before does not count."""
+    """Return a function that runs ``starcast`` and returns exit code, stdout and stderr."""
 
     def call(*words: str) -> Result:
         monkeypatch.setattr(sys, "argv", ["starcast", *words])

@@ -1,4 +1,4 @@
-"""Ctrl-C, as it comes: to Python's first thread, at a moment that nobody chose."""
+"""Ctrl-C during a test, delivered to the main thread after a delay."""
 
 import signal
 import threading
@@ -9,14 +9,17 @@ from contextlib import contextmanager
 
 @contextmanager
 def ctrl_c(seconds: float) -> Iterator[threading.Thread]:
-    """It strikes so long after this thread is started, and has struck when the context is left."""
+    """Yield a thread that sends SIGINT to the main thread; the caller starts it.
 
-    def strike() -> None:
+    The signal has been sent when the context ends.
+    """
+
+    def interrupt() -> None:
         time.sleep(seconds)
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
-    striking = threading.Thread(target=strike)
+    thread = threading.Thread(target=interrupt)
     try:
-        yield striking
+        yield thread
     finally:
-        striking.join()
+        thread.join()

@@ -1,4 +1,4 @@
-"""What the README shows is what Python says and what is drawn."""
+"""The README agrees with the library."""
 
 import doctest
 from pathlib import Path
@@ -11,19 +11,21 @@ from starcast.trees import constructions, forest
 README = Path(__file__).parents[2] / "README.md"
 
 
-def test_the_python_session_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_session_is_reproducible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = doctest.testfile(str(README), module_relative=False)
     assert result.attempted > 5
     assert result.failed == 0
 
 
-def test_the_picture_of_the_readme_is_what_is_drawn() -> None:
+def test_the_picture_is_up_to_date() -> None:
     picture = README.parent / "docs" / "s4-multiple-1.svg"
     assert "](docs/s4-multiple-1.svg)" in README.read_text(encoding="utf-8")
     assert picture.read_text(encoding="utf-8") == draw(forest("S4", "multiple"), 1)
 
 
-def test_the_readme_names_every_construction() -> None:
+def test_every_construction_is_named() -> None:
     text = README.read_text(encoding="utf-8")
     assert [name for name in constructions() if f"`{name}`" not in text] == []

@@ -1,1 +1,1 @@
-"""The command line: a thin skin over the library, one module a noun."""
+"""The command line: a thin layer over the library, with one module per noun."""

@@ -1,4 +1,4 @@
-"""The ``starcast`` command: its nouns, its global flags, and where errors become sentences and exit codes."""
+"""The ``starcast`` command: nouns, global flags, and the mapping of errors to exit codes."""
 
 import errno
 import os
@@ -23,6 +23,7 @@ from starcast.cli import (
     graph,
     ingest,
     query,
+    renamed,
     run,
     schedule,
     stack,
@@ -31,12 +32,16 @@ from starcast.cli import (
 from starcast.errors import LimitError, StarcastError
 
 INTERRUPTED = 130
-#: A disk, or a user's share of it, is full.
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+#: Error numbers of a full disk or an exhausted quota.
+_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 app = typer.Typer(
     name="starcast",
-    help="A laboratory for collective communication on star graphs: build, prove by execution, store, ask, compare.",
+    cls=renamed.RootGroup,
+    help=(
+        "A laboratory for collective communication on star graphs: build, verify by execution, "
+        "store, query and compare."
+    ),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -51,7 +56,7 @@ app.command("config")(config.show)
 app.command("ingest")(ingest.ingest)
 app.command("export")(export.export)
 app.add_typer(topology.app, name="topology")
-app.add_typer(forest.app, name="tree")
+app.add_typer(forest.app, name="forest")
 app.add_typer(schedule.app, name="schedule")
 app.add_typer(cost.app, name="cost")
 app.add_typer(query.app, name="query")
@@ -61,6 +66,7 @@ app.command("compare")(compare.compare)
 app.add_typer(claims.app, name="claims")
 app.add_typer(graph.app, name="graph")
 app.add_typer(db.app, name="db")
+renamed.add_old_commands(app, claims=claims.app)
 
 
 def _print_version(wanted: bool) -> None:
@@ -75,9 +81,9 @@ def _print_version(wanted: bool) -> None:
 def root(
     ctx: typer.Context,
     home: context.HomeOption = None,
-    neo4j_uri: Annotated[str | None, typer.Option(help="A Neo4j server of your own.")] = None,
+    neo4j_uri: Annotated[str | None, typer.Option(help="URI of your own Neo4j server.")] = None,
     postgres_uri: Annotated[
-        str | None, typer.Option(help="A PostgreSQL server of your own, without a password.")
+        str | None, typer.Option(help="URI of your own PostgreSQL server, without a password.")
     ] = None,
     version: Annotated[  # noqa: ARG001 - read by its callback
         bool,
@@ -86,12 +92,16 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Global flags; every other setting is in the environment or in starcast.toml: see 'starcast config'."""
+    """Keep the global flags; other settings come from the environment or from starcast.toml."""
     context.remember(ctx, home=home, neo4j_uri=neo4j_uri, postgres_uri=postgres_uri)
 
 
 def main() -> None:
-    """Run the command line; every error is a sentence, with a traceback only where ``STARCAST_DEBUG`` asks for it."""
+    """Run the command line and exit with a documented code.
+
+    An error is printed as one sentence with a hint; ``STARCAST_DEBUG`` adds the traceback of an
+    unexpected exception.
+    """
     try:
         _run()
     except SystemExit as end:
@@ -99,11 +109,11 @@ def main() -> None:
             print("interrupted", file=sys.stderr)
         raise
     except Exception as error:  # noqa: BLE001 - the last resort
-        sys.exit(_told(_in_words(error)))
+        sys.exit(_report(_as_starcast_error(error)))
 
 
 def _run() -> None:
-    """Run the command and write out what it printed: Python would do so too late for an error to be told."""
+    """Run the command and flush stdout; Python itself flushes too late to report an error."""
     try:
         app()
     finally:
@@ -115,39 +125,38 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        with suppress(
-            OSError
-        ):  # what cannot be written would be tried again, and complained about, when Python ends
+        # Otherwise Python tries to write the same output at exit, and prints another error.
+        with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if (
-            error.errno == errno.EPIPE
-        ):  # the reader has had enough: as Click ends when it meets this earlier
+        # The reader of a pipe has closed it: exit as Click does when it notices this earlier.
+        if error.errno == errno.EPIPE:
             sys.exit(1)
-        raise _unwritten(error) from None
+        raise _cannot_write(error) from None
 
 
-def _in_words(error: Exception) -> StarcastError:
+def _as_starcast_error(error: Exception) -> StarcastError:
     if isinstance(error, StarcastError):
         return error
-    if isinstance(error, OSError) and error.errno in _FULL:
-        return _unwritten(error)
+    if isinstance(error, OSError) and error.errno in _DISK_FULL:
+        return _cannot_write(error)
     if os.environ.get("STARCAST_DEBUG"):
         traceback.print_exception(error)
-    words = next(iter(str(error).strip().splitlines()), "without a word")
+    first_line = next(iter(str(error).strip().splitlines()), "no message")
     return StarcastError(
-        f"starcast itself failed: {type(error).__name__}: {words}",
-        hint="please report it, with what the same command prints under STARCAST_DEBUG=1",
+        f"starcast itself failed: {type(error).__name__}: {first_line}",
+        hint="please report it, with the output of the same command under STARCAST_DEBUG=1",
     )
 
 
-def _unwritten(error: OSError) -> LimitError:
-    what = error.filename or "the output"
+def _cannot_write(error: OSError) -> LimitError:
     return LimitError(
-        f"{what} cannot be written: {error.strerror}", hint="free some space, or write elsewhere"
+        f"{error.filename or 'the output'} cannot be written: {error.strerror}",
+        hint="free some space, or write elsewhere",
     )
 
 
-def _told(error: StarcastError) -> int:
+def _report(error: StarcastError) -> int:
+    """Print an error and return its exit code."""
     print(f"error: {error.message}", file=sys.stderr)
     if error.hint:
         print(f"hint: {error.hint}", file=sys.stderr)

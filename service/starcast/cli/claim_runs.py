@@ -1,4 +1,4 @@
-"""``starcast claims report``, ``changed`` and ``ledgers``: stored verification runs."""
+"""``starcast claims report``, ``changed`` and ``runs``: stored verification runs."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starcast.choices import VERDICT_WORDS
 from starcast.cli.db import store
 from starcast.cli.output import Format, FormatOption, emit, say
 from starcast.errors import InputError
@@ -24,20 +25,11 @@ class Page(StrEnum):
     HTML = "html"
 
 
-class Word(StrEnum):
-    """Verdicts: `starcast.claims.evidence.Word`."""
-
-    HOLDS = "holds"
-    BOUND = "holds as a bound"
-    FAILS = "fails"
-    NOT_CHECKABLE = "not checkable"
-
-
-LedgerOption = Annotated[
+RunOption = Annotated[
     int | None,
     typer.Option(
         metavar="ID",
-        help="Number of the verification run in 'claims ledgers'.",
+        help="Number of the verification run in 'claims runs'.",
         show_default="the newest finished one",
     ),
 ]
@@ -54,7 +46,7 @@ def report(
             "--format", "-f", help="Format; html is a self-contained page.", show_default="by FILE"
         ),
     ] = None,
-    ledger: LedgerOption = None,
+    run: RunOption = None,
     against: Annotated[
         bool, typer.Option("--changed", help="List the differences from the previous run instead.")
     ] = False,
@@ -65,8 +57,8 @@ def report(
     row for each claim.
 
     \b
-    starcast claims report --out ledger.html
-    starcast claims report --ledger 3 --format markdown
+    starcast claims report --out claims.html
+    starcast claims report --run 3 --format markdown
     """
     from starcast.claims import report as pages
     from starcast.claims import storage
@@ -78,12 +70,10 @@ def report(
                 "--changed prints a listing, not a report",
                 hint="remove --out and --format, or use 'claims changed'",
             )
-        changed(ctx, None, ledger)
+        changed(ctx, None, run)
         return
     with store(ctx) as engine, session(engine) as opened:
-        one = (
-            storage.load_newest(opened) if ledger is None else storage.load_finished(opened, ledger)
-        )
+        one = storage.load_newest(opened) if run is None else storage.load_finished(opened, run)
         verdicts = storage.load_verdicts(opened, one.id)
     say(f"verification run {one.id}: {storage.question(one)}, {pluralize(len(verdicts), 'claim')}")
     chosen = page or (
@@ -126,7 +116,7 @@ def changed(
             if before is None
             else storage.load_finished(opened, before)
         )
-        one, other = (storage.load_verdicts(opened, ledger.id) for ledger in (old, new))
+        one, other = (storage.load_verdicts(opened, run.id) for run in (old, new))
     found = changes(_in_order(one), _in_order(other), new.names)
     emit([change.row() for change in found], COLUMNS, output)
     say(
@@ -140,7 +130,7 @@ def changed(
         say("no differences")
 
 
-def list_ledgers(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
+def list_runs(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """List the stored verification runs: requested claims, code, and number of verdicts.
 
     An interrupted run has no verdicts; repeat its 'claims check' to continue it.
@@ -150,10 +140,13 @@ def list_ledgers(ctx: typer.Context, output: FormatOption = Format.TABLE) -> Non
 
     with store(ctx) as engine, session(engine) as opened:
         counts = storage.count_verdicts(opened)
-        rows = [_ledger_row(one, counts.get(one.id, {})) for one in storage.list_claim_runs(opened)]
-    verdicts = [word.value for word in Word]
+        rows = [_run_row(one, counts.get(one.id, {})) for one in storage.list_claim_runs(opened)]
     code = ("version", "revision", "dirty", *(() if output is Format.TABLE else ("fingerprint",)))
-    emit(rows, ["ledger", "asked", "at", *verdicts, *code, "started", "finished"], output)
+    emit(
+        rows,
+        ["run", "claims", "at", *map(_column, VERDICT_WORDS), *code, "started", "finished"],
+        output,
+    )
 
 
 def _in_order(verdicts: "Iterable[Verdict]") -> "list[Verdict]":
@@ -166,39 +159,42 @@ def _in_order(verdicts: "Iterable[Verdict]") -> "list[Verdict]":
     )
 
 
-def _ledger_row(ledger: "models.ClaimRun", counts: dict[str, int]) -> dict[str, Any]:
+def _run_row(run: "models.ClaimRun", counts: dict[str, int]) -> dict[str, Any]:
     from starcast.claims.storage import question
 
-    asked = question(ledger)
+    asked = question(run)
+    finished = run.finished_at and run.finished_at.astimezone()
     return {
-        "ledger": ledger.id,
-        "asked": " ".join(asked.names) or "all",
+        "run": run.id,
+        "claims": " ".join(asked.names) or "all",
         "at": asked.level or " ".join(asked.sizes or ()),
-        **{
-            word.value: None if ledger.finished_at is None else counts.get(word.value, 0)
-            for word in Word
-        },
-        "version": ledger.version,
-        "revision": ledger.revision and ledger.revision[:12],
-        "dirty": ledger.dirty,
-        "fingerprint": ledger.fingerprint,
-        "started": ledger.started_at.astimezone(),
-        "finished": ledger.finished_at and ledger.finished_at.astimezone(),
+        **{_column(word): counts.get(word, 0) if finished else None for word in VERDICT_WORDS},
+        "version": run.version,
+        "revision": run.revision and run.revision[:12],
+        "dirty": run.dirty,
+        "fingerprint": run.fingerprint,
+        "started": run.started_at.astimezone(),
+        "finished": finished,
     }
 
 
-def _provenance(ledger: "models.ClaimRun") -> dict[str, str]:
+def _column(verdict: str) -> str:
+    """Return the column that counts a verdict; column names have no blanks."""
+    return verdict.replace(" ", "_")
+
+
+def _provenance(run: "models.ClaimRun") -> dict[str, str]:
     from starcast.claims.storage import question
 
     revision = (
         ""
-        if ledger.revision is None
-        else f", revision {ledger.revision[:12]}{' with changes' if ledger.dirty else ''}"
+        if run.revision is None
+        else f", revision {run.revision[:12]}{' with changes' if run.dirty else ''}"
     )
-    finished = ledger.finished_at
+    finished = run.finished_at
     return {
-        "Verification run": f"{ledger.id} ({question(ledger)})",
-        "Code": f"starcast {ledger.version}{revision}",
+        "Verification run": f"{run.id} ({question(run)})",
+        "Code": f"starcast {run.version}{revision}",
         "Finished": ""
         if finished is None
         else finished.astimezone().isoformat(sep=" ", timespec="seconds"),

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starcast.choices import Level, VerdictWord
 from starcast.cli import claim_runs
-from starcast.cli.claim_runs import Word
 from starcast.cli.db import store
 from starcast.cli.experiment import JobsOption
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
@@ -23,14 +22,6 @@ if TYPE_CHECKING:
     from starcast.database import models
 
 app = typer.Typer(no_args_is_help=True, help="Verify the claims of the five papers by computation.")
-
-
-class Level(StrEnum):
-    """Levels of `starcast.claims.model`, without importing numpy for the help."""
-
-    QUICK = "quick"
-    FULL = "full"
-    DEEP = "deep"
 
 
 NamesArgument = Annotated[
@@ -52,7 +43,7 @@ def list_claims(
         str | None, typer.Option(help="Only the claims of a paper: TS, SLC, FA, EDT or NK.")
     ] = None,
     verdict: Annotated[
-        Word | None,
+        VerdictWord | None,
         typer.Option(help="Only the claims with this stored verdict.", show_default=False),
     ] = None,
     output: FormatOption = Format.TABLE,
@@ -73,9 +64,9 @@ def list_claims(
     stored = _stored(ctx, demanded=verdict is not None)
     rows = []
     for claim in select_claims([] if paper is None else [paper]):
-        ledger, found = stored.get(claim.id, (None, None))
+        run, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
-            rows.append({**_about(claim), **_became(found), "ledger": ledger and ledger.id})
+            rows.append({**_about(claim), **_became(found), "run": run and run.id})
     short = ("id", "number", "verdict", "statement")
     long = (
         "id",
@@ -87,7 +78,7 @@ def list_claims(
         "sizes",
         "counterexample",
         "detail",
-        "ledger",
+        "run",
     )
     emit(rows, short if output is Format.TABLE else long, output)
 
@@ -117,11 +108,11 @@ def show(
     from starcast.claims import find_claim
 
     one = find_claim(name)
-    ledger, found = _stored(ctx).get(one.id, (None, None))
+    run, found = _stored(ctx).get(one.id, (None, None))
     if cypher:
         print(_cypher(one, found))
         return
-    sizes = {f"sizes, {level}": list(one.sizes.at(level)) for level in ("quick", "full", "deep")}
+    sizes = {f"{level}_sizes": list(one.sizes.at(level)) for level in ("quick", "full", "deep")}
     facts = {
         **_about(one),
         "reading": one.reading,
@@ -130,12 +121,12 @@ def show(
         "parts": list(one.parts),
         "section": one.section,
         "verdict": "" if found is None else found.verdict,
-        "verified on": [] if found is None else list(found.sizes),
+        "verified_on": [] if found is None else list(found.sizes),
         "counterexample": _became(found).get("counterexample", ""),
         "of": "" if found is None else found.of,
         "detail": "" if found is None else found.detail,
-        "ledger": ledger and ledger.id,
-        "found by": "" if ledger is None else _code(ledger),
+        "run": run and run.id,
+        "verified_by": "" if run is None else _code(run),
     }
     emit(
         [
@@ -195,7 +186,7 @@ def check(
     verdicts = _checked(
         ctx,
         names or [],
-        (level or Level.QUICK).value,
+        level or "quick",
         _specs(sizes),
         jobs,
         stored=stored,
@@ -227,13 +218,13 @@ def check(
 
 app.command("report")(claim_runs.report)
 app.command("changed")(claim_runs.changed)
-app.command("ledgers")(claim_runs.list_ledgers)
+app.command("runs")(claim_runs.list_runs)
 
 
 def _checked(
     ctx: typer.Context,
     names: list[str],
-    level: Any,
+    level: Level,
     sizes: list[str] | None,
     jobs: int | None,
     *,
@@ -303,11 +294,11 @@ def _stored(
     return found
 
 
-def _code(ledger: "models.ClaimRun") -> str:
+def _code(run: "models.ClaimRun") -> str:
     from starcast.claims.fingerprint import fingerprint
 
-    is_current = ledger.fingerprint == fingerprint()
-    return f"starcast {ledger.version}, {'this code' if is_current else 'other code'}"
+    is_current = run.fingerprint == fingerprint()
+    return f"starcast {run.version}, {'this code' if is_current else 'other code'}"
 
 
 def _cypher(claim: "Claim", found: "Verdict | None") -> str:

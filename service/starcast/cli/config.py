@@ -1,4 +1,4 @@
-"""``starcast config``: every setting, its value and where it came from."""
+"""``starcast config``: every setting with its value and source."""
 
 import typer
 
@@ -7,7 +7,7 @@ from starcast.cli.output import Format, FormatOption, emit
 
 
 def show(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """Print every setting, its value and its source; secrets are not shown."""
+    """Print every setting with its value and source. Secrets are not shown."""
     settings = context.settings(ctx)
     rows = [
         {

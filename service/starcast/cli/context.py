@@ -1,4 +1,4 @@
-"""The settings that a command runs under: what its flags and the global ones say, over everything else."""
+"""Settings of a command: its own flags, then global flags, then every other source."""
 
 import os
 from functools import cache
@@ -12,35 +12,37 @@ from starcast.cli.output import say
 if TYPE_CHECKING:
     from starcast.settings import Settings
 
-#: Where the embedded stack lies; a global flag that the stack's own commands take as well.
+#: Folder of the embedded stack: a global flag that the commands of the stack accept as well.
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stack.")]
 
 
 def remember(ctx: typer.Context, **flags: Any) -> None:
-    """Keep the global flags until a command asks for its settings."""
+    """Keep the global flags until a command loads its settings."""
     ctx.obj = flags
 
 
 def settings(ctx: typer.Context, **flags: Any) -> "Settings":
-    """The settings of this command: its own flags, then the global ones, then everything else.
+    """Return the settings of this command; ``flags`` that are not None override global flags.
 
     Raises:
-        InputError: one of them is wrong.
+        InputError: a setting is invalid.
     """
     from starcast.settings import Settings
 
     warn_of_unknown_variables()
-    given = {name: value for name, value in flags.items() if value is not None}
-    return Settings.load(**{**(ctx.find_root().obj or {}), **given})
+    own_flags = {name: value for name, value in flags.items() if value is not None}
+    global_flags = ctx.find_root().obj or {}
+    return Settings.load(**{**global_flags, **own_flags})
 
 
 @cache
 def warn_of_unknown_variables() -> None:
-    """Warn once about ``STARCAST_*`` variables that are not settings; docker compose may set some."""
+    """Warn once of environment variables that look like settings but are not.
+
+    They are not an error: docker compose and other tools use such variables.
+    """
     from starcast.settings import unknown_variables
 
-    for name, near in unknown_variables(os.environ).items():
-        say(
-            f"warning: {name} is not a setting and has no effect"
-            + (f"; did you mean {near}?" if near else "")
-        )
+    for name, similar in unknown_variables(os.environ).items():
+        suggestion = f"; did you mean {similar}?" if similar else ""
+        say(f"warning: {name} is not a setting and has no effect{suggestion}")

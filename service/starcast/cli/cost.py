@@ -1,4 +1,4 @@
-"""``starcast cost``: the papers' tables for any topology, and the best number of segments."""
+"""``starcast cost``: the papers' cost tables for any topology, and optimal numbers of segments."""
 
 from collections.abc import Iterator
 from itertools import count, product
@@ -15,40 +15,34 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Costs by the papers' closed forms, beside lower bounds and executions.",
+    help="Costs by the papers' closed forms, compared with lower bounds and simulations.",
 )
 
-TopologyArgument = Annotated[str, typer.Argument(help="Such as S7, S6,3 or Q4.")]
+TopologyArgument = Annotated[str, typer.Argument(help="A topology, such as S7, S6,3 or Q4.")]
 MessageOption = Annotated[
-    str, typer.Option("-m", help="Bytes of a message for one destination: 1024, 2.5, 23/3.")
+    str,
+    typer.Option(
+        "--message-bytes",
+        "-m",
+        help="Bytes of a message for one destination, such as 1024, 2.5 or 23/3.",
+    ),
 ]
-StartUpOption = Annotated[str, typer.Option(help="T_s, time to start a packet up.")]
-ByteOption = Annotated[str, typer.Option(help="T_c, time a byte.")]
-CopiesOption = Annotated[
-    int,
-    typer.Option(help="Edge-disjoint trees that carry each message, for algorithms along such."),
-]
+StartUpOption = Annotated[str, typer.Option(help="T_s, start-up time of a packet.")]
+ByteOption = Annotated[str, typer.Option(help="T_c, time per byte.")]
 
-#: Rows of a schedule that are built and simulated unasked: about a second.
+#: Largest schedule that is simulated by default; it takes about a second.
 MAX_ROWS = 2_000_000
 COLUMNS = (
-    "ports", "name", "source", "cited", "p", "real p", "start_ups", "bytes", "steps", "transmissions", "time", "bound", "gap",
-    "simulated steps", "simulated time", "simulated gap", "note",
+    "ports", "name", "source", "cited", "pieces", "real_pieces", "start_ups", "bytes", "steps",
+    "transmissions", "time", "lower_bound", "gap", "simulated_steps", "simulated_time",
+    "simulated_gap", "note",
 )  # fmt: skip
-#: Those of a table that is to fit on a terminal; each row refers to a line below with its source and what has to be known.
+#: Columns of a table on a terminal; ``ref`` is the letter of the line below with source and note.
 NARROW = (
-    "name",
-    "p",
-    "start_ups",
-    "bytes",
-    "time",
-    "gap",
-    "simulated time",
-    "simulated gap",
-    "source",
-)
-#: Those of them that go first where even these are too wide.
-SPARE = ("start_ups", "bytes", "simulated time", "p")
+    "name", "pieces", "start_ups", "bytes", "time", "gap", "simulated_time", "simulated_gap", "ref",
+)  # fmt: skip
+#: Columns of `NARROW` that are removed if they do not fit, in this order.
+OPTIONAL = ("start_ups", "bytes", "simulated_time", "pieces")
 COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 
@@ -56,87 +50,95 @@ COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 def table(
     topology: TopologyArgument,
     collective: Annotated[
-        str | None, typer.Option(help="Only this one, such as broadcast; else all five.")
+        str | None, typer.Option(help="Only this collective, such as broadcast (default: all).")
     ] = None,
     ports: Annotated[
-        str | None, typer.Option(help="Only this port model, all or one; else both.")
+        str | None, typer.Option(help="Only this port model: all or one (default: both).")
     ] = None,
-    message: MessageOption = "65536",
+    message_bytes: MessageOption = "65536",
     t_s: StartUpOption = "100",
     t_c: ByteOption = "1",
     segments: Annotated[
         str,
         typer.Option(
-            help="Pieces that a message, or a tree's share of it, is cut into; 'best' for the fastest number."
+            help="Segments of the message, or of each tree's share; 'best' for the optimum."
         ),
     ] = "best",
     messages: Annotated[
         int | None,
-        typer.Option(help="M, for algorithms of unit messages; else what --segments says."),
+        typer.Option(help="Unit messages, where they differ from --segments."),
     ] = None,
-    copies: CopiesOption = 1,
+    copies: Annotated[
+        int,
+        typer.Option(
+            help="Edge-disjoint trees that carry each message, for algorithms that use such trees."
+        ),
+    ] = 1,
     hypercube: Annotated[
         int | None,
         typer.Option(
-            help="Dimension of the hypercube beside it; else the least with as many nodes."
+            help="Dimension of the hypercube to compare with (default: the least of enough nodes)."
         ),
     ] = None,
     simulate: Annotated[
         bool,
         typer.Option(
-            "--simulate/--no-simulate", help="Execute the schedules that are small enough."
+            "--simulate/--no-simulate", help="Simulate the schedules that are small enough."
         ),
     ] = True,
-    most_rows: Annotated[
-        int, typer.Option(min=0, help="Rows that a schedule may have to be executed.")
+    max_rows: Annotated[
+        int, typer.Option(min=0, help="Largest schedule to simulate, in rows.")
     ] = MAX_ROWS,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print the papers' tables for a topology: what each algorithm and each cited one costs, by time. No server is needed.
+    """Print the papers' cost tables for a topology, the fastest algorithm first.
 
-    A row is an algorithm of starcast or a row of a paper's table. Its time is start_ups T_s + bytes T_c, exact, by the form
-    that its source states; p is the number of segments or messages, the best one unless given, and real p the best over the
-    reals. The gap is time / lower bound for as many copies. Simulated figures are those of the schedule, executed; where they
-    differ from the form, a note says how. A table shows the port models apart, and the sources and notes below.
+    No server is needed.
+
+    A row is an algorithm of starcast or a row of a paper's table. Its time is start_ups T_s +
+    bytes T_c, exact, by the closed form of its source. pieces is the number of segments or unit
+    messages, by default the optimum, and real_pieces the optimum over the real numbers. The gap is
+    time / lower bound for the same number of copies. Simulated figures are those of the executed
+    schedule; a note explains where they differ from the closed form.
 
     \b
     starcast cost table S7 --collective broadcast --ports all
     starcast cost table S5 --collective allgather -m 1024 --no-simulate -f markdown
     starcast cost table S6 --collective scatter --messages 5 --copies 2
     """
+    from starcast import topologies
     from starcast.collectives.model import COLLECTIVES, PORT_MODELS
     from starcast.costs.tables import Problem
-    from starcast.topologies import topology as named
 
-    where, machine = named(topology), _machine(t_s, t_c)
-    pieces, m = _pieces(segments), _exact(message, "m")
-    listed: list[dict[str, Any]] = []
-    for what in [collective] if collective else COLLECTIVES:
-        problems = [
-            Problem(where, what, model, m, machine, pieces, messages, copies, hypercube)
-            for model in ([ports] if ports else PORT_MODELS)
-        ]
-        rows = [row for problem in problems for row in _rows(problem, most_rows if simulate else 0)]
+    network = topologies.topology(topology)
+    machine = _machine(t_s, t_c)
+    pieces = _pieces(segments)
+    size = _exact(message_bytes, "message_bytes")
+    records: list[dict[str, Any]] = []
+    for name in [collective] if collective else COLLECTIVES:
+        rows: list[dict[str, Any]] = []
+        for model in [ports] if ports else PORT_MODELS:
+            problem = Problem(
+                network, name, model, size, machine, pieces, messages, copies, hypercube
+            )
+            rows += _rows(problem, max_rows if simulate else 0)
         rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
         if output is Format.TABLE:
-            _print(
-                rows,
-                f"{what} on {where.spec}, m = {message}, T_s = {t_s}, T_c = {t_c}",
-                everything=everything,
-            )
-        listed += [{"topology": where.spec, "collective": what, **row} for row in rows]
+            title = f"{name} on {network.spec}, m = {message_bytes}, T_s = {t_s}, T_c = {t_c}"
+            _print_tables(rows, title, everything=everything)
+        records += [{"topology": network.spec, "collective": name, **row} for row in rows]
     if output is not Format.TABLE:
-        emit(listed, ("topology", "collective", *COLUMNS), output)
+        emit(records, ("topology", "collective", *COLUMNS), output)
 
 
 @app.command("optimum")
 def optimum(
     topology: TopologyArgument,
-    collective: Annotated[str, typer.Argument(help="Such as broadcast.")],
-    algorithm: Annotated[str, typer.Argument(help="Such as multiple.")],
+    collective: Annotated[str, typer.Argument(help="A collective, such as broadcast.")],
+    algorithm: Annotated[str, typer.Argument(help="An algorithm, such as multiple.")],
     ports: Annotated[str, typer.Option(help="Port model: all or one.")] = "all",
-    message: MessageOption = "65536",
+    message_bytes: MessageOption = "65536",
     t_s: StartUpOption = "100",
     t_c: ByteOption = "1",
     copies: Annotated[
@@ -144,126 +146,137 @@ def optimum(
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print the number of segments or messages with the least closed-form time, over the reals and over whole numbers.
+    """Print the number of segments or unit messages with the least time.
 
-    Where the fewer are the better there is no real one.
+    The closed form is minimized over the real numbers and over the integers. If fewer pieces are
+    always better, no real optimum exists.
 
     \b
     starcast cost optimum S7 broadcast multiple -m 1e6
     starcast cost optimum S6 broadcast edge-disjoint --copies 2
     """
+    from starcast import topologies
     from starcast.cli.run_output import with_numbers
     from starcast.collectives.catalogue import find
     from starcast.costs import closed_form, optimal_pieces
-    from starcast.topologies import topology as named
 
-    where, machine, m = named(topology), _machine(t_s, t_c), _exact(message, "m")
-    others: dict[str, int | str] = {} if copies is None else {"copies": copies}
-    real, whole = optimal_pieces(where, collective, algorithm, ports, m, machine, **others)
+    machine = _machine(t_s, t_c)
+    size = _exact(message_bytes, "message_bytes")
+    network = topologies.topology(topology)
+    arguments: dict[str, int | str] = {} if copies is None else {"copies": copies}
+    real, best = optimal_pieces(network, collective, algorithm, ports, size, machine, **arguments)
     split_argument = str(find(collective, algorithm).split_argument)
-    cost = closed_form(
-        where, collective, algorithm, ports, m, machine, **{**others, split_argument: whole}
-    )
+    arguments[split_argument] = best
+    cost = closed_form(network, collective, algorithm, ports, size, machine, **arguments)
     row = {
-        "argument": split_argument, "real": real or None, "whole": whole, "steps": cost.steps, "time": cost.time, "source": cost.source,
+        "argument": split_argument,
+        "real_optimum": real or None,
+        "optimum": best,
+        "steps": cost.steps,
+        "time": cost.time,
+        "source": cost.source,
         "note": cost.note or None,
-    }  # fmt: skip
+    }
     emit([with_numbers(row)], tuple(row), output)
 
 
-def _print(rows: list[dict[str, Any]], title: str, *, everything: bool) -> None:
-    """All columns, or for each port model those that fit on a terminal, with the sources below by their letters."""
+def _print_tables(rows: list[dict[str, Any]], title: str, *, everything: bool) -> None:
+    """Print one table with all columns, or one per port model with the columns that fit."""
     if everything:
         emit(rows, COLUMNS, Format.TABLE, title)
         return
     for ports in dict.fromkeys(row["ports"] for row in rows):
         shown = [row for row in rows if row["ports"] == ports]
-        told = [_told(row) for row in shown]
-        # Letters: papers' numbers stand in the names and the sources.
-        letters = dict(zip(dict.fromkeys(told), _letters(), strict=False))
-        narrow = [{**row, "source": letters[line]} for row, line in zip(shown, told, strict=True)]
-        simulated = any(row.get("simulated time") is not None for row in narrow)
-        columns = narrowed(
-            narrow, [name for name in NARROW if simulated or "simulated" not in name], SPARE
+        # Letters, because names and sources already contain the papers' numbers.
+        letters = dict(zip(dict.fromkeys(map(_source, shown)), _letters(), strict=False))
+        narrow = [{**row, "ref": letters[_source(row)]} for row in shown]
+        simulated = any(row.get("simulated_time") is not None for row in narrow)
+        columns = [name for name in NARROW if simulated or "simulated" not in name]
+        emit(
+            narrow,
+            narrowed(narrow, columns, OPTIONAL),
+            Format.TABLE,
+            f"{title}, {ports}-port",
+            below=[*(f"{letter} {source}" for source, letter in letters.items()), ""],
         )
-        below = [f"{letter} {line}" for line, letter in letters.items()]
-        emit(narrow, columns, Format.TABLE, f"{title}, {ports}-port", below=[*below, ""])
 
 
 def _letters() -> Iterator[str]:
-    """a), b), .., z), aa), ab), .."""
+    """Yield a), b), ..., z), aa), ab), ..."""
     for length in count(1):
         yield from (f"{''.join(letters)})" for letters in product(ascii_lowercase, repeat=length))
 
 
-def _told(row: dict[str, Any]) -> str:
-    """Where a row is from, whether it stands for somebody else's work, and what has to be known."""
-    return f"{row['source']}{' (cited)' if row['cited'] else ''}{'; ' if row['note'] else ''}{row['note'] or ''}"
+def _source(row: dict[str, Any]) -> str:
+    """Return the source of a row, whether it is cited only, and its note."""
+    cited = " (cited)" if row["cited"] else ""
+    note = f"; {row['note']}" if row["note"] else ""
+    return f"{row['source']}{cited}{note}"
 
 
-def _rows(problem: "Problem", most_rows: int) -> list[dict[str, Any]]:
-    from starcast.costs.tables import build_table as rows_of
+def _rows(problem: "Problem", max_rows: int) -> list[dict[str, Any]]:
+    from starcast.costs import tables
 
-    return [_row(problem, row, most_rows) for row in rows_of(problem)]
+    return [_row(problem, row, max_rows) for row in tables.build_table(problem)]
 
 
-def _row(problem: "Problem", row: "CostRow", most_rows: int) -> dict[str, Any]:
+def _row(problem: "Problem", row: "CostRow", max_rows: int) -> dict[str, Any]:
     from starcast.cli.run_output import rounded, with_numbers
 
-    figures: dict[str, Any] = {name: getattr(row.cost, name, None) for name in COSTS}
+    costs: dict[str, Any] = {name: getattr(row.cost, name, None) for name in COSTS}
     return with_numbers(
         {
             "ports": problem.ports,
             "name": row.name,
             "source": row.source,
             "cited": row.cited,
-            "p": row.pieces,
-            "real p": row.real_pieces or None,  # 0: the fewer the better
-            **figures,
-            "bound": row.bound.time,
+            "pieces": row.pieces,
+            "real_pieces": row.real_pieces or None,  # 0: fewer pieces are always better
+            **costs,
+            "lower_bound": row.bound.time,
             "gap": rounded(row.gap),
-            **_simulated(problem, row, most_rows),
+            **_simulated(problem, row, max_rows),
             "note": row.note or None,
         }
     )
 
 
-def _simulated(problem: "Problem", row: "CostRow", most_rows: int) -> dict[str, Any]:
-    """What its execution took; nothing, and a line on stderr, where it is too large for that."""
+def _simulated(problem: "Problem", row: "CostRow", max_rows: int) -> dict[str, Any]:
+    """Return the simulated figures of a row; report on stderr why there are none."""
     from starcast.cli.run_output import rounded
-    from starcast.costs.tables import execute_row
+    from starcast.costs import tables
     from starcast.errors import LimitError
 
-    if not most_rows:
+    if not max_rows:
         return {}
     try:
-        took = execute_row(problem, row, most_rows)
+        cost = tables.execute_row(problem, row, max_rows)
     except LimitError as error:
         say(f"not simulated: {error.message}")
         return {}
-    if took is None:
+    if cost is None:
         return {}
     return {
-        "simulated steps": took.steps,
-        "simulated time": took.time,
-        "simulated gap": rounded(row.gap_of(took)),
+        "simulated_steps": cost.steps,
+        "simulated_time": cost.time,
+        "simulated_gap": rounded(row.gap_of(cost)),
     }
 
 
 def _machine(t_s: str, t_c: str) -> "Machine":
     from starcast.costs import Machine
 
-    return Machine(_exact(t_s, "T_s"), _exact(t_c, "T_c"))
+    return Machine(_exact(t_s, "t_s"), _exact(t_c, "t_c"))
 
 
-def _exact(words: str, name: str) -> Any:
+def _exact(text: str, name: str) -> Any:
     from starcast.experiments.values import read_number
 
-    return read_number(words, name)
+    return read_number(text, name)
 
 
-def _pieces(words: str) -> int | None:
+def _pieces(text: str) -> int | None:
     from starcast.experiments.values import BEST, read_count
 
-    given = read_count(words, "segments", (BEST,))
-    return None if given == BEST else int(given)
+    value = read_count(text, "segments", (BEST,))
+    return None if value == BEST else int(value)

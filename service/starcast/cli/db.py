@@ -14,17 +14,16 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 app = typer.Typer(
-    no_args_is_help=True,
-    help="The schema of the relational store: bring it up to date, look, check.",
+    no_args_is_help=True, help="The schema of PostgreSQL: upgrade, show and check it."
 )
 
 
 @contextmanager
 def database(ctx: typer.Context) -> Iterator["Engine"]:
-    """The PostgreSQL database in force, whatever its schema.
+    """Connect to the configured PostgreSQL database, whatever its schema.
 
     Raises:
-        UnavailableError: it cannot be reached.
+        UnavailableError: the server cannot be reached.
     """
     from starcast.database.sessions import connect
     from starcast.endpoints import store_url
@@ -38,11 +37,11 @@ def database(ctx: typer.Context) -> Iterator["Engine"]:
 
 @contextmanager
 def store(ctx: typer.Context) -> Iterator["Engine"]:
-    """The PostgreSQL database in force, with the schema that this starcast works with.
+    """Connect to the configured PostgreSQL database and check its schema revision.
 
     Raises:
-        UnavailableError: it cannot be reached.
-        RejectedError: its schema is not the right one.
+        UnavailableError: the server cannot be reached.
+        RejectedError: the schema has another revision than this version needs.
     """
     from starcast.database.sessions import check
 
@@ -53,7 +52,7 @@ def store(ctx: typer.Context) -> Iterator["Engine"]:
 
 @app.command("upgrade")
 def upgrade(ctx: typer.Context) -> None:
-    """Create the tables, or bring them to the newest revision; does nothing where they are."""
+    """Create the tables, or upgrade them to the newest revision."""
     from starcast.database.sessions import upgrade
 
     with database(ctx) as engine:
@@ -62,7 +61,7 @@ def upgrade(ctx: typer.Context) -> None:
 
 @app.command("current")
 def current(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """Print the schema's revision, and the newest one that this starcast knows."""
+    """Print the revision of the schema and the newest known revision."""
     from starcast.database.sessions import current, head
 
     with database(ctx) as engine:
@@ -71,14 +70,14 @@ def current(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
 
 @app.command("check")
 def check(ctx: typer.Context) -> None:
-    """Accept the schema only if it is the newest revision and its tables are exactly the models'."""
+    """Check that the schema has the newest revision and that its tables match the models."""
     from starcast.database.sessions import differences, head
 
     with store(ctx) as engine:
         found = differences(engine)
     if found:
         raise RejectedError(
-            f"the tables differ from what revision {head()} made: {'; '.join(found)}",
-            hint="somebody changed them by hand: undo that, or start with an empty database",
+            f"the tables differ from revision {head()}: {'; '.join(found)}",
+            hint="undo the manual changes, or start with an empty database",
         )
-    say(f"the schema is the newest ({head()}) and its tables are as they should be")
+    say(f"the schema has the newest revision ({head()}) and its tables match the models")

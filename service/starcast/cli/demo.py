@@ -1,4 +1,4 @@
-"""``starcast demo``: the main job, as the commands that a user would type."""
+"""``starcast demo``: the main workflow, as the commands that a user would type."""
 
 import shlex
 import sys
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """What is done and why, and the words after ``starcast`` that do it."""
+    """A command of the demo: its purpose, and the words after ``starcast``."""
 
-    why: str
-    words: str
+    purpose: str
+    command: str
 
 
 FOREST = "forest=S5:multiple:12345"
@@ -28,9 +28,9 @@ ENDS = "source=12345 target=53241"
 GRID = "--topology S5 --segments 1 --segments 4 --segments 16 -m 1024 -m 65536 --t-s 100 --t-c 1"
 STEPS = (
     Step("Start Neo4j and PostgreSQL, without Docker or Java.", "up"),
-    Step("Create the tables, or bring them up to date.", "db upgrade"),
+    Step("Create the tables, or upgrade them.", "db upgrade"),
     Step(
-        "Build S5 with its trees and broadcasts, prove them, and write both stores.",
+        "Build S5 with its forests and broadcasts, verify them, and write both stores.",
         f"ingest S5 --trees {TREES} --schedules broadcast:all",
     ),
     Step(
@@ -48,66 +48,64 @@ STEPS = (
         f"experiment run demo-multiple --algorithm multiple {GRID}",
     ),
     Step(
-        "And one by recursive substars.",
+        "Store another experiment: broadcast by recursive substars.",
         f"experiment run demo-substar --algorithm recursive-substar {GRID}",
     ),
-    Step("Compare them.", "compare demo-substar demo-multiple"),
+    Step("Compare the two experiments.", "compare demo-substar demo-multiple"),
 )
-NEXT = (
-    ("what is stored", "topology list", "tree list", "schedule list", "experiment list"),
-    ("ask more", "query list", "query show paths/parallel-paths"),
-    ("a larger graph", "ingest S6 --trees all --schedules all"),
-    ("stop the servers; what is stored stays", "down"),
+NEXT_STEPS = (
+    ("list what is stored", "topology list", "forest list", "schedule list", "experiment list"),
+    ("ask more questions", "query list", "query show paths/parallel-paths"),
+    ("ingest a larger graph", "ingest S6 --trees all --schedules all"),
+    ("stop the servers; the data remain", "down"),
 )
 
 
 def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
-    """Run the main job on the embedded stack: build, prove, store, ask, compare. A second time it creates nothing."""
+    """Run the main workflow on the embedded stack: build, verify, store, query and compare.
+
+    The commands are printed before they run. A second demo creates nothing.
+    """
     _require_embedded(context.settings(ctx, home=home))
     flags = ["--home", str(home)] if home else _global_flags(ctx)
-    command = typer.main.get_command(_app())
-    for number, (why, words) in enumerate(STEPS, 1):
-        say(f"\n[{number}/{len(STEPS)}] {why}\n$ starcast {words}")
-        command.main([*flags, *shlex.split(words)], prog_name="starcast", standalone_mode=False)
-        sys.stdout.flush()  # the answer stands below its question, also in a file
-    say("\nThe stack goes on running. Go on with:")
-    for why, *lines in NEXT:
-        say(f"  # {why}")
-        for line in lines:
-            say(f"  {shlex.join([_own_name(), *flags])} {line}")
+    root: typer.core.TyperGroup = ctx.find_root().command  # type: ignore[assignment]
+    for number, (purpose, command) in enumerate(STEPS, 1):
+        say(f"\n[{number}/{len(STEPS)}] {purpose}\n$ starcast {command}")
+        root.main([*flags, *shlex.split(command)], prog_name="starcast", standalone_mode=False)
+        sys.stdout.flush()  # in a file, the output must follow its command
+    say("\nThe servers are still running. Next steps:")
+    for purpose, *commands in NEXT_STEPS:
+        say(f"  # {purpose}")
+        for command in commands:
+            say(f"  {shlex.join([_program(), *flags])} {command}")
 
 
 def _require_embedded(settings: "Settings") -> None:
-    """Refuse servers of one's own: the demo starts and fills the embedded ones.
+    """Refuse servers of the user, because the demo starts and fills the embedded servers.
 
     Raises:
-        InputError: the settings name one.
+        InputError: the settings name another server.
     """
-    named = [name for name in ("neo4j_uri", "postgres_uri") if getattr(settings, name) is not None]
-    if named:
-        places = " and ".join(f"{name} (from: {settings.sources[name]})" for name in named)
+    servers = [
+        f"{name} (from: {settings.sources[name]})"
+        for name in ("neo4j_uri", "postgres_uri")
+        if getattr(settings, name) is not None
+    ]
+    if servers:
         raise InputError(
-            f"the demo runs on the embedded stack, and a server of your own is set: {places}",
+            f"the demo runs on the embedded stack, but the settings name: {' and '.join(servers)}",
             hint="unset it",
         )
 
 
-def _own_name() -> str:
-    """What the user has to type: a virtual environment's command is not on the path everywhere."""
+def _program() -> str:
+    """Return the command to type: that of a virtual environment may not be on the path."""
     return "starcast" if which("starcast") else sys.argv[0]
 
 
 def _global_flags(ctx: typer.Context) -> list[str]:
-    given = ctx.find_root().obj or {}
-    return [
-        word
-        for name, value in given.items()
-        if value is not None
-        for word in (f"--{name.replace('_', '-')}", str(value))
-    ]
-
-
-def _app() -> typer.Typer:
-    from starcast.cli.app import app
-
-    return app
+    flags: list[str] = []
+    for name, value in (ctx.find_root().obj or {}).items():
+        if value is not None:
+            flags += [f"--{name.replace('_', '-')}", str(value)]
+    return flags

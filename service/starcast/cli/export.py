@@ -1,4 +1,4 @@
-"""``starcast export``: files of everything stored, for a Neo4j that starcast may not stop."""
+"""``starcast export``: write files for an offline import into a Neo4j server of the user."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,16 @@ from typing import Annotated
 import typer
 
 from starcast.cli import context
-from starcast.cli.ingest import SCHEDULES_HELP, TREES_HELP
+from starcast.cli.ingest import (
+    DEFAULT_PORTS,
+    MessagesOption,
+    PortsOption,
+    RootOption,
+    SchedulesOption,
+    SegmentsOption,
+    TreesOption,
+    report_omitted,
+)
 from starcast.cli.output import reporter, say
 from starcast.errors import InputError
 from starcast.support.text import pluralize
@@ -15,32 +24,23 @@ from starcast.support.text import pluralize
 def export(
     ctx: typer.Context,
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder that does not exist yet, or is empty.")
+        Path, typer.Argument(metavar="DIR", help="Output folder; it must be new or empty.")
     ],
     topology: Annotated[
-        str | None, typer.Argument(help="What to add to what is stored, such as S9.")
+        str | None, typer.Argument(help="A topology to add to what is stored, such as S9.")
     ] = None,
-    trees: Annotated[str, typer.Option(help=TREES_HELP)] = "",
-    schedules: Annotated[str, typer.Option(help=SCHEDULES_HELP)] = "",
-    root: Annotated[
-        str | None,
-        typer.Option(help="Label of the root of trees and schedules; else the identity."),
-    ] = None,
-    ports: Annotated[
-        str,
-        typer.Option(help="Port model of the schedules: all, one, both, or own: each one's first."),
-    ] = "default",
-    segments: Annotated[
-        int | None, typer.Option(help="Pieces of the message for each tree, where one cuts it.")
-    ] = None,
-    messages: Annotated[
-        int | None, typer.Option(help="Unit messages, where an algorithm sends those.")
-    ] = None,
+    trees: TreesOption = "",
+    schedules: SchedulesOption = "",
+    root: RootOption = None,
+    ports: PortsOption = DEFAULT_PORTS,
+    segments: SegmentsOption = None,
+    messages: MessagesOption = None,
 ) -> None:
-    """Write files for an offline import: everything stored, and what is asked for, with a script and a guide to import them.
+    """Write files for an offline import of everything stored, and of an additional topology.
 
-    For docker compose and Neo4j servers of your own, where much at once gets in far faster than over Bolt. Only PostgreSQL is
-    needed; Neo4j is not touched. Prints how to go on: stop Neo4j, run the script, start Neo4j, 'starcast graph adopt'.
+    For docker compose and your own Neo4j server, where an import is far faster than Bolt. Only
+    PostgreSQL is needed. Prints the next steps: stop Neo4j, run the script, start Neo4j, and run
+    'starcast graph adopt'.
 
     \b
     starcast export /tmp/files
@@ -50,19 +50,18 @@ def export(
     from starcast.ingest.export_files import export
     from starcast.ingest.planning import parse_request
 
-    asked = (trees, schedules, 0 if root is None else root, ports, segments, messages)
-    if topology is None and asked != ("", "", 0, "default", None, None):
+    options = (trees, schedules, root or 0, ports, segments, messages)
+    request = None
+    if topology is not None:
+        request = parse_request(topology, *options)
+        report_omitted(request.selection.skipped)
+    elif options != ("", "", 0, DEFAULT_PORTS, None, None):
         raise InputError(
-            "trees and schedules grow on a topology, and none is named",
-            hint="write one after the folder, such as S9",
+            "trees and schedules need a topology, and none is given",
+            hint="name a topology after the folder, such as S9",
         )
-    wanted = None if topology is None else parse_request(topology, *asked)
-    if wanted is not None:
-        for reason in wanted.selection.skipped:
-            say(f"left out of 'all': {reason}")
     with store(ctx) as engine:
-        done = export(engine, folder, wanted, context.settings(ctx).neo4j_database, reporter())
-    print(done.guide, end="")
-    say(
-        f"{pluralize(len(done.artifacts), 'artifact')}, {done.files.bytes / 1e6:,.0f} MB in {done.files.folder}"
-    )
+        result = export(engine, folder, request, context.settings(ctx).neo4j_database, reporter())
+    print(result.guide, end="")
+    size = result.files.bytes / 1e6
+    say(f"{pluralize(len(result.artifacts), 'artifact')}, {size:,.0f} MB in {result.files.folder}")

@@ -1,4 +1,4 @@
-"""``starcast tree``: trees to build, prove, show and draw, and those that are stored."""
+"""``starcast forest``: build, verify, measure and draw forests; manage stored forests."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,100 +14,101 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Trees: build, prove, show and draw them; list, show and drop those that are stored.",
+    help="Forests: build, verify, measure and draw them; list, show and drop stored forests.",
 )
 
-StoredArgument = Annotated[
-    str, typer.Argument(help="As in 'starcast tree list', such as S5:multiple:12345.")
+IdArgument = Annotated[
+    str,
+    typer.Argument(help="Id of a stored forest, such as S5:multiple:12345; see 'forest list'."),
 ]
 
 
 @app.command("constructions")
 def list_constructions(
     topology: Annotated[
-        str | None, typer.Argument(help="Only those that grow on it, such as S5.")
+        str | None, typer.Argument(help="Only constructions defined on this topology, such as S5.")
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the constructions: what each is, where it grows, its arguments and its paper. No server is needed."""
+    """List the constructions with their families, arguments and papers. No server is needed."""
     from starcast.trees.catalogue import CONSTRUCTIONS, constructions
 
-    rows = [
-        {
-            "construction": name,
-            "what": rule.description,
-            "families": list(rule.families),
-            "arguments": [argument.name for argument in rule.arguments],
-            "paper": rule.source,
-        }
-        for name, rule in ((name, CONSTRUCTIONS[name]) for name in constructions(topology))
-    ]
-    emit(rows, ["construction", "what", "families", "arguments", "paper"], output)
+    rows = []
+    for name in constructions(topology):
+        construction = CONSTRUCTIONS[name]
+        rows.append(
+            {
+                "construction": name,
+                "description": construction.description,
+                "families": list(construction.families),
+                "arguments": [argument.name for argument in construction.arguments],
+                "paper": construction.source,
+            }
+        )
+    emit(rows, ["construction", "description", "families", "arguments", "paper"], output)
 
 
 @app.command("build")
 def build(
-    topology: Annotated[str, typer.Argument(help="Such as S5.")],
+    topology: Annotated[str, typer.Argument(help="A topology, such as S5.")],
     construction: Annotated[
-        str, typer.Argument(help="Such as multiple; see 'starcast tree constructions'.")
+        str,
+        typer.Argument(
+            help="A construction, such as multiple; see 'starcast forest constructions'."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The file to write, such as forest.npz.")],
+    out: Annotated[Path, typer.Option(help="Output file, such as forest.npz.")],
     root: forest_source.RootOption = None,
-    tree: forest_source.TreeOption = None,
+    base: forest_source.BaseOption = None,
     i: forest_source.PlacesOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Build trees, prove that they are trees, and write them to a file. No server is needed.
+    """Build a forest, verify it, and write it to a file. No server is needed.
 
     \b
-    starcast tree build S5 multiple --root 54321 --out forest.npz
-    starcast tree build S6 dimension-change --tree greedy --i 2 --out turned.npz
+    starcast forest build S5 multiple --root 54321 --out forest.npz
+    starcast forest build S6 dimension-change --base greedy --i 2 --out turned.npz
     """
-    made = forest_source.chosen(topology, construction, root, tree, i)
-    made.verify()
-    made.save(out)
-    emit(
-        [_proved(made) | {"file": str(out), "bytes": out.stat().st_size}],
-        [*_PROVED, "file", "bytes"],
-        output,
-    )
+    forest = forest_source.load_forest(topology, construction, root, base, i)
+    forest.verify()
+    forest.save(out)
+    row = _summary(forest) | {"file": str(out), "bytes": out.stat().st_size}
+    emit([row], list(row), output)
 
 
 @app.command("verify")
 def verify(
-    topology: forest_source.WhereArgument,
+    source: forest_source.SourceArgument,
     construction: forest_source.ConstructionArgument = None,
     root: forest_source.RootOption = None,
-    tree: forest_source.TreeOption = None,
+    base: forest_source.BaseOption = None,
     i: forest_source.PlacesOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Prove that trees are trees: every node of each reaches the root. No server is needed. Exit code 6: they are not.
+    """Verify that every node of each tree reaches the root. Exit code 6 if not.
+
+    No server is needed.
 
     \b
-    starcast tree verify S9 multiple
-    starcast tree verify forest.npz
+    starcast forest verify S9 multiple
+    starcast forest verify forest.npz
     """
     from time import perf_counter
 
-    made = forest_source.chosen(topology, construction, root, tree, i)
-    began = perf_counter()
-    made.verify()
-    emit([_proved(made) | {"seconds": perf_counter() - began}], [*_PROVED, "seconds"], output)
+    forest = forest_source.load_forest(source, construction, root, base, i)
+    start = perf_counter()
+    forest.verify()
+    row = _summary(forest) | {"seconds": perf_counter() - start}
+    emit([row], list(row), output)
 
 
-_PROVED = ("name", "trees", "nodes", "edges", "spanning")
-
-
-def _proved(made: "Forest") -> dict[str, Any]:
-    edges = int(made.sizes.sum()) - made.trees
-    spanning = bool((made.sizes == made.topology.nodes).all())
+def _summary(forest: "Forest") -> dict[str, Any]:
     return {
-        "name": made.id,
-        "trees": made.trees,
-        "nodes": made.topology.nodes,
-        "edges": edges,
-        "spanning": spanning,
+        "id": forest.id,
+        "trees": forest.trees,
+        "nodes": forest.topology.nodes,
+        "edges": int(forest.sizes.sum()) - forest.trees,
+        "spanning": bool((forest.sizes == forest.topology.nodes).all()),
     }
 
 
@@ -117,52 +118,52 @@ def list_stored(
     topology: stored.TopologyOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the trees that are stored, and whether they are complete."""
-    stored.list_things(ctx, "forest", topology, output)
+    """List the stored forests and their states."""
+    stored.list_artifacts(ctx, "forest", topology, output)
 
 
 @app.command("show")
 def show(
     ctx: typer.Context,
-    topology: Annotated[
+    source: Annotated[
         str,
         typer.Argument(
-            help="A topology, such as S5, a file, or a stored name, such as S5:multiple:12345."
+            metavar="TOPOLOGY",
+            help="A topology, such as S5, a file, or the id of a stored forest.",
         ),
     ],
     construction: forest_source.ConstructionArgument = None,
     root: forest_source.RootOption = None,
-    tree: forest_source.TreeOption = None,
+    base: forest_source.BaseOption = None,
     i: forest_source.PlacesOption = None,
     verify: stored.VerifyOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Measure a forest, or show a stored forest.
+    """Measure a forest and compare it with its paper, or show a stored forest.
 
     A construction or a file is measured without a server; an id shows the stored figures.
-    'starcast claims list' shows what the papers state about these metrics.
 
     \b
-    starcast tree show S6 multiple
-    starcast tree show forest.npz
-    starcast tree show S5:multiple:12345 --verify
+    starcast forest show S6 multiple
+    starcast forest show forest.npz
+    starcast forest show S5:multiple:12345 --verify
     """
-    if construction is None and not forest_source.is_file(topology):
-        if root is not None or tree is not None or i is not None:
+    if construction is None and not forest_source.is_file(source):
+        if root is not None or base is not None or i is not None:
             raise InputError(
-                f"no construction is named beside '{topology}'",
-                hint="write one, such as 'S5 multiple'",
+                f"no construction is given after '{source}'",
+                hint="add one, such as 'S5 multiple'",
             )
-        stored.show_thing(ctx, "forest", topology, verify, output)
+        stored.show_artifact(ctx, "forest", source, verify, output)
         return
     if verify:
         raise InputError(
-            "--verify compares what is stored with the graph",
-            hint="take 'starcast tree verify' for trees built here",
+            "--verify compares a stored forest with the graph",
+            hint="use 'starcast forest verify' for a construction or a file",
         )
-    made = forest_source.chosen(topology, construction, root, tree, i)
-    made.verify()
-    emit(_measured(made, output), ["property", "value"], output)
+    forest = forest_source.load_forest(source, construction, root, base, i)
+    forest.verify()
+    emit(_measured(forest, output), ["property", "value"], output)
 
 
 def _measured(forest: "Forest", output: Format) -> list[dict[str, Any]]:
@@ -196,45 +197,46 @@ def _as_text(name: str, value: Any) -> Any:
 
 @app.command("draw")
 def draw(
-    topology: forest_source.WhereArgument,
+    source: forest_source.SourceArgument,
     construction: forest_source.ConstructionArgument = None,
-    number: Annotated[int, typer.Option("--tree", help="Which of the trees, from 0.")] = 0,
+    number: Annotated[int, typer.Option("--tree", help="Number of the tree, from 0.")] = 0,
     root: forest_source.RootOption = None,
     out: Annotated[
-        Path | None, typer.Option(help="The file to write, such as tree.svg; else standard output.")
+        Path | None, typer.Option(help="Output file, such as tree.svg (default: stdout).")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Draw it even if nobody can read it.")
+        bool,
+        typer.Option("--force", help="Draw even if the tree has more than 128 nodes."),
     ] = False,
 ) -> None:
-    """Draw a tree as SVG, by levels, each edge in the colour of its dimension. No server is needed.
+    """Draw a tree as SVG by levels, with edges coloured by dimension. No server is needed.
 
-    A drawing can be read up to S5; what is larger is refused unless forced.
+    Drawings are readable up to S5.
 
     \b
-    starcast tree draw S4 multiple --tree 1 --out tree.svg
-    starcast tree draw S4 'dimension-change(base=greedy,i=1)' > tree.svg
+    starcast forest draw S4 multiple --tree 1 --out tree.svg
+    starcast forest draw S4 'dimension-change(base=greedy,i=1)' > tree.svg
     """
-    from starcast.drawing import draw as drawn
+    from starcast import drawing
     from starcast.support.atomic import atomic_write
 
-    made = forest_source.chosen(topology, construction, root)
-    made.verify()
-    picture = drawn(made, number, force)
+    forest = forest_source.load_forest(source, construction, root)
+    forest.verify()
+    picture = drawing.draw(forest, number, force)
     if out is None:
         print(picture, end="")
         return
     with atomic_write(out) as file:
         file.write(picture.encode())
-    say(f"drew tree {number} of {made.id} as {out}")
+    say(f"drew tree {number} of {forest.id} to {out}")
 
 
 @app.command("drop")
 def drop(
     ctx: typer.Context,
-    name: StoredArgument,
+    forest_id: IdArgument,
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
 ) -> None:
-    """Drop the trees of a forest; refuses while schedules along them are stored."""
-    stored.drop_thing(ctx, "forest", name, cascade, wait)
+    """Drop a stored forest. Fails if stored schedules depend on it, unless --cascade is given."""
+    stored.drop_artifact(ctx, "forest", forest_id, cascade, wait)

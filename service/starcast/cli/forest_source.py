@@ -1,4 +1,4 @@
-"""Which forest a command of `starcast tree` is about: one to be built, one in a file, or one that is stored."""
+"""Arguments that name a forest: a construction to build, or a file to read."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,62 +10,71 @@ from starcast.errors import InputError
 if TYPE_CHECKING:
     from starcast.trees import Forest
 
-WhereArgument = Annotated[
-    str, typer.Argument(help="A topology, such as S5, or a file of 'starcast tree build'.")
+SourceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TOPOLOGY",
+        help="A topology, such as S5, or a file written by 'starcast forest build'.",
+    ),
 ]
 ConstructionArgument = Annotated[
     str | None,
     typer.Argument(
-        help="A construction, such as multiple or 'dimension-change(base=multiple,i=2)'; none with a file."
+        help=(
+            "A construction, such as multiple or 'dimension-change(base=multiple,i=2)'. "
+            "Omit it for a file."
+        )
     ),
 ]
-RootOption = Annotated[str | None, typer.Option(help="Label of the root; else the identity.")]
-TreeOption = Annotated[
+RootOption = Annotated[str | None, typer.Option(help="Label of the root (default: the identity).")]
+BaseOption = Annotated[
     str | None,
-    typer.Option("--tree", help="The trees to change, of label-change and dimension-change."),
+    typer.Option(help="Construction that label-change and dimension-change start from."),
 ]
 PlacesOption = Annotated[
-    int | None, typer.Option("--i", help="How many places, of dimension-change.")
+    int | None, typer.Option("--i", help="Number of places, for dimension-change.")
 ]
 
 
-def chosen(
-    topology: str,
+def load_forest(
+    source: str,
     construction: str | None,
     root: str | None,
-    tree: str | None = None,
+    base: str | None = None,
     i: int | None = None,
 ) -> "Forest":
-    """The forest that the words of a command mean: built anew, or read from a file.
+    """Build the forest that the arguments of a command name, or read it from a file.
 
     Raises:
-        InputError: there is no such topology, construction, root, argument or file, or they do not go together.
+        InputError: the topology, construction, root, argument or file is unknown, or they cannot
+            be combined.
     """
     from starcast.trees import Forest, forest
     from starcast.trees.spec_syntax import parse_spec
 
-    options = {name: value for name, value in (("base", tree), ("i", i)) if value is not None}
+    options = {name: value for name, value in (("base", base), ("i", i)) if value is not None}
     if construction is None:
-        if not is_file(topology):
+        if not is_file(source):
             raise InputError(
-                f"'{topology}' is no file, and no construction is named",
-                hint="write a construction, such as 'S5 multiple'",
+                f"'{source}' is not a file, and no construction is given",
+                hint="add a construction, such as 'S5 multiple'",
             )
         if root is not None or options:
             raise InputError(
-                "a forest in a file has its root and its arguments", hint="leave the options out"
+                "the root and the arguments of a forest in a file are fixed",
+                hint="remove the options",
             )
-        return Forest.open(topology)
+        return Forest.open(source)
     name, arguments = parse_spec(construction)
-    twice = next((one for one in options if one in arguments), None)
-    if twice is not None:
+    duplicate = next((option for option in options if option in arguments), None)
+    if duplicate is not None:
         raise InputError(
-            f"the argument '{twice}' is given twice",
-            hint=f"leave --{twice} out, or the parentheses",
+            f"the argument '{duplicate}' is given twice",
+            hint=f"remove --{duplicate}, or the argument in parentheses",
         )
-    return forest(topology, name, 0 if root is None else root, **arguments, **options)
+    return forest(source, name, 0 if root is None else root, **arguments, **options)
 
 
-def is_file(topology: str) -> bool:
-    """Whether a word means a file rather than a topology or a name of what is stored."""
-    return topology.endswith(".npz") or Path(topology).is_file()
+def is_file(source: str) -> bool:
+    """Return whether an argument names a file, not a topology or a stored artifact."""
+    return source.endswith(".npz") or Path(source).is_file()

@@ -1,63 +1,61 @@
-"""``starcast graph``: whether the graph store holds what it should, and making it anew."""
+"""``starcast graph``: verify, rebuild and adopt the graph store."""
 
-from dataclasses import asdict
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from starcast.choices import LoadMethod
 from starcast.cli import context, stored
-from starcast.cli.ingest import WayIn
+from starcast.cli.ingest import MethodOption, emit_loaded
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, RejectedError
 from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from starcast.ingest.loading import Loaded
     from starcast.ingest.row_comparison import Depth
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The graph store: compare it with the generators, make it anew, adopt an import.",
+    help="The graph in Neo4j: verify it, rebuild it, or adopt an offline import.",
 )
 
-NamesArgument = Annotated[
+IdsArgument = Annotated[
     list[str] | None,
-    typer.Argument(help="Topologies, trees or schedules, each with what depends on it; else all."),
+    typer.Argument(help="Ids of artifacts, each with its dependents (default: all)."),
 ]
 
-_COLUMNS = ["artifact", "description", "found", "expected", "advice"]
-_LOADED = ["kind", "id", "nodes", "relationships", "seconds"]
+_COLUMNS = ["artifact", "problem", "found", "expected", "advice"]
 _SEEDS = 2**32
 
 
 @app.command("verify")
 def verify(
     ctx: typer.Context,
-    names: NamesArgument = None,
+    ids: IdsArgument = None,
     sample: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Compare row by row what is at so many nodes of each topology, drawn at random.",
-        ),
+        typer.Option(min=1, help="Compare the rows at this many random nodes of each topology."),
     ] = None,
-    whole: Annotated[
-        bool, typer.Option("--all", help="Compare all rows, and name the first ones that differ.")
+    all_rows: Annotated[
+        bool, typer.Option("--all", help="Compare all rows and name the first differences.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="What the sample is drawn by; else drawn itself.")
+        int | None, typer.Option(min=0, help="Random seed for the sample (default: random).")
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Compare what Neo4j holds with what the generators build. Exit code 6 if anything differs, with a table of all that does.
+    """Compare the graph in Neo4j with newly built artifacts.
 
-    Every topology, tree and schedule that is stored is built and proved again, and its counts and checksums are compared. So
-    are the nodes that stand for it, the indexes, the labels, types and properties in use, and what belongs to nothing. With
-    names, only those things, the indexes and the node (:Store) are looked at.
+    Exit code 6 if they differ, with a table of all differences.
 
-    It only reads, and takes no lock: what an ingest or a drop changes meanwhile is left out, and told.
+    Every stored topology, forest and schedule is built and verified again, and its counts and
+    checksums are compared. The artifact nodes, the indexes, the labels, types and properties in
+    use, and orphaned data are checked as well. With ids, only these artifacts, the indexes and the
+    :Store node are checked.
+
+    Verification only reads, and takes no lock: artifacts that an ingest or a drop changes in the
+    meantime are skipped and reported.
 
     \b
     starcast graph verify
@@ -67,89 +65,87 @@ def verify(
     from starcast.ingest import open_stores
     from starcast.ingest.verification import verify
 
-    depth = _depth(sample, whole, seed)
+    depth = _depth(sample, all_rows, seed)
     with open_stores(context.settings(ctx)) as stores:
-        findings = verify(stores, names or (), depth, reporter())
+        findings = verify(stores, ids or (), depth, reporter())
     if findings or output is not Format.TABLE:
-        emit([asdict(finding) for finding in findings], _COLUMNS, output)
+        rows = [dict(zip(_COLUMNS, astuple(finding), strict=True)) for finding in findings]
+        emit(rows, _COLUMNS, output)
     if findings:
         raise RejectedError(
-            f"the graph store is not as it should be: {pluralize(len(findings), 'finding')}",
-            hint="the column 'advice' says what to do; 'starcast graph rebuild' makes all that is starcast's anew",
+            f"graph verification found {pluralize(len(findings), 'problem')}",
+            hint="see the column 'advice'; 'starcast graph rebuild' recreates all starcast data",
         )
-    say("the graph holds what it should")
+    say("the graph matches the generators")
 
 
-def _depth(sample: int | None, whole: bool, seed: int | None) -> "Depth":
-    """How closely to look; a seed that was drawn is told, so that the same nodes can be looked at again."""
+def _depth(sample: int | None, all_rows: bool, seed: int | None) -> "Depth":
+    """Return how closely to compare; a random seed is reported, so that it can be repeated."""
     from secrets import randbelow
 
     from starcast.ingest.row_comparison import Depth
 
-    if sample is not None and whole:
-        raise InputError("--sample and --all exclude each other", hint="--all compares every row")
+    if sample is not None and all_rows:
+        raise InputError(
+            "--sample and --all cannot be combined", hint="--all compares every row: remove one"
+        )
     if sample is None:
         if seed is not None:
-            raise InputError("--seed draws a sample, and none is asked for", hint="add --sample N")
-        return Depth(all_rows=whole)
-    drawn = randbelow(_SEEDS) if seed is None else seed
-    say(f"comparing what is at {sample:,} nodes of each topology, drawn by --seed {drawn}")
-    return Depth(sample=sample, seed=drawn)
+            raise InputError("--seed needs --sample", hint="add --sample N")
+        return Depth(all_rows=all_rows)
+    if seed is None:
+        seed = randbelow(_SEEDS)
+    say(f"comparing {sample:,} nodes of each topology, drawn with --seed {seed}")
+    return Depth(sample=sample, seed=seed)
 
 
 @app.command("rebuild")
 def rebuild(
     ctx: typer.Context,
-    names: NamesArgument = None,
-    way: Annotated[
-        WayIn,
-        typer.Option(help="bolt, import (offline, only the embedded one), or auto: the faster."),
-    ] = WayIn.AUTO,
+    ids: IdsArgument = None,
+    method: MethodOption = LoadMethod.AUTO,
     discard_foreign: Annotated[
         bool,
         typer.Option(
             "--discard-foreign",
-            help="Lose nodes and relationships that are not starcast's and cannot stay.",
+            help="Delete nodes and relationships of other applications where necessary.",
         ),
     ] = False,
     wait: stored.WaitOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Make the graph store anew from what PostgreSQL knows: built, proved, written and compared as by an ingest.
+    """Rebuild the graph from PostgreSQL: artifacts are built, verified and written again.
 
-    By import, which only the embedded Neo4j allows, a fresh store takes the place of the old one when it has been compared.
-    Over Bolt, the things are taken out and loaded again one after the other, and what belongs to nothing goes. What is not
-    starcast's is never deleted over Bolt but for relationships at nodes that are made anew, and nothing of it goes unasked.
-    Broken off, it goes on when it is run again.
+    An import, which needs the embedded Neo4j, creates a new store that replaces the old one after
+    it is verified. Over Bolt, artifacts are deleted and loaded one by one, and orphaned data are
+    deleted. Data of other applications are kept over Bolt, except for relationships at nodes that
+    are recreated; nothing of them is deleted without --discard-foreign. An interrupted rebuild
+    continues when it is run again.
 
     \b
     starcast graph rebuild
-    starcast graph rebuild S6 --way bolt
+    starcast graph rebuild S6 --method bolt
     """
-    from starcast.ingest import LoadMethod, open_stores
+    from starcast.ingest import open_stores
     from starcast.ingest.ingestion import RebuildRequest, rebuild
 
+    order = RebuildRequest(ids or (), method, discard_foreign, wait)
     with open_stores(context.settings(ctx)) as stores:
-        made = rebuild(
-            stores,
-            RebuildRequest(names or (), LoadMethod(way.value), discard_foreign, wait),
-            reporter(),
-        )
-    _print(made, output)
-    say(
-        f"made {pluralize(len(made), 'thing')} anew"
-        if made
-        else "nothing to make anew: nothing is stored"
-    )
+        rebuilt = rebuild(stores, order, reporter())
+    emit_loaded(rebuilt, output)
+    if rebuilt:
+        say(f"rebuilt {pluralize(len(rebuilt), 'artifact')}")
+    else:
+        say("nothing to rebuild: nothing is stored")
 
 
 @app.command("adopt")
 def adopt(
     ctx: typer.Context, wait: stored.WaitOption = False, output: FormatOption = Format.TABLE
 ) -> None:
-    """Compare what an offline import wrote ('starcast export') with what was meant, and take it into PostgreSQL.
+    """Verify the data of an offline import ('starcast export') and mark them as complete.
 
-    What differs is rejected and never used: import it again, or drop it.
+    Artifacts that differ are rejected and never used: import them again, or drop them.
     """
     from starcast.ingest import open_stores
     from starcast.ingest.offline import adopt
@@ -158,22 +154,10 @@ def adopt(
     listener = reporter()
     with open_stores(context.settings(ctx)) as stores, lock_stores(stores.engine, wait, listener):
         adopted = adopt(stores, listener)
-    rows = [{"kind": one.kind, "id": one.id} for one in adopted]
+    rows = [{"kind": artifact.kind, "id": artifact.id} for artifact in adopted]
     if rows or output is not Format.TABLE:
         emit(rows, ["kind", "id"], output)
-    say(
-        f"adopted {pluralize(len(adopted), 'thing')}"
-        if adopted
-        else "nothing to adopt: nothing was imported"
-    )
-
-
-def _print(made: "Iterable[Loaded]", output: Format) -> None:
-    rows = [
-        dict(
-            zip(_LOADED, (one.kind, one.id, one.nodes, one.relationships, one.seconds), strict=True)
-        )
-        for one in made
-    ]
-    if rows or output is not Format.TABLE:
-        emit(rows, _LOADED, output)
+    if adopted:
+        say(f"adopted {pluralize(len(adopted), 'artifact')}")
+    else:
+        say("nothing to adopt: no import is waiting")

@@ -1,6 +1,6 @@
-"""What every command shares: data to stdout in one of four formats, everything else to stderr.
+"""Output of every command: data on stdout in one of four formats, everything else on stderr.
 
-`rich` is imported when something is printed, not when the command line starts.
+`rich` is imported on the first use, not when the command line starts.
 """
 
 import csv
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """How a listing is written."""
+    """Format of a listing."""
 
     TABLE = "table"
     JSON = "json"
@@ -30,20 +30,18 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
-#: The option that every listing has.
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to write the rows.")]
-
-#: The option of a listing whose table is to fit on a terminal.
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
+#: For listings whose table omits columns that do not fit on the terminal.
 AllOption = Annotated[
-    bool, typer.Option("--all", help="Show all columns in the table, as other formats do.")
+    bool, typer.Option("--all", help="Show all columns in the table, as in other formats.")
 ]
 
 Row = Mapping[str, Any]
 
-#: Columns of text on a wide terminal.
+#: Width of tables that are written to a file, in columns of text.
 PAGE = 120
 
-_BETWEEN = 3  # blanks from one column of a table to the next
+_COLUMN_GAP = 3  # blanks between two columns of a table
 
 
 def emit(
@@ -54,15 +52,20 @@ def emit(
     bold: Sequence[Collection[str]] = (),
     below: Sequence[str] = (),
 ) -> None:
-    """Write rows to stdout: the columns named, in that order, in the format asked for.
+    """Write rows to stdout.
 
-    ``bold`` names for each row the columns to mark, where the format has a way to: on a terminal and in markdown. A table has
-    ``title`` above it, and below it the lines of ``below``.
+    Args:
+        rows: the rows; missing values are left empty.
+        columns: the columns to write, in this order.
+        output: the format.
+        title: a line above a table.
+        bold: for each row the columns to emphasize, on a terminal and in Markdown.
+        below: lines below a table.
     """
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
         records = [dict(zip(columns, values, strict=True)) for values in table]
-        print(json.dumps(records, default=_plain, ensure_ascii=False, indent=2))
+        print(json.dumps(records, default=_to_json, ensure_ascii=False, indent=2))
     elif output is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
@@ -73,18 +76,26 @@ def emit(
         _print_table(columns, table, title, bold, below)
 
 
-def fits(rows: Iterable[Row], columns: Sequence[str], unwatched: int | None = None) -> bool:
-    """Whether a table of these is no wider than the terminal; where nobody watches, than ``unwatched``, if that is given."""
-    return _fit(_widths(rows, columns).values(), unwatched)
+def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
+    """Write named values to stdout, one per row."""
+    rows = [{"property": name, "value": value} for name, value in properties.items()]
+    emit(rows, ["property", "value"], output)
 
 
-def narrowed(rows: Sequence[Row], columns: Sequence[str], spare: Sequence[str]) -> list[str]:
-    """The columns of a table that fits on the terminal: those of ``spare`` go, the first one first, until it does.
+def fits(rows: Iterable[Row], columns: Sequence[str], file_width: int | None = None) -> bool:
+    """Return whether a table fits on the terminal, or in ``file_width`` if stdout is a file."""
+    return _fit(_widths(rows, columns).values(), file_width)
 
-    Where nobody watches it is to fit on `PAGE` columns, so that what is written to a file can be read on a terminal.
+
+def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str]) -> list[str]:
+    """Return the columns of a table that fits, without some optional columns.
+
+    Optional columns are removed in the given order. A table that is written to a file is limited
+    to `PAGE`, so that it can be read on a terminal later.
     """
-    kept, widths = list(columns), _widths(rows, columns)
-    for name in spare:
+    kept = list(columns)
+    widths = _widths(rows, columns)
+    for name in optional:
         if _fit((widths[column] for column in kept), PAGE):
             break
         kept = [column for column in kept if column != name]
@@ -99,30 +110,31 @@ def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
     }
 
 
-def _fit(widths: Iterable[int], unwatched: int | None) -> bool:
-    room = unwatched if unwatched and not sys.stdout.isatty() else console(sys.stdout).width
-    return sum(width + _BETWEEN for width in widths) <= room
+def _fit(widths: Iterable[int], file_width: int | None) -> bool:
+    if file_width is None or sys.stdout.isatty():
+        file_width = console(sys.stdout).width
+    table_width = sum(width + _COLUMN_GAP for width in widths) - 1  # margins of one blank each
+    return table_width <= file_width
 
 
 def markdown(
     columns: Sequence[str], table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]] = ()
 ) -> str:
-    """A GitHub table of these cells."""
-    lines = [columns, ["---"] * len(columns)]
-    lines += [
-        [
-            f"**{cell}**" if cell and name in marked else cell
-            for name, cell in zip(columns, cells, strict=True)
-        ]
-        for cells, marked in _marked(
-            [[text(value).replace("|", "\\|") for value in values] for values in table], bold
+    """Return a Markdown table in GitHub's dialect."""
+    lines = [list(columns), ["---"] * len(columns)]
+    for values, emphasized in _with_emphasis(table, bold):
+        cells = [text(value).replace("|", "\\|") for value in values]
+        lines.append(
+            [
+                f"**{cell}**" if cell and name in emphasized else cell
+                for name, cell in zip(columns, cells, strict=True)
+            ]
         )
-    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def text(value: Any) -> str:
-    """A cell as words: nothing for None, a list by blanks, figures to six significant digits."""
+    """Return a cell as text: floats with six significant digits, items of lists by blanks."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -134,17 +146,17 @@ def text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return " ".join(text(item) for item in value)
     if isinstance(value, dict):
-        return json.dumps(value, default=_plain, ensure_ascii=False)
+        return json.dumps(value, default=_to_json, ensure_ascii=False)
     return str(value)
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     if isinstance(value, Fraction):
         return float(value)
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def _marked(
+def _with_emphasis(
     table: Sequence[Sequence[Any]], bold: Sequence[Collection[str]]
 ) -> Iterable[tuple[Sequence[Any], Collection[str]]]:
     return zip(table, bold or [()] * len(table), strict=True)
@@ -158,6 +170,7 @@ def _print_table(
     below: Sequence[str],
 ) -> None:
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
@@ -165,30 +178,26 @@ def _print_table(
     for index, column in enumerate(columns):
         numeric = all(isinstance(values[index], int | float | Fraction | None) for values in table)
         view.add_column(column, justify="right" if numeric and table else "left", overflow="fold")
-    for values, marked in _marked(table, bold):
-        cells = zip(columns, map(_escaped, values), strict=True)
-        view.add_row(*(f"[bold]{cell}[/bold]" if name in marked else cell for name, cell in cells))
+    for values, emphasized in _with_emphasis(table, bold):
+        cells = [escape(text(value)) for value in values]
+        named_cells = zip(columns, cells, strict=True)
+        view.add_row(
+            *(f"[bold]{cell}[/bold]" if name in emphasized else cell for name, cell in named_cells)
+        )
     printer = console(sys.stdout)
     printer.print(view, *([Text("\n".join(below))] if below else []))
 
 
-def _escaped(value: Any) -> str:
-    from rich.markup import escape
-
-    return escape(text(value))
-
-
 def console(stream: Any) -> "Console":
-    """A console that wraps nothing where nobody watches."""
+    """Return a console that wraps lines on a terminal only."""
     from rich.console import Console
 
-    return Console(
-        file=stream, highlight=False, emoji=False, width=None if stream.isatty() else 1_000
-    )
+    width = None if stream.isatty() else 1_000
+    return Console(file=stream, highlight=False, emoji=False, width=width)
 
 
 def say(line: str) -> None:
-    """Tell a step on stderr."""
+    """Write a line to stderr."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -200,41 +209,34 @@ class _Terminal:
 
     @contextmanager
     def task(self, line: str, total: int, unit: str = "") -> Iterator[Task]:
-        from rich.progress import (
-            BarColumn,
-            DownloadColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
-        )
+        from rich import progress
 
         amount = (
-            (DownloadColumn(), TransferSpeedColumn())
+            (progress.DownloadColumn(), progress.TransferSpeedColumn())
             if unit == "bytes"
-            else (MofNCompleteColumn(), _Rate(unit))
+            else (progress.MofNCompleteColumn(), _rate_column(unit))
         )
         columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
+            progress.TextColumn("{task.description}", markup=False),
+            progress.BarColumn(),
             *amount,
-            TimeRemainingColumn(),
+            progress.TimeRemainingColumn(),
         )
-        with Progress(*columns, console=console(sys.stderr)) as bar:
-            identity = bar.add_task(line, total=total)
-            yield _Bar(bar, identity)
+        with progress.Progress(*columns, console=console(sys.stderr)) as bars:
+            yield _Bar(bars, bars.add_task(line, total=total))
 
 
 class _Bar:
-    def __init__(self, bar: Any, identity: Any) -> None:
-        self._bar, self._identity = bar, identity
+    def __init__(self, bars: Any, task_id: Any) -> None:
+        self._bars = bars
+        self._task_id = task_id
 
     def advance(self, amount: int = 1) -> None:
-        self._bar.advance(self._identity, amount)
+        self._bars.advance(self._task_id, amount)
 
 
-def _Rate(unit: str) -> Any:  # noqa: N802 - stands where a column class stands
+def _rate_column(unit: str) -> Any:
+    """Return a column with the rate in units per second; `rich` has one for bytes only."""
     from rich.progress import ProgressColumn
     from rich.text import Text
 
@@ -246,14 +248,14 @@ def _Rate(unit: str) -> Any:  # noqa: N802 - stands where a column class stands
 
 
 class _Lines(Silent):
-    """A `Reporter` for logs: a line a step, no bars."""
+    """A `Reporter` for logs: one line per step, no progress bars."""
 
     def say(self, line: str) -> None:
         say(line)
 
 
 def reporter(quiet: bool = False) -> Reporter:
-    """Progress bars on a terminal, plain lines elsewhere, nothing if asked."""
+    """Return a reporter: progress bars on a terminal, else plain lines; silent if ``quiet``."""
     if quiet:
         return Silent()
     return _Terminal() if sys.stderr.isatty() else _Lines()

@@ -1,4 +1,4 @@
-"""``starcast query``: questions to the graph store, from the shipped packs, packs of one's own, or a file."""
+"""``starcast query``: list, show, run and check Cypher queries."""
 
 import json
 import sys
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starcast.choices import Layout
 from starcast.cli import context, query_output
 from starcast.cli.output import AllOption, Format, FormatOption, emit, say
-from starcast.cli.query_output import Layout, Output
+from starcast.cli.query_output import Output
 from starcast.errors import InputError, RejectedError, UnavailableError
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from starcast.settings import Settings
 
 app = typer.Typer(
-    no_args_is_help=True, help="Questions in Cypher: list and show them, ask them, check your own."
+    no_args_is_help=True,
+    help="Cypher queries: list, show and run them; check your own queries.",
 )
 
-
 NameArgument = Annotated[
-    str, typer.Argument(help="A query (pack/name, or its name alone), or a .cypher file.")
+    str, typer.Argument(help="A query, as pack/name or name, or a .cypher file.")
 ]
 
 
@@ -31,45 +32,44 @@ NameArgument = Annotated[
 def list_queries(
     ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE
 ) -> None:
-    """List every query: what it answers, what it takes, and the seconds that it was measured to take on S6, S7 and S8."""
+    """List the queries with their parameters and the seconds measured on S6, S7 and S8."""
     from starcast.queries import load_library
     from starcast.queries.catalogue import describe_type
     from starcast.queries.measured import SIZES, measurements
 
-    known, figures = load_library(context.settings(ctx).packs), measurements()
+    library = load_library(context.settings(ctx).packs)
     rows = []
-    for query in known.queries.values():
-        taken = figures.find(query)
-        words = {
+    for query in library.queries.values():
+        figures = measurements().find(query)
+        row = {
             "query": query.name,
             "question": query.header.question,
             "parameters": "; ".join(f"{p.name} ({describe_type(p)})" for p in query.parameters),
             "cost": query.header.cost,
         }
-        rows.append(
-            words | {f"s on {spec}": taken.format_seconds(spec) if taken else "" for spec in SIZES}
-        )
-    _warn(known)
-    shown = everything or output is not Format.TABLE
-    columns = [
-        "query",
-        "question",
-        "parameters",
-        *(["cost"] if shown else []),
-        *(f"s on {spec}" for spec in SIZES),
-    ]
+        for spec in SIZES:
+            row[_seconds_column(spec)] = figures.format_seconds(spec) if figures else ""
+        rows.append(row)
+    _warn(library)
+    columns = ["query", "question", "parameters", "cost", *map(_seconds_column, SIZES)]
+    if output is Format.TABLE and not everything:
+        columns.remove("cost")
     emit(rows, columns, output)
+
+
+def _seconds_column(spec: str) -> str:
+    return f"seconds_{spec.lower()}"
 
 
 @app.command("show")
 def show(ctx: typer.Context, name: NameArgument) -> None:
-    """Print a query's file: the header and the Cypher, which pastes into Neo4j Browser."""
+    """Print the file of a query: a header and Cypher that can be pasted into Neo4j Browser."""
     from starcast.queries.measured import measurements
 
-    query = _found(name, context.settings(ctx).packs)
+    query = _find(name, context.settings(ctx).packs)
     print(query.text.rstrip())
-    if told := measurements().describe(query):
-        say(told)
+    if sentence := measurements().describe(query):
+        say(sentence)
 
 
 @app.command("run")
@@ -77,34 +77,35 @@ def run_query(
     ctx: typer.Context,
     name: NameArgument,
     values: Annotated[
-        list[str] | None, typer.Argument(help="Its parameters, as key=value.", show_default=False)
+        list[str] | None,
+        typer.Argument(help="Parameters of the query, as key=value.", show_default=False),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(help="Most rows to print; else the setting row_limit.")
+        int | None, typer.Option(help="Maximum number of rows (default: the setting row_limit).")
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds it may take; else the setting timeout.")
+        float | None, typer.Option(help="Time limit in seconds (default: the setting timeout).")
     ] = None,
     show_cypher: Annotated[
-        bool, typer.Option("--show-cypher", help="Print the statement and its parameters.")
+        bool, typer.Option("--show-cypher", help="Print the Cypher and its parameters to stderr.")
     ] = False,
     output: Annotated[
-        Output, typer.Option("--format", "-f", help="How to write it; svg is a picture.")
+        Output, typer.Option("--format", "-f", help="Output format; svg is a picture.")
     ] = Output.TABLE,
     layout: Annotated[
         Layout | None,
-        typer.Option(
-            help="How nodes stand in a picture: levels are distances from the node asked about, or the root."
-        ),
+        typer.Option(help="Layout of a picture; levels are distances from the source or the root."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write svg.", show_default="stdout")
+        Path | None,
+        typer.Option(metavar="FILE", help="Output file for svg.", show_default="stdout"),
     ] = None,
 ) -> None:
-    """Ask a query and print the rows.
+    """Run a query and print its rows.
 
-    It runs in a read-only transaction, on what is stored whole. Paths are printed hop by hop in tables, and as lists in
-    json and csv. A picture shows the nodes that the rows name, the links between them that they name, and the others faintly.
+    The query runs in a read-only transaction on complete artifacts. Tables print paths hop by hop,
+    json and csv as lists. A picture shows the nodes and links that the rows name, and faintly the
+    other links between these nodes.
 
     \b
     starcast query run shortest-paths topology=S4 source=1234 target=4321
@@ -119,21 +120,22 @@ def run_query(
 
     settings = context.settings(ctx, row_limit=limit, timeout=timeout)
     query_output.check_options(output, layout, out)
-    query = _found(name, settings.packs)
-    bound = bind(query.parameters, _pairs(values or []))
+    query = _find(name, settings.packs)
+    bound = bind(query.parameters, _parse_values(values or []))
     if output is Output.SVG:
         check_drawable(query, bound)
     if show_cypher:
         _show_cypher(query, bound)
     with Graph.open(graph_address(settings)) as graph:
-        answer = run(graph, query, bound, row_limit=settings.row_limit, timeout=settings.timeout)
+        result = run(graph, query, bound, row_limit=settings.row_limit, timeout=settings.timeout)
     if output is Output.SVG:
-        query_output.draw(query, bound, answer, layout, out)
+        query_output.draw(query, bound, result, layout, out)
     else:
-        query_output.show(answer, Format(output))
-    if answer.more:
+        query_output.show(result, Format(output))
+    if result.more:
         say(
-            f"only the first {settings.row_limit:,} rows are shown; there are more: {narrowing_advice(query)}, or raise --limit"
+            f"only the first {settings.row_limit:,} rows are shown: "
+            f"{narrowing_advice(query)}, or raise --limit"
         )
 
 
@@ -141,11 +143,15 @@ def run_query(
 def check(
     ctx: typer.Context,
     target: Annotated[
-        str | None, typer.Argument(help="A query, a pack, a file or a folder of packs; else all.")
+        str | None,
+        typer.Argument(help="A query, a pack, a file or a folder of packs (default: all)."),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Check query files, then let the server plan each: no notification, no cartesian product, nothing that writes."""
+    """Check query files, and the plans that Neo4j makes for them.
+
+    A plan must be free of notifications, cartesian products and writes.
+    """
     from starcast.endpoints import graph_address
     from starcast.graph.connection import Graph
     from starcast.queries.plan import find_problems, has_indexes
@@ -155,12 +161,11 @@ def check(
     try:
         graph = Graph.open(graph_address(settings))
     except UnavailableError as error:
-        emit(
-            [{"query": query.name, "file": str(query.path)} for query in queries],
-            ["query", "file"],
-            output,
+        rows = [{"query": query.name, "file": str(query.path)} for query in queries]
+        emit(rows, ["query", "file"], output)
+        say(
+            f"{len(queries)} files are valid; plans were not checked: {error.message}; {error.hint}"
         )
-        say(f"{len(queries)} files are sound; EXPLAIN was not done: {error.message}; {error.hint}")
         return
     with graph:
         ready = has_indexes(graph)
@@ -171,66 +176,66 @@ def check(
         for query in queries
     ]
     emit(rows, ["query", "file", "problems"], output)
-    bad = [query.name for query in queries if found[query]]
-    if bad:
+    invalid = [query.name for query in queries if found[query]]
+    if invalid:
         raise RejectedError(
-            f"the planner of Neo4j {version} finds fault with {', '.join(bad)}",
-            hint="mend what is listed",
+            f"the planner of Neo4j {version} reports problems with {', '.join(invalid)}",
+            hint="fix the listed problems",
         )
     if ready:
-        say(f"{len(queries)} queries are sound, and Neo4j {version} plans each without a remark")
+        say(f"{len(queries)} queries are valid, and Neo4j {version} plans them without problems")
     else:
         say(
-            f"{len(queries)} queries are sound for Neo4j {version}; their plans were not judged: the schema's indexes are "
-            "missing; run 'starcast ingest S3', which makes them, then check again"
+            f"{len(queries)} queries are valid for Neo4j {version}; plans were not checked because "
+            "the schema's indexes are missing: run 'starcast ingest S3' to create them"
         )
 
 
-def _found(name: str, packs: Path | None) -> "Query":
-    """The query of that name or in that file; what is wrong with others is a warning.
+def _find(name: str, packs: Path | None) -> "Query":
+    """Return a query by name or file, and warn of invalid files in the packs.
 
     Raises:
-        NotFoundError: there is none.
-        InputError: it is refused.
+        NotFoundError: no query has this name.
+        InputError: the query is invalid.
     """
     from starcast.queries import find, load_library
     from starcast.queries.pack import is_file
 
     if is_file(name):
         return find(name)
-    known = load_library(packs)
-    query = known.find(name)
-    _warn(known)
+    library = load_library(packs)
+    query = library.find(name)
+    _warn(library)
     return query
 
 
-def _warn(known: "Library") -> None:
-    for refused in known.faults.values():
-        say(f"warning: left out: {refused.message}; {refused.hint}")
+def _warn(library: "Library") -> None:
+    for fault in library.faults.values():
+        say(f"warning: skipped: {fault.message}; {fault.hint}")
 
 
-def _pairs(values: Sequence[str]) -> dict[str, str]:
-    """The values by parameter.
+def _parse_values(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the values by parameter.
 
     Raises:
-        InputError: one is not ``key=value``, or a key comes twice.
+        InputError: an argument is not ``key=value``, or a key is repeated.
     """
-    pairs: dict[str, str] = {}
-    for word in values:
-        key, sign, value = word.partition("=")
+    values: dict[str, str] = {}
+    for argument in arguments:
+        key, sign, value = argument.partition("=")
         if not sign or not key:
             raise InputError(
-                f"'{word}' is no parameter",
-                hint="write key=value; 'starcast query show NAME' has the keys",
+                f"'{argument}' is not a parameter",
+                hint="write key=value; 'starcast query show NAME' lists the keys",
             )
-        if key in pairs:
-            raise InputError(f"the parameter '{key}' is given twice", hint="leave one of them")
-        pairs[key] = value
-    return pairs
+        if key in values:
+            raise InputError(f"the parameter '{key}' is given twice", hint="remove one of them")
+        values[key] = value
+    return values
 
 
 def _show_cypher(query: "Query", values: dict[str, Any]) -> None:
-    """What to paste into Neo4j Browser; JSON is Cypher for every value that a parameter can have."""
+    """Print what to paste into Neo4j Browser; JSON is valid Cypher for all parameter values."""
     for name, value in values.items():
         say(f":param {name} => {json.dumps(value, ensure_ascii=False)}")
     print(query.text.rstrip(), file=sys.stderr)
@@ -244,12 +249,11 @@ def _targets(target: str | None, settings: "Settings") -> "list[Query]":
         return list(load_folder(Path(target).absolute()).values())
     if target is not None and target.endswith(".cypher"):
         return [find(target)]
-    known = load_library(settings.packs)
+    library = load_library(settings.packs)
     if target is None:
-        return list(known.require_valid().values())
-    for name, refused in known.faults.items():
+        return list(library.require_valid().values())
+    for name, fault in library.faults.items():
         if name.startswith(f"{target}/"):
-            raise refused
-    return [query for query in known.queries.values() if query.pack == target] or [
-        find(target, settings.packs)
-    ]
+            raise fault
+    pack = [query for query in library.queries.values() if query.pack == target]
+    return pack or [find(target, settings.packs)]

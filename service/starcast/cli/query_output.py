@@ -1,10 +1,11 @@
-"""How ``starcast query run`` writes an answer: as every listing, with paths hop by hop, or as a picture."""
+"""Output of ``starcast query run``: a listing with paths hop by hop, or a picture."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from starcast.choices import Layout
 from starcast.cli.output import Format, emit, say
 from starcast.errors import InputError
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Output(StrEnum):
-    """How an answer is written: as every listing, or as a picture."""
+    """Format of a query result: a listing or a picture."""
 
     TABLE = "table"
     JSON = "json"
@@ -23,82 +24,67 @@ class Output(StrEnum):
     SVG = "svg"
 
 
-class Layout(StrEnum):
-    """How the nodes of a picture stand: `starcast.drawing.Layout`, which is imported when something is drawn."""
-
-    LEVELS = "levels"
-    RING = "ring"
-
-
 def check_options(output: Output, layout: Layout | None, out: Path | None) -> None:
-    """Refuse what only pictures have.
+    """Refuse the options of pictures for other formats.
 
     Raises:
-        InputError: it was given, and the answer is no picture.
+        InputError: an option of pictures is given for a listing.
     """
     if output is Output.SVG:
         return
     if layout is not None:
         raise InputError(
-            f"--layout is of pictures, and the format is {output}", hint="add --format svg"
+            f"--layout is for pictures, but the format is {output}", hint="add --format svg"
         )
     if out is not None:
         raise InputError(
-            f"--out writes svg, and the format is {output}",
+            f"--out writes svg, but the format is {output}",
             hint=f"add --format svg for a picture, or write the {output} with > {out}",
         )
 
 
-def show(answer: "QueryResult", output: Format) -> None:
-    """Print the rows; in what people read, paths hop by hop."""
-    columns = list(answer.columns)
-    if (
-        output in {Format.TABLE, Format.MARKDOWN}
-        and {"path", "ports"} <= set(columns)
-        and _are_paths(answer.rows)
-    ):
-        columns = _with_hops(answer.rows, columns)
-    emit(answer.rows, columns, output)
+def show(result: "QueryResult", output: Format) -> None:
+    """Print the rows; tables and Markdown show paths hop by hop."""
+    from starcast.queries.picture import PATH
+
+    columns = list(result.columns)
+    readable = output in {Format.TABLE, Format.MARKDOWN}
+    if readable and {PATH, "ports"} <= set(columns) and _are_paths(result.rows, PATH):
+        for row in result.rows:
+            row["path"] = hops(row[PATH] or [], row["ports"] or [])
+        columns = ["path" if name == PATH else name for name in columns if name != "ports"]
+    emit(result.rows, columns, output)
 
 
 def draw(
     query: "Query",
     values: dict[str, Any],
-    answer: "QueryResult",
+    result: "QueryResult",
     layout: Layout | None,
     out: Path | None,
 ) -> None:
-    """Write the picture of an answer to stdout, or to a file.
+    """Draw a query result to a file, or to stdout.
 
     Raises:
-        InputError: there is nothing to draw, or the file cannot be written.
-        LimitError: there are too many nodes.
+        InputError: the result has no nodes, or the file cannot be written.
+        LimitError: the picture has too many nodes.
     """
     from starcast import drawing
     from starcast.queries.picture import build_picture
     from starcast.support.atomic import atomic_write
 
-    drawn = drawing.sketch(
-        build_picture(query, values, answer), drawing.Layout(layout) if layout else None
-    )
+    svg = drawing.sketch(build_picture(query, values, result), layout)
     if out is None:
-        print(drawn, end="")
+        print(svg, end="")
         return
     with atomic_write(out) as file:
-        file.write(drawn.encode())
-    say(f"drew the answer of {query.name} as {out}")
+        file.write(svg.encode())
+    say(f"drew the result of {query.name} to {out}")
 
 
-def _with_hops(rows: list[dict[str, Any]], columns: list[str]) -> list[str]:
-    """Replace the columns ``path`` and ``ports`` by one column ``path`` with the hops."""
-    for row in rows:
-        row["path"] = hops(row["path"] or [], row["ports"] or [])
-    return [column for column in columns if column != "ports"]
-
-
-def _are_paths(rows: Sequence[dict[str, Any]]) -> bool:
-    """Return whether ``path`` and ``ports`` are the hops of paths: a port per node but the last."""
-    pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
+def _are_paths(rows: Sequence[dict[str, Any]], path: str) -> bool:
+    """Return whether the columns hold paths: one port for every node but the last."""
+    pairs = [(row[path] or [], row["ports"] or []) for row in rows]
     return all(
         isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
         for nodes, ports in pairs
@@ -106,6 +92,6 @@ def _are_paths(rows: Sequence[dict[str, Any]]) -> bool:
 
 
 def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
-    """A path hop by hop: ``123 -2-> 213 -3-> 312``; each port is that of the node before it."""
+    """Return a path hop by hop, ``123 -2-> 213 -3-> 312``, with the port of each sender."""
     steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
     return "".join([str(nodes[0]), *steps]) if nodes else ""

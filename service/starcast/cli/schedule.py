@@ -1,11 +1,11 @@
-"""``starcast schedule``: schedules to simulate and to write out, and those that are stored."""
+"""``starcast schedule``: simulate schedules and print their rows; manage stored schedules."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from starcast.cli import stored
-from starcast.cli.output import Format, FormatOption, emit, say
+from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
 from starcast.errors import RejectedError
 
 if TYPE_CHECKING:
@@ -14,71 +14,85 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Schedules: simulate them, with faults if wanted; list, show and drop those that are stored.",
+    help="Schedules: simulate them and print their rows; list, show and drop stored schedules.",
 )
 
 _DEFECT = "this is a defect of starcast: please report it"
 
-NameArgument = Annotated[str, typer.Argument(help="As in 'starcast schedule list'.")]
-WhereArgument = Annotated[str, typer.Argument(help="A topology, such as S5.")]
+IdArgument = Annotated[
+    str, typer.Argument(help="Id of a stored schedule; see 'starcast schedule list'.")
+]
+TopologyArgument = Annotated[str, typer.Argument(help="A topology, such as S5.")]
 CollectiveArgument = Annotated[
     str, typer.Argument(help="broadcast, allgather, scatter, gather or alltoall.")
 ]
 AlgorithmArgument = Annotated[
     str,
     typer.Argument(
-        help="Such as multiple, or 'edge-disjoint(copies=2,messages=4)'; see 'starcast schedule algorithms'."
+        help=(
+            "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
+            "see 'starcast schedule algorithms'."
+        )
     ),
 ]
 PortsOption = Annotated[
-    str | None, typer.Option(help="Port model, all or one; else the algorithm's own.")
+    str | None, typer.Option(help="Port model: all or one (default: the algorithm's first).")
 ]
 RootOption = Annotated[
-    str | None, typer.Option(help="Label of the root, or of the source that is written out.")
+    str | None,
+    typer.Option(help="Label of the root, or of the source of a symmetric schedule."),
 ]
-SegmentsOption = Annotated[int | None, typer.Option(help="Pieces of the message for each tree.")]
+SegmentsOption = Annotated[int | None, typer.Option(help="Segments per tree.")]
 MessagesOption = Annotated[int | None, typer.Option(help="Unit messages.")]
 CopiesOption = Annotated[
-    int | None, typer.Option(help="Edge-disjoint trees that carry each message.")
+    int | None, typer.Option(help="Number of edge-disjoint trees that carry each message.")
 ]
-TreeOption = Annotated[str | None, typer.Option(help="The spanning tree of dimension-change.")]
+BaseOption = Annotated[
+    str | None, typer.Option(help="Construction that dimension-change starts from.")
+]
 
 
 @app.command("algorithms")
 def list_algorithms(
     topology: Annotated[
-        str | None, typer.Argument(help="Only those that are defined on it, such as S5.")
+        str | None, typer.Argument(help="Only algorithms defined on this topology, such as S5.")
     ] = None,
-    collective: Annotated[str | None, typer.Option(help="Only those of this collective.")] = None,
+    collective: Annotated[
+        str | None, typer.Option(help="Only algorithms of this collective.")
+    ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the algorithms of each collective: where they run, their port models, arguments and paper. No server is needed."""
+    """List the algorithms with their families, port models, arguments and papers.
+
+    No server is needed.
+    """
+    from starcast import topologies
     from starcast.collectives.catalogue import algorithms, algorithms_on
     from starcast.collectives.model import check_collective
-    from starcast.topologies import topology as parse
 
     if collective is not None:
         check_collective(collective)
-    chosen = (
-        algorithms(collective) if topology is None else algorithms_on(parse(topology), collective)
-    )
+    if topology is None:
+        selected = algorithms(collective)
+    else:
+        selected = algorithms_on(topologies.topology(topology), collective)
     rows = [
         {
-            "collective": rule.collective,
-            "algorithm": rule.name,
-            "families": list(rule.families),
-            "ports": list(rule.ports),
-            "arguments": [argument.name for argument in rule.arguments],
-            "paper": rule.source,
+            "collective": algorithm.collective,
+            "algorithm": algorithm.name,
+            "families": list(algorithm.families),
+            "ports": list(algorithm.ports),
+            "arguments": [argument.name for argument in algorithm.arguments],
+            "paper": algorithm.source,
         }
-        for rule in chosen
+        for algorithm in selected
     ]
     emit(rows, ["collective", "algorithm", "families", "ports", "arguments", "paper"], output)
 
 
 @app.command("simulate")
 def simulate(
-    topology: WhereArgument,
+    topology: TopologyArgument,
     collective: CollectiveArgument,
     algorithm: AlgorithmArgument,
     ports: PortsOption = None,
@@ -86,66 +100,68 @@ def simulate(
     segments: SegmentsOption = None,
     messages: MessagesOption = None,
     copies: CopiesOption = None,
-    tree: TreeOption = None,
+    base: BaseOption = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
-            help="A node, a link, or either from a step on: 21345, 12345-21345, 21345@3; may be repeated."
+            help=(
+                "A faulty node or link, from the start or from a step on: 21345, 12345-21345, "
+                "21345@3. May be repeated."
+            )
         ),
     ] = None,
     expand: Annotated[
-        bool, typer.Option("--expand", help="Write a symmetric schedule out for all sources first.")
+        bool, typer.Option("--expand", help="Expand a symmetric schedule to all sources first.")
     ] = False,
     wait: Annotated[
         bool,
         typer.Option(
             "--acknowledged",
-            help="Wait for acknowledgements, in the allgather by edge-disjoint trees.",
+            help="Wait for acknowledgements; for allgather along edge-disjoint trees.",
         ),
     ] = False,
     steps: Annotated[
-        bool, typer.Option("--steps", help="Print what each step carries instead.")
+        bool, typer.Option("--steps", help="Print the load of each step instead.")
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Build a schedule and execute it: what it takes, and whether everybody gets what is due. No server is needed.
+    """Build a schedule, simulate it, and print the results. No server is needed.
 
-    Counts are of all sources together where the schedule is symmetric. Under faults rows that cannot be carried out are left
-    out, and what is missing in the end is counted. Exit code 6: it breaks a rule, or without faults leaves somebody out.
+    For a symmetric schedule, figures cover all sources together. With faults, rows that cannot be
+    executed are skipped and missing units are counted. Exit code 6 if the schedule violates the
+    model, or if units are missing without faults.
 
     \b
     starcast schedule simulate S6 alltoall exact
-    starcast schedule simulate S5 broadcast edge-disjoint --messages 4 --copies 2 --fault 21345 --fault 12345-32145@3
+    starcast schedule simulate S5 broadcast edge-disjoint --messages 4 --copies 2 --fault 21345
     starcast schedule simulate S4 allgather edge-disjoint --copies 3 --fault 2134 --acknowledged
     """
-    from starcast.simulator import Fault, simulate_acknowledged
-    from starcast.simulator import simulate as run
+    from starcast import simulator
 
-    made = _chosen(topology, collective, algorithm, ports, root, segments, messages, copies, tree)
+    schedule = _build(
+        topology, collective, algorithm, ports, root, segments, messages, copies, base
+    )
     if expand:
-        made = made.expand()
-    faults = [Fault.parse(words) for words in fault or ()]
+        schedule = schedule.expand()
+    faults = [simulator.Fault.parse(text) for text in fault or ()]
     if wait:
-        waited = simulate_acknowledged(made, faults)
-        say(f"{len(waited.stalled)} traversals wait for an acknowledgement that never comes")
-    result = waited.simulation if wait else run(made, faults)
+        execution = simulator.simulate_acknowledged(schedule, faults)
+        say(f"{len(execution.stalled)} traversals wait for an acknowledgement that never comes")
+        result = execution.simulation
+    else:
+        result = simulator.simulate(schedule, faults)
     for remark in result.remarks:
         say(remark)
     if steps:
-        emit(_profile(result), ["step", "links used", "largest packet"], output)
+        emit(_steps(result), ["step", "links_used", "largest_packet"], output)
     else:
-        facts = _facts(made, result, [str(one) for one in faults])
-        emit(
-            [{"property": name, "value": value} for name, value in facts.items()],
-            ["property", "value"],
-            output,
-        )
-    _judge(made, result, under_faults=bool(faults))
+        emit_properties(_results(schedule, result, [str(item) for item in faults]), output)
+    _check(schedule, result, with_faults=bool(faults))
 
 
 @app.command("rows")
 def rows(
-    topology: WhereArgument,
+    topology: TopologyArgument,
     collective: CollectiveArgument,
     algorithm: AlgorithmArgument,
     ports: PortsOption = None,
@@ -153,33 +169,37 @@ def rows(
     segments: SegmentsOption = None,
     messages: MessagesOption = None,
     copies: CopiesOption = None,
-    tree: TreeOption = None,
+    base: BaseOption = None,
     expand: Annotated[
-        bool, typer.Option("--expand", help="Those of all sources, of a symmetric schedule.")
+        bool,
+        typer.Option("--expand", help="Print the rows of all sources of a symmetric schedule."),
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print the rows of a schedule: who sends which unit over which port in which step. No server is needed.
+    """Print the rows of a schedule: step, sender, port, receiver, tree and unit.
+
+    No server is needed.
 
     \b
     starcast schedule rows S3 alltoall exact
     starcast schedule rows S5 allgather necklace --format csv > rows.csv
     """
-    made = _chosen(topology, collective, algorithm, ports, root, segments, messages, copies, tree)
-    if expand:
-        made = made.expand()
-    labels = made.topology.labels()
-    columns = (
-        made.step,
-        labels[made.sender],
-        made.port,
-        labels[made.receiver],
-        made.tree,
-        made.unit,
+    schedule = _build(
+        topology, collective, algorithm, ports, root, segments, messages, copies, base
     )
-    names = ("step", "sender", "port", "receiver", "tree", "unit")
-    listed = zip(*(column.tolist() for column in columns), strict=True)
-    emit((dict(zip(names, row, strict=True)) for row in listed), names, output)
+    if expand:
+        schedule = schedule.expand()
+    labels = schedule.topology.labels()
+    columns = {
+        "step": schedule.step,
+        "sender": labels[schedule.sender],
+        "port": schedule.port,
+        "receiver": labels[schedule.receiver],
+        "tree": schedule.tree,
+        "unit": schedule.unit,
+    }
+    values = zip(*(column.tolist() for column in columns.values()), strict=True)
+    emit((dict(zip(columns, row, strict=True)) for row in values), list(columns), output)
 
 
 @app.command("list")
@@ -188,90 +208,92 @@ def list_stored(
     topology: stored.TopologyOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the schedules that are stored, and whether they are complete."""
-    stored.list_things(ctx, "schedule", topology, output)
+    """List the stored schedules and their states."""
+    stored.list_artifacts(ctx, "schedule", topology, output)
 
 
 @app.command("show")
 def show(
     ctx: typer.Context,
-    name: NameArgument,
+    schedule_id: IdArgument,
     verify: stored.VerifyOption = False,
-    steps: Annotated[bool, typer.Option("--steps", help="Print its step profile instead.")] = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Print the load of each step instead.")
+    ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print a stored schedule's parameters, what its simulation counted, and how it was stored; or what each step carries."""
+    """Show the parameters, simulation results and state of a stored schedule."""
     if steps:
-        stored.show_steps(ctx, name, output)
+        stored.show_steps(ctx, schedule_id, output)
         return
-    stored.show_thing(ctx, "schedule", name, verify, output)
+    stored.show_artifact(ctx, "schedule", schedule_id, verify, output)
 
 
 @app.command("drop")
 def drop(
     ctx: typer.Context,
-    name: NameArgument,
+    schedule_id: IdArgument,
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
 ) -> None:
-    """Drop a schedule."""
-    stored.drop_thing(ctx, "schedule", name, cascade, wait)
+    """Drop a stored schedule."""
+    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait)
 
 
-def _chosen(
+def _build(
     spec: str,
     collective: str,
-    word: str,
+    algorithm: str,
     ports: str | None,
     root: str | None,
     segments: int | None,
     messages: int | None,
     copies: int | None,
-    tree: str | None,
+    base: str | None,
 ) -> "Schedule":
-    """The schedule that the words of a command mean."""
-    from starcast.collectives import schedule
+    """Build the schedule that the arguments of a command describe."""
+    from starcast import collectives
     from starcast.trees.spec_syntax import parse_spec
 
-    name, arguments = parse_spec(word, "algorithm")
-    options = {"segments": segments, "messages": messages, "copies": copies, "base": tree}
-    given = {option: value for option, value in options.items() if value is not None}
-    return schedule(
-        spec, collective, name, ports, 0 if root is None else root, **(arguments | given)
-    )
+    name, arguments = parse_spec(algorithm, "algorithm")
+    options = {"segments": segments, "messages": messages, "copies": copies, "base": base}
+    arguments |= {option: value for option, value in options.items() if value is not None}
+    return collectives.schedule(spec, collective, name, ports, root or 0, **arguments)
 
 
-def _facts(made: "Schedule", result: "Simulation", faults: list[str]) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "name": made.id,
-        "symmetric": made.symmetric,
-        "rows": len(made),
-        "units": made.units,
+def _results(schedule: "Schedule", result: "Simulation", faults: list[str]) -> dict[str, Any]:
+    properties: dict[str, Any] = {
+        "id": schedule.id,
+        "symmetric": schedule.symmetric,
+        "rows": len(schedule),
+        "units": schedule.units,
         "steps": result.steps,
         "transmissions": result.transmissions,
-        "largest packet": result.largest_packet,
+        "largest_packet": result.largest_packet,
         "complete": result.complete,
     }
     if faults:
-        facts["faults"] = faults
+        properties["faults"] = faults
     if result.missing:
-        facts |= {
-            "missing": result.missing,
-            "undelivered": [f"unit {unit} at {label}" for label, unit in result.undelivered],
-        }
-    return facts
+        properties["missing"] = result.missing
+        properties["undelivered"] = [
+            f"unit {unit} at {label}" for label, unit in result.undelivered
+        ]
+    return properties
 
 
-def _profile(result: "Simulation") -> list[dict[str, int]]:
-    pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
+def _steps(result: "Simulation") -> list[dict[str, int]]:
+    columns = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
     return [
-        {"step": step, "links used": used, "largest packet": size}
-        for step, (used, size) in enumerate(pairs, start=1)
+        {"step": step, "links_used": links_used, "largest_packet": size}
+        for step, (links_used, size) in enumerate(columns, start=1)
     ]
 
 
-def _judge(made: "Schedule", result: "Simulation", *, under_faults: bool) -> None:
+def _check(schedule: "Schedule", result: "Simulation", *, with_faults: bool) -> None:
     if result.violation is not None:
-        raise RejectedError(f"{made.id} breaks a rule: {result.violation}", hint=_DEFECT)
-    if not (result.complete or under_faults):
-        raise RejectedError(f"{made.id} leaves {result.missing} units undelivered", hint=_DEFECT)
+        raise RejectedError(f"{schedule.id} is invalid: {result.violation}", hint=_DEFECT)
+    if not (result.complete or with_faults):
+        raise RejectedError(
+            f"{schedule.id} leaves {result.missing} units undelivered", hint=_DEFECT
+        )

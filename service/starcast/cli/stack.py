@@ -1,4 +1,4 @@
-"""``starcast up | down | status | doctor``: the embedded stack, and how everything is."""
+"""``starcast up | down | status | doctor``: the embedded stack, and the health of the system."""
 
 from dataclasses import asdict
 
@@ -8,30 +8,27 @@ from starcast.cli import context
 from starcast.cli.output import Format, FormatOption, emit, reporter
 from starcast.errors import UnavailableError
 
-_STATUS = ["server", "state", "pid", "port", "uptime_s", "memory_mb"]
+_STATUS_COLUMNS = ["server", "state", "pid", "port", "uptime_s", "memory_mb"]
 
 
 def up(
     ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE
 ) -> None:
-    """Start Neo4j and PostgreSQL, fetching Neo4j the first time; does nothing where they run.
+    """Start the embedded Neo4j and PostgreSQL; the first start downloads Neo4j.
 
-    Prints where they are and which files hold their passwords. As root it makes the system user 'starcast', which
-    PostgreSQL runs as, and may keep a copy of PostgreSQL in /var/cache/starcast.
+    Prints the addresses and the password files. When run as root, creates the system user
+    'starcast', which PostgreSQL runs as, and may copy PostgreSQL to /var/cache/starcast.
     """
     from starcast.embedded import stack
 
     settings = context.settings(ctx, home=home)
     running = stack.up(settings, reporter())
-    emit(
-        stack.addresses(settings.home, running),
-        ["server", "address", "user", "password_file"],
-        output,
-    )
+    addresses = stack.addresses(settings.home, running)
+    emit(addresses, ["server", "address", "user", "password_file"], output)
 
 
 def down(ctx: typer.Context, home: context.HomeOption = None) -> None:
-    """Stop Neo4j and PostgreSQL; what is stored stays."""
+    """Stop the embedded Neo4j and PostgreSQL. All data remain."""
     from starcast.embedded import stack
 
     stack.down(context.settings(ctx, home=home).home, reporter())
@@ -40,11 +37,14 @@ def down(ctx: typer.Context, home: context.HomeOption = None) -> None:
 def status(
     ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE
 ) -> None:
-    """Show what the embedded servers do: process, port, uptime, memory. Exit code 0 when both run, else 4."""
+    """Show process, port, uptime and memory of the embedded servers.
+
+    Exit code 0 if both are running, else 4.
+    """
     from starcast.embedded import stack
 
     servers = stack.status(context.settings(ctx, home=home).home)
-    emit([asdict(server) for server in servers], _STATUS, output)
+    emit([asdict(server) for server in servers], _STATUS_COLUMNS, output)
     if any(server.state != "running" for server in servers):
         raise typer.Exit(UnavailableError.exit_code)
 
@@ -52,7 +52,10 @@ def status(
 def doctor(
     ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE
 ) -> None:
-    """Examine packages, servers, schema, disk and memory. Exit code 0: healthy, 4: a server is down, 6: something is wrong."""
+    """Check packages, servers, schema, disk and memory.
+
+    Exit code 0: healthy; 4: a server is not running; 6: another problem.
+    """
     from starcast.doctor import examine, exit_code
 
     findings = examine(context.settings(ctx, home=home))

@@ -1,4 +1,4 @@
-"""What `topology`, `tree` and `schedule` share: list, show and drop what is stored."""
+"""Stored artifacts: the subcommands that ``topology``, ``forest`` and ``schedule`` share."""
 
 from typing import Annotated
 
@@ -7,53 +7,59 @@ import typer
 from starcast.cli import context
 from starcast.cli.output import Format, emit, reporter, say
 
-CascadeOption = Annotated[bool, typer.Option("--cascade", help="Drop what depends on it as well.")]
+CascadeOption = Annotated[
+    bool, typer.Option("--cascade", help="Also drop the artifacts that depend on it.")
+]
 WaitOption = Annotated[
-    bool, typer.Option("--wait", help="Wait for another ingest or drop instead of refusing.")
+    bool, typer.Option("--wait", help="Wait for another ingest or drop instead of failing.")
 ]
 VerifyOption = Annotated[
-    bool, typer.Option("--verify", help="Count and sum what the graph holds of it, and compare.")
+    bool, typer.Option("--verify", help="Recompute counts and checksums in Neo4j and compare.")
 ]
 TopologyOption = Annotated[
-    str | None, typer.Option("--topology", help="Only those on this topology.")
+    str | None, typer.Option("--topology", help="Only artifacts on this topology.")
 ]
 
 
-def list_things(ctx: typer.Context, kind: str, spec: str | None, output: Format) -> None:
-    """Print all things of a kind, or those on one topology.
+def list_artifacts(ctx: typer.Context, kind: str, spec: str | None, output: Format) -> None:
+    """Print the artifacts of a kind, or only those on one topology.
 
     Raises:
-        InputError: there can be no such topology.
+        InputError: the topology does not exist.
     """
     from starcast.cli.db import store
     from starcast.database.sessions import session
-    from starcast.ingest.listing import columns, list_artifacts
+    from starcast.ingest.listing import columns
+    from starcast.ingest.listing import list_artifacts as list_rows
     from starcast.topologies import topology
 
-    wanted = None if spec is None else topology(spec).spec
+    normalized_spec = None if spec is None else topology(spec).spec
     with store(ctx) as engine, session(engine) as opened:
-        rows = list_artifacts(opened, kind, wanted)
-    shown = [name for name in columns(kind) if name != "error" or any(row["error"] for row in rows)]
+        rows = list_rows(opened, kind, normalized_spec)
+    has_errors = any(row["error"] for row in rows)
+    shown = [name for name in columns(kind) if name != "error" or has_errors]
     emit(rows, shown, output)
 
 
-def show_thing(ctx: typer.Context, kind: str, key: str, verify: bool, output: Format) -> None:
-    """Print what is known of a thing; compare it with the graph if asked for."""
+def show_artifact(
+    ctx: typer.Context, kind: str, artifact_id: str, verify: bool, output: Format
+) -> None:
+    """Print the properties of an artifact, after comparing it with the graph if ``verify``."""
     from starcast.cli.db import store
     from starcast.database.sessions import session
     from starcast.ingest.listing import check_artifact, describe_artifact
     from starcast.ingest.stores import open_stores
 
     with store(ctx) as engine, session(engine) as opened:
-        rows = describe_artifact(opened, kind, key)
+        rows = describe_artifact(opened, kind, artifact_id)
     if verify:
         with open_stores(context.settings(ctx)) as stores:
-            check_artifact(stores, kind, key)
-        say("the graph holds it as it was built")
+            check_artifact(stores, kind, artifact_id)
+        say(f"the graph holds {artifact_id} as it was built")
     emit(rows, ["property", "value"], output)
 
 
-def show_steps(ctx: typer.Context, key: str, output: Format) -> None:
+def show_steps(ctx: typer.Context, schedule_id: str, output: Format) -> None:
     """Print the step profile of a stored schedule."""
     from starcast.cli.db import store
     from starcast.database import repository
@@ -63,17 +69,17 @@ def show_steps(ctx: typer.Context, key: str, output: Format) -> None:
 
     columns = ("step", *COLUMNS)
     with store(ctx) as engine, session(engine) as opened:
-        find(opened, "schedule", key)
-        rows = [
-            {name: getattr(row, name) for name in columns}
-            for row in repository.load_schedule_profile(opened, key)
-        ]
+        find(opened, "schedule", schedule_id)
+        profile = repository.load_schedule_profile(opened, schedule_id)
+        rows = [{name: getattr(step, name) for name in columns} for step in profile]
     emit(rows, columns, output)
 
 
-def drop_thing(ctx: typer.Context, kind: str, key: str, cascade: bool, wait: bool) -> None:
-    """Take a thing out of both stores."""
+def drop_artifact(
+    ctx: typer.Context, kind: str, artifact_id: str, cascade: bool, wait: bool
+) -> None:
+    """Delete an artifact from both stores."""
     from starcast.ingest import drop, open_stores
 
     with open_stores(context.settings(ctx)) as stores:
-        drop(stores, kind, key, cascade, wait, reporter())
+        drop(stores, kind, artifact_id, cascade, wait, reporter())

@@ -1,79 +1,78 @@
-"""``starcast topology``: any topology, computed; and those that are stored."""
+"""``starcast topology``: show any topology; manage stored topologies."""
 
 from typing import Annotated
 
 import typer
 
 from starcast.cli import stored
-from starcast.cli.output import Format, FormatOption, emit
+from starcast.cli.output import Format, FormatOption, emit_properties
 
 app = typer.Typer(
-    no_args_is_help=True, help="Topologies: show any; list, show and drop those that are stored."
+    no_args_is_help=True,
+    help="Topologies: show any topology; list, show and drop stored topologies.",
 )
 
-NameArgument = Annotated[str, typer.Argument(help="Such as S5, S6,3 or Q4.")]
+SpecArgument = Annotated[
+    str, typer.Argument(metavar="TOPOLOGY", help="A topology, such as S5, S6,3 or Q4.")
+]
 
 
 @app.command("list")
-def list_stored(
-    ctx: typer.Context,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """List the topologies that are stored, and whether they are complete."""
-    stored.list_things(ctx, "topology", None, output)
+def list_stored(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
+    """List the stored topologies and their states."""
+    stored.list_artifacts(ctx, "topology", None, output)
 
 
 @app.command("show")
 def show(
     ctx: typer.Context,
-    name: NameArgument,
+    spec: SpecArgument,
     as_stored: Annotated[
-        bool, typer.Option("--stored", help="How it was stored instead, as with --verify.")
+        bool, typer.Option("--stored", help="Show the stored figures instead; implied by --verify.")
     ] = False,
     verify: stored.VerifyOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print a topology's counts and distances, for which no server is needed; or, with --stored, how it was stored.
+    """Show the counts and distances of a topology, computed without a server, or as stored.
 
-    The distance profile counts the nodes 0, 1, .. links away from any node. A reverse port leads back over the link that the
-    port above it crosses: the same one but for the residual links of (n,k)-stars.
+    The distance profile counts the nodes at distance 0, 1, ... from any node. A reverse port leads
+    back over the link of the port above it; the two differ only for residual links of (n,k)-stars.
 
     \b
     starcast topology show S6
     starcast topology show S5 --stored --verify
     """
     if as_stored or verify:
-        stored.show_thing(ctx, "topology", name, verify, output)
+        stored.show_artifact(ctx, "topology", spec, verify, output)
         return
-    from starcast.topologies import topology
+    from starcast import topologies
 
-    where = topology(name)
-    facts = {
-        "name": where.spec,
-        "family": where.family,
-        "nodes": where.nodes,
-        "links": where.links,
-        "degree": where.degree,
-        "ports": list(where.ports),
-        "reverse ports": [where.reverse_port(port) for port in where.ports],
-        "diameter": where.diameter,
-        "mean distance": float(where.mean_distance),
-        "mean distance, exact": str(where.mean_distance),
-        "distance profile": list(where.distance_profile()),
+    topology = topologies.topology(spec)
+    properties = {
+        "spec": topology.spec,
+        "family": topology.family,
+        "nodes": topology.nodes,
+        "links": topology.links,
+        "degree": topology.degree,
+        "ports": list(topology.ports),
+        "reverse_ports": [topology.reverse_port(port) for port in topology.ports],
+        "diameter": topology.diameter,
+        "mean_distance": float(topology.mean_distance),
+        "exact_mean_distance": str(topology.mean_distance),
+        "distance_profile": list(topology.distance_profile()),
     }
-    emit(
-        [{"property": name, "value": value} for name, value in facts.items()],
-        ["property", "value"],
-        output,
-    )
+    emit_properties(properties, output)
 
 
 @app.command("drop")
 def drop(
     ctx: typer.Context,
-    name: NameArgument,
+    spec: SpecArgument,
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
 ) -> None:
-    """Drop a topology, its nodes and links; refuses while trees or schedules on it are stored."""
-    stored.drop_thing(ctx, "topology", name, cascade, wait)
+    """Drop a stored topology.
+
+    Fails if stored forests or schedules depend on it, unless --cascade is given.
+    """
+    stored.drop_artifact(ctx, "topology", spec, cascade, wait)

@@ -1,6 +1,7 @@
 """SVG drawings: a tree by levels, and the part of a topology that a query names."""
 
-from starcast.drawing.picture import Layout, Link, Picture, sketch
+from starcast.choices import Layout
+from starcast.drawing.picture import Link, Picture, sketch
 from starcast.drawing.svg import COLOURS, READABLE, style
 from starcast.drawing.tree import draw
 

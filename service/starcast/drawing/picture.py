@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from starcast.choices import Layout
 from starcast.drawing import svg as parts
 from starcast.drawing.placement import Placement, place_by_levels, place_in_ring
 from starcast.drawing.strokes import Stroke, draw_stroke
@@ -19,13 +19,6 @@ from starcast.topologies import Topology
 _HEAD, _LEGEND = 74.0, 22.0  # title and two lines; the legend below them
 _WIDEST = 5.0  # pixels of a link that many rows name
 _ASIDE = 9.0  # how far two links between the same nodes bend away from each other
-
-
-class Layout(StrEnum):
-    """The arrangement of the nodes of a picture."""
-
-    LEVELS = "levels"
-    RING = "ring"
 
 
 class Link(NamedTuple):

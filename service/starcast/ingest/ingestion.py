@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import select
 
+from starcast.choices import LoadMethod
 from starcast.database import models, sessions
 from starcast.embedded import rebuild as embedded_rebuild
 from starcast.errors import RejectedError
@@ -24,7 +25,7 @@ from starcast.graph.schema import VERSION
 from starcast.graph.writer import BoltWriter, refresh_plans
 from starcast.ingest.artifacts import Artifact, artifact_from_id
 from starcast.ingest.listing import find
-from starcast.ingest.load_methods import LoadMethod, choose_method
+from starcast.ingest.load_methods import choose_method
 from starcast.ingest.loading import (
     LOST,
     Loaded,

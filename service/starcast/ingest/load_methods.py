@@ -8,9 +8,9 @@ one. So small ingests use Bolt, large ones the import, and other servers get fil
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol, Self
 
+from starcast.choices import LoadMethod
 from starcast.errors import InputError, LimitError
 from starcast.graph.bulk_files import node_bytes, row_bytes
 from starcast.topologies import topology
@@ -47,14 +47,6 @@ _REDUCE = (
     "'--dry-run' shows the size of each artifact, and 'starcast run once' keeps a schedule's "
     "figures and steps without its rows"
 )
-
-
-class LoadMethod(StrEnum):
-    """How rows get into Neo4j; ``auto`` is the faster of the possible methods."""
-
-    AUTO = "auto"
-    BOLT = "bolt"
-    IMPORT = "import"
 
 
 class Sized(Protocol):

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from starcast.choices import LoadMethod
 from starcast.database import models, sessions
 from starcast.embedded import files
 from starcast.embedded.rebuild import StoreRebuild, rebuild_store
@@ -31,7 +32,7 @@ from starcast.graph.ownership import check_ownership
 from starcast.graph.rows import Content
 from starcast.graph.schema import GraphState
 from starcast.ingest.artifacts import Artifact, BuiltArtifact, artifact_from_id, stored_artifacts
-from starcast.ingest.load_methods import Estimate, LoadMethod
+from starcast.ingest.load_methods import Estimate
 from starcast.ingest.loading import (
     Loaded,
     OnStage,

@@ -13,12 +13,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from starcast.choices import LoadMethod
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import PORT_MODELS, check_collective, check_ports
 from starcast.errors import InputError
 from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact, TopologyArtifact
-from starcast.ingest.load_methods import Estimate, LoadMethod, limit_error
+from starcast.ingest.load_methods import Estimate, limit_error
 from starcast.support.integers import check_count
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology

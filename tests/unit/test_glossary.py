@@ -1,0 +1,146 @@
+"""docs/glossary.md lists the public terms of every surface, with their spelling."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import starcast
+from starcast.cli.app import app
+
+PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
+COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
+#: Names that every reader knows, and names that are explained where they are used.
+ORDINARY = {
+    "CLI": """
+        --again --all --cascade --changed --cypher --discard-foreign --dry-run --force --format
+        --home --i --jobs --layout --limit --neo4j-uri --no-store --out --postgres-uri --replace
+        --sample --show-cypher --sort --store --stored --timeout --toml --version --wait --where
+    """,
+    "Python": """
+        args add_note with_traceback exit_code chunks table translation open save parse members
+        spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
+        neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns
+        replace_rows translate algorithms check constructions simulate StarcastError
+    """,
+    "SQL": """
+        source status error timings created_at started_at finished_at seconds names detail subject
+        number size name
+    """,
+    "Cypher": "schema",
+    "queries": """
+        source target limit rotations period pattern action partner lower higher required_trees
+        reached unreached unreached_by_tree reaching_trees failing_trees trees_left all_reached
+        incomplete_nodes all_choices_reach exposed_nodes sufficient_copies upward_trees
+        downward_trees upward_links avoided_nodes avoided_links next_node paths shared_nodes
+        shared_links opposite_links dimensions hop_steps lowest_node deepest_nodes min_load
+    """,
+}
+BANNED = {"payload", "link_use", "way", "thing", "ledger", "p", "M", "m", "T_s", "T_c"}
+
+
+def terms(surface: str) -> set[str]:
+    """Return the names that the glossary lists for a surface."""
+    column = COLUMNS.index(surface)
+    rows = [
+        line.split("|")[1:-1]
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| ") and not line.startswith("| term")
+    ]
+    assert {len(row) for row in rows} == {len(COLUMNS)}
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row[column])}
+
+
+def options() -> set[str]:
+    """Return the long options of all commands."""
+    return {
+        option
+        for command in _commands(typer.main.get_command(app))
+        for parameter in command.params
+        if not getattr(parameter, "hidden", False)
+        for option in (*parameter.opts, *parameter.secondary_opts)
+        if option.startswith("--")
+    }
+
+
+def _commands(command: Any) -> Iterator[Any]:
+    yield command
+    for child in getattr(command, "commands", {}).values():
+        if not child.hidden:
+            yield from _commands(child)
+
+
+def python_names() -> set[str]:
+    """Return the public names of the package and the public attributes of its classes."""
+    names = set(starcast.__all__)
+    for name in starcast.__all__:
+        value = getattr(starcast, name)
+        if inspect.isclass(value):
+            names |= {*dir(value), *getattr(value, "__annotations__", {})}
+    return {name for name in names if not name.startswith("_")}
+
+
+def sql_names() -> set[str]:
+    """Return the names of all tables and their columns."""
+    from starcast.database.models import Base
+
+    tables = Base.metadata.tables
+    return {*tables, *(column.name for table in tables.values() for column in table.columns)}
+
+
+def graph_names() -> set[str]:
+    """Return the labels, relationship types and properties of the graph."""
+    from starcast.graph import schema
+
+    declared = [*schema.LABELS, *schema.RELATIONSHIPS]
+    names = {declaration.name for declaration in declared}
+    return names | {item.name for declaration in declared for item in declaration.properties}
+
+
+def query_names() -> set[str]:
+    """Return the parameters and columns of all shipped queries."""
+    from starcast.queries import load_queries
+
+    headers = [query.header for query in load_queries().values()]
+    parameters = {item.name for header in headers for item in header.parameters}
+    return parameters | {item.name for header in headers for item in header.columns}
+
+
+SURFACES: dict[str, Callable[[], set[str]]] = {
+    "CLI": options,
+    "Python": python_names,
+    "SQL": sql_names,
+    "Cypher": graph_names,
+    "queries": query_names,
+}
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_every_public_name_is_a_listed_term_or_an_ordinary_word(surface: str) -> None:
+    assert sorted(SURFACES[surface]() - terms(surface) - set(ORDINARY[surface].split())) == []
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_every_listed_term_and_ordinary_word_exists(surface: str) -> None:
+    """Commands of the CLI are listed by their first word, next to the options."""
+    names = SURFACES[surface]()
+    if surface == "CLI":
+        names |= set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    assert sorted((terms(surface) | set(ORDINARY[surface].split())) - names) == []
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_no_public_name_is_banned(surface: str) -> None:
+    names = {name.removeprefix("--") for name in SURFACES[surface]()}
+    words = {word for name in names for word in {name, *re.split(r"[_-]", name)}}
+    assert words & BANNED == set()
+
+
+@pytest.mark.parametrize("surface", ["Python", "SQL", "queries"])
+def test_an_identifier_is_called_id(surface: str) -> None:
+    """Only nodes of the graph have a key: a number, where ids of artifacts are text."""
+    assert "key" not in SURFACES[surface]()
