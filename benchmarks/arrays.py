@@ -1,4 +1,4 @@
-"""The mathematics against the speed of memory: neighbour tables, forests, verification, simulation."""
+"""Neighbour tables, forests, verification and simulation against the speed of memory."""
 
 from collections.abc import Iterator
 

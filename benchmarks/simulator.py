@@ -1,4 +1,4 @@
-"""The simulator: rows judged per second, for schedules of all collectives, with and without faults."""
+"""Rows that the simulator judges per second: all collectives, with and without faults."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Topologies and constructions against the speed of memory and other libraries, and their growth with n."""
+"""Topologies and constructions against copying and other libraries, and their growth with n."""
 
 import resource
 import subprocess

@@ -1,7 +1,7 @@
 """Groups of tests, as markers: each test belongs to one, which follows from where its module is.
 
-The Makefile runs every group as a job of its own (``pytest -m GROUP``). A new folder of tests has to be
-added here: a test without a group would not run.
+The Makefile runs every group as a job of its own (``pytest -m GROUP``). A new folder of tests has
+to be added here: a test without a group would not run.
 """
 
 from pathlib import Path

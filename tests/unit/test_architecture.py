@@ -32,8 +32,8 @@ MATHEMATICS = {
 }
 _STORES = {"settings", "graph", "database", "embedded", "endpoints"}
 
-#: What each part may import besides FOUNDATION. A part may only name parts above it, so imports
-#: point one way. `checkers` and `simulator` may not import the builders of what they judge.
+#: The parts that each part may import besides FOUNDATION. A part may only name parts above it, so
+#: imports point one way. `checkers` and `simulator` may not import the builders of what they judge.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "support": {"errors"},
