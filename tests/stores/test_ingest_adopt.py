@@ -83,7 +83,7 @@ def test_known_artifacts_become_complete(stores: Stores, stored_plan: Plan) -> N
     assert adopt(stores, Silent()) == []
     with session(stores.engine) as opened:
         for row in opened.query(models.Materialization):
-            assert (row.way, row.found_nodes, row.found_relationships) == (
+            assert (row.method, row.found_nodes, row.found_relationships) == (
                 "import",
                 row.expected_nodes,
                 row.expected_relationships,

@@ -11,7 +11,7 @@ from starcast.database.sessions import session
 from starcast.errors import BusyError
 from starcast.ingest.stores import TRANSITIONS, LoadState, delete_row, read_state, set_state
 
-EXPECTED = {"way": "bolt", "expected_nodes": 1, "expected_relationships": 2}
+EXPECTED = {"method": "bolt", "expected_nodes": 1, "expected_relationships": 2}
 #: A way to each state that begins where nothing is known.
 PATHS: dict[LoadState | None, tuple[LoadState, ...]] = {
     None: (),

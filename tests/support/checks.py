@@ -55,7 +55,7 @@ def same_rows(one: Rows, other: Rows) -> bool:
 def states(stores: Stores) -> dict[str, str]:
     """Return the state of every known artifact, by id."""
     with session(stores.engine) as opened:
-        return {row.key: row.state for row in opened.scalars(select(models.Materialization))}
+        return {row.id: row.state for row in opened.scalars(select(models.Materialization))}
 
 
 def stored_counts(stores: Stores) -> dict[str, int]:
@@ -75,7 +75,7 @@ def only_verified_is_complete(stores: Stores) -> None:
     }
     with session(stores.engine) as opened:
         expected = {
-            (row.kind, row.key): (
+            (row.kind, row.id): (
                 row.state,
                 row.expected_nodes,
                 row.expected_relationships,

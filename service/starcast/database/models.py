@@ -226,12 +226,12 @@ class Materialization(Base):
     """What the graph store holds, or is to hold, of one topology, forest or schedule, and what was counted there."""
 
     __tablename__ = "materialization"
-    __table_args__ = (_one_of("kind", KINDS), _one_of("state", STATES), _one_of("way", WAYS))
+    __table_args__ = (_one_of("kind", KINDS), _one_of("state", STATES), _one_of("method", WAYS))
 
     kind: Mapped[str] = mapped_column(primary_key=True)
-    key: Mapped[str] = mapped_column(primary_key=True)
+    id: Mapped[str] = mapped_column(primary_key=True)
     state: Mapped[str]
-    way: Mapped[str]
+    method: Mapped[str]
     expected_nodes: Mapped[int] = mapped_column(BigInteger)
     expected_relationships: Mapped[int] = mapped_column(BigInteger)
     found_nodes: Mapped[int | None] = mapped_column(BigInteger)

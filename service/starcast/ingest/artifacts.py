@@ -247,7 +247,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
 
 def stored_artifacts(session: Session) -> list[Artifact]:
     """Return all complete artifacts, in the order of building."""
-    return [artifact_from_id(session, row.kind, row.key) for row in complete_rows(session)]
+    return [artifact_from_id(session, row.kind, row.id) for row in complete_rows(session)]
 
 
 def _topology(spec: str) -> Artifact:

@@ -150,7 +150,7 @@ def _find_missing(stores: Stores, sizes: Iterable[ArtifactSize]) -> list[Artifac
 def _stored_sizes(stores: Stores) -> list[ArtifactSize]:
     with sessions.session(stores.engine) as session:
         return [
-            ArtifactSize(row.kind, row.key, row.expected_nodes, row.expected_relationships)
+            ArtifactSize(row.kind, row.id, row.expected_nodes, row.expected_relationships)
             for row in complete_rows(session)
         ]
 
@@ -358,7 +358,7 @@ def _find_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact],
     with sessions.session(stores.engine) as session:
         wanted = find_references(session, ids)
         references = [
-            Reference(row.kind, row.key)
+            Reference(row.kind, row.id)
             for row in session.scalars(select(models.Materialization))
             if row.state == LoadState.COMPLETE or row.error in {LOST, REBUILDING}
         ]
@@ -416,7 +416,7 @@ def _rebuild_over_bolt(
         discard(stores, reference, REBUILDING, reporter)
     recover(stores, reporter)
     with sessions.session(stores.engine) as session:
-        kept = {(row.kind, row.key) for row in complete_rows(session)}
+        kept = {(row.kind, row.id) for row in complete_rows(session)}
     orphans = delete_orphans(stores.graph, kept, stores.batch)
     if orphans:
         noun = pluralize(orphans, "node or relationship", "nodes and relationships")

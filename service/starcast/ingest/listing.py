@@ -42,10 +42,10 @@ def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list
     query = (
         select(models.Materialization)
         .where(models.Materialization.kind == kind)
-        .order_by(models.Materialization.key)
+        .order_by(models.Materialization.id)
     )
     rows = [
-        row for row in session.scalars(query) if spec in {None, Reference(row.kind, row.key).spec}
+        row for row in session.scalars(query) if spec in {None, Reference(row.kind, row.id).spec}
     ]
     return [_describe(session, row) for row in rows]
 
@@ -58,7 +58,7 @@ def find(session: Session, kind: str, artifact_id: str) -> models.Materializatio
     """
     row = session.get(models.Materialization, (kind, artifact_id))
     if row is None:
-        query = select(models.Materialization.key).where(models.Materialization.kind == kind)
+        query = select(models.Materialization.id).where(models.Materialization.kind == kind)
         suggestion = did_you_mean(artifact_id, session.scalars(query))
         raise NotFoundError(
             f"no {kind} '{artifact_id}' is stored", hint=f"{suggestion}see 'starcast {kind} list'"
@@ -76,7 +76,7 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> list[Row
     values = _describe(session, row)
     if kind == "forest":
         values |= _describe_trees(session, artifact_id)
-    values["method"] = row.way
+    values["method"] = row.method
     for name in (
         "expected_nodes",
         "expected_relationships",
@@ -121,12 +121,12 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
 
 
 def _describe(session: Session, row: models.Materialization) -> Row:
-    stored = session.get(_MODEL[row.kind], row.key)
+    stored = session.get(_MODEL[row.kind], row.id)
     values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
     if values.get("arguments"):
         arguments = sorted(values["arguments"].items())
         values["arguments"] = ",".join(f"{name}={value}" for name, value in arguments)
-    return {"id": row.key, **values, "state": row.state, "error": row.error}
+    return {"id": row.id, **values, "state": row.state, "error": row.error}
 
 
 def _describe_trees(session: Session, forest_id: str) -> Row:

@@ -164,7 +164,7 @@ def build_and_save(
             kind,
             artifact_id,
             LoadState.PLANNED,
-            way=method,
+            method=method,
             expected_nodes=artifact.nodes,
             expected_relationships=artifact.relationships,
         )
@@ -347,7 +347,7 @@ def find_references(session: Session, ids: Sequence[str]) -> set[Reference]:
 
 def _read_states(session: Session) -> dict[Reference, LoadState]:
     rows = session.scalars(select(models.Materialization))
-    return {Reference(row.kind, row.key): LoadState(row.state) for row in rows}
+    return {Reference(row.kind, row.id): LoadState(row.state) for row in rows}
 
 
 def _read_forests(session: Session) -> dict[str, str]:

@@ -126,7 +126,7 @@ def import_all(
     with sessions.session(stores.engine) as session:
         old = stored_artifacts(session)
         checksums = {
-            Reference(row.kind, row.key): row.expected_checksum
+            Reference(row.kind, row.id): row.expected_checksum
             for row in session.scalars(select(models.Materialization))
         }
     everything = [*old, *new]
@@ -345,7 +345,7 @@ def _save(
     """Save a built artifact to the relational store, in state loading."""
     kind, artifact_id = reference.kind, reference.id
     columns = {
-        "way": LoadMethod.IMPORT.value,
+        "method": LoadMethod.IMPORT.value,
         "expected_nodes": built.content.nodes,
         "expected_relationships": built.content.relationships,
     }
@@ -365,7 +365,7 @@ def _accept(stores: Stores, imported: Sequence[ImportedArtifact]) -> None:
             if read_state(session, kind, artifact_id) is not LoadState.COMPLETE:
                 set_state(session, kind, artifact_id, LoadState.COMPLETE)
             columns = found_columns(artifact.found)
-            set_columns(session, kind, artifact_id, way=LoadMethod.IMPORT.value, **columns)
+            set_columns(session, kind, artifact_id, method=LoadMethod.IMPORT.value, **columns)
     for artifact in imported:
         _set_graph_state(stores, artifact.reference, GraphState.COMPLETE)
 

@@ -156,7 +156,7 @@ def set_state(
     _check_transition(session, kind, artifact_id, state)
     row = session.get(models.Materialization, (kind, artifact_id))
     if row is None:
-        row = models.Materialization(kind=kind, key=artifact_id)
+        row = models.Materialization(kind=kind, id=artifact_id)
     defaults: dict[str, Any] = {}
     if state is LoadState.PLANNED:
         defaults = {
@@ -205,7 +205,7 @@ def complete_rows(session: Session) -> list[models.Materialization]:
         models.Materialization.state == LoadState.COMPLETE.value
     )
     rows = session.scalars(query)
-    return sorted(rows, key=lambda row: Reference(row.kind, row.key).build_order)
+    return sorted(rows, key=lambda row: Reference(row.kind, row.id).build_order)
 
 
 def _check_transition(

@@ -99,7 +99,7 @@ def _read_records(stores: Stores) -> dict[Reference, Record]:
     with sessions.session(stores.engine) as session:
         rows = session.scalars(select(models.Materialization)).all()
         return {
-            Reference(row.kind, row.key): Record(
+            Reference(row.kind, row.id): Record(
                 LoadState(row.state),
                 row.error,
                 (row.expected_nodes, row.expected_relationships, row.expected_checksum),
