@@ -225,7 +225,7 @@ def test_an_interruption_between_the_stores(
 
     forget_all(stores)
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules[adopt.__module__], "set_state", away)
+        patch.setattr(sys.modules[adopt.__module__], "_set_graph_state", away)
         with pytest.raises(UnavailableError):
             adopt(stores, Silent())
     assert set(states(stores).values()) == {"complete"}

@@ -30,7 +30,7 @@ def words(spec: str) -> list[str]:
         ),
         "",
     )
-    arguments: dict[str, str | int] = {"tree": trees, "i": 1}
+    arguments: dict[str, str | int] = {"base": trees, "i": 1}
     return [
         format_spec(
             name,
@@ -180,7 +180,7 @@ def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
         ("dimension-change", "base=greedy,i=2"),
     }
     with session(stores.engine) as opened:
-        assert [row["name"] for row in list_artifacts(opened, "forest", "S4")] == [
+        assert [row["id"] for row in list_artifacts(opened, "forest", "S4")] == [
             "S4:dimension-change(base=greedy,i=1):1234",
             "S4:dimension-change(base=greedy,i=2):1234",
             "S4:greedy:1234",

@@ -24,7 +24,7 @@ from support.fix_graph import FEW
 from support.fix_servers import without_password
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
-SCRIPT = Path(__file__).with_name("break_off.py")
+SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 
 
 @pytest.fixture

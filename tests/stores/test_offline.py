@@ -31,7 +31,7 @@ from starcast.settings import Settings
 from starcast.trees import forest as grow
 from support.checks import states
 
-SCRIPT = Path(__file__).with_name("break_off.py")
+SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 OLD = plan("S3", schedules="greedy")
 NEW = plan("S4", schedules="multiple", segments=2)  # as `break_off.py` has it
 

@@ -259,7 +259,8 @@ def read_forest(graph: Graph, forest_id: str) -> Forest:
         ports,
         node["root"],
         construction=node["construction"],
-        arguments=parse_arguments(node["arguments"]),
+        # A graph of an early version has no such property.
+        arguments=parse_arguments(node.get("arguments", "")),
         spanning=len(rows) == node["trees"] * (topology.nodes - 1),
     )
 
