@@ -43,11 +43,11 @@ class Begin(NamedTuple):
 @check("FA.MBST")
 def _first_nodes(check: ClaimCheck) -> None:
     leads, turn, types = (
-        nodes.closer(check),
+        nodes.moves_closer(check),
         rotation(check.objects, check.topology),
-        nodes.types(check),
+        nodes.link_types(check),
     )
-    turned = nodes.turned(check)
+    turned = nodes.rotations(check)
     least = np.unique(turned.min(axis=0))[1:]  # of each necklace, without 12..n
     exists = leads[turned[:, least]].any(axis=0)
     check.true(
@@ -70,7 +70,7 @@ def _first_nodes(check: ClaimCheck) -> None:
 @check("FA.MBST-first")
 def _generators(check: ClaimCheck) -> None:
     away, sizes = distances(check.objects, check.topology.spec), nodes.necklace_sizes(check)
-    around, turned, types = nodes.across(check), nodes.turned(check), nodes.types(check)
+    around, turned, types = nodes.neighbours(check), nodes.rotations(check), nodes.link_types(check)
     j = np.arange(check.topology.n - 1)
     numbering = _house(check)
     before: Begin | None = None
@@ -146,7 +146,7 @@ def _closer(check: ClaimCheck) -> None:
     row = check.objects.forest(check.topology.spec, "necklace")
     others = np.arange(1, check.topology.nodes)
     label = check.topology.labels(others)
-    parent = nodes.across(check)[others, row.parent_port[0, others].astype(np.int64) - 2]
+    parent = nodes.neighbours(check)[others, row.parent_port[0, others].astype(np.int64) - 2]
     check.true("x has a type v(x)", row.parent_port[0, others] > 0, node=label, of=row)
     check.equal("distance of x' from 12..n", away[parent], away[others] - 1, node=label, of=row)
     for numbering in _numberings(check):
@@ -248,7 +248,7 @@ def _v(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _parents(check: ClaimCheck, numbering: Numbering) -> Ranks:
     """The neighbour of each node over v; 12..n at 12..n."""
-    found = nodes.across(check)[np.arange(check.topology.nodes), _v(check, numbering.m) - 2].copy()
+    found = nodes.neighbours(check)[np.arange(check.topology.nodes), _v(check, numbering.m) - 2].copy()
     found[0] = 0
     return found
 
@@ -262,11 +262,11 @@ def _begins(check: ClaimCheck) -> dict[int, Begin]:
     n, found = check.topology.n, {}
     for k in range(1, diameter(n) + 1 - n % 2):
         if k <= n - 1:
-            node = nodes.node_of(n, tuple(range(k + 1, 0, -1)))
+            node = nodes.node_of_cycles(n, tuple(range(k + 1, 0, -1)))
             found[k] = Begin(node, int(symbols(check.objects, check.topology)[node, 0]))
         else:
             pairs = [(n - 2 * i, n - 2 * i - 1) for i in range(k + 1 - n)]
-            node = nodes.node_of(n, *pairs, tuple(range(n - 2 * len(pairs), 0, -1)))
+            node = nodes.node_of_cycles(n, *pairs, tuple(range(n - 2 * len(pairs), 0, -1)))
             found[k] = Begin(node, min(pairs[-1]))
     return found
 
@@ -275,8 +275,8 @@ def _drawn(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     """A numbering by section 3.2, drawn at random where it leaves a choice; necklaces that start with 1 last (Appendix B)."""
     rng = np.random.default_rng([1993, seed])
     turned, may, away = (
-        nodes.turned(check),
-        nodes.rules(check),
+        nodes.rotations(check),
+        nodes.moves_of_rules(check),
         distances(check.objects, check.topology.spec),
     )
     ones = symbols(check.objects, check.topology)[:, 0] == 1
@@ -308,7 +308,7 @@ def _described(check: ClaimCheck, numbering: Numbering) -> None:
     check.equal("numbers", np.sort(numbering.m), np.arange(count), of=numbering.of)
     away = distances(check.objects, check.topology.spec)[order]
     check.equal("distances do not fall", away, np.sort(away), of=numbering.of)
-    leader = nodes.turned(check).min(axis=0)[order]
+    leader = nodes.rotations(check).min(axis=0)[order]
     goes_on = leader[1:] == leader[:-1]
     check.equal(
         "a necklace is numbered without a gap",
@@ -321,7 +321,7 @@ def _described(check: ClaimCheck, numbering: Numbering) -> None:
     )
     v = _v(check, numbering.m)
     check.true(
-        "v is one of rules 2 to 4", nodes.rules(check)[order[1:], v[order[1:]] - 2], of=numbering.of
+        "v is one of rules 2 to 4", nodes.moves_of_rules(check)[order[1:], v[order[1:]] - 2], of=numbering.of
     )
     for k, begin in _begins(check).items():
         first = int(np.flatnonzero(away == k)[0])
