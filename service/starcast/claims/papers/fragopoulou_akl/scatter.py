@@ -12,7 +12,7 @@ from starcast.claims.formulas import distance_sum, even_share
 from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.reference import bfs, lower_bound_counts, necklaces
 from starcast.claims.reference.place_labels import node_labels
-from starcast.claims.reference.scatter_trees import drawn
+from starcast.claims.reference.scatter_trees import random_trees as drawn
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
 from starcast.collectives.rows import arranged, routed
