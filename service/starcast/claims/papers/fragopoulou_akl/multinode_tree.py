@@ -2,7 +2,7 @@
 
 The paper leaves open the order of the necklaces of a distance, and which of several nodes of a
 necklace comes first. Its claims are therefore checked for the numbering of `necklace`, read off the
-schedule of algorithm 2, and for random ones among all that section 3.2 and Appendix B allow.
+schedule of algorithm 2, and for random numberings that section 3.2 and Appendix B allow.
 """
 
 from collections.abc import Iterator
@@ -234,7 +234,7 @@ def scheduled_numbering(check: ClaimCheck) -> Numbering:
 
 
 def numberings(check: ClaimCheck) -> Iterator[Numbering]:
-    """Yield the numbering of the schedule, and random ones."""
+    """Yield the numbering of the schedule, and random numberings."""
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
         create = partial(random_numbering, check, seed)

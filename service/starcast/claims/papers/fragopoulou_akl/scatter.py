@@ -139,8 +139,8 @@ def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
 def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
     """Yield spanning trees with their names.
 
-    They are trees of the catalogue and random ones at several roots, and those of section 5.1 with
-    random choices.
+    They are trees of the catalogue and random trees, both at several roots, and trees of section
+    5.1 with random choices.
     """
     topology = check.topology
     names = list(_SINGLE_TREES)

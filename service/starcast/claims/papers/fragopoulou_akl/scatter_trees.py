@@ -27,7 +27,7 @@ perfectly_balanced = forests("perfectly-balanced")
 
 
 def balanced_trees(check: ClaimCheck) -> NDArray[np.uint8]:
-    """Return the tree of `balanced`, and some with everything that the paper leaves open random."""
+    """Return the tree of `balanced`, and trees with random choices where the paper leaves any."""
     forest = check.objects.forest(check.topology.spec, "balanced")
     random = reference.random_trees(check.objects, check.topology, RANDOM_TREES)
     return np.concatenate([forest.parent_port, random])
