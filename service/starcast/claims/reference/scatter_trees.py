@@ -2,8 +2,8 @@
 
 The functions of Definitions 13 to 16 exist as printed and as repaired. Nothing here uses
 `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``: whether the parent
-of a node (or a child of it) is across dimension j, at index j-1. Dimension 1 leads nowhere; it is
-included because the printed functions may name it.
+or a child of a node is across dimension j, at index j-1. Dimension 1 leads nowhere; it is included
+because the printed functions may name it.
 """
 
 from typing import Literal
