@@ -72,7 +72,7 @@ def displacement(node: Node) -> int:
 
 
 def parent_type(node: Node) -> int:
-    """Return the type towards the parent by Definition 13, repaired: second cycle from the right."""
+    """Return the type towards the parent by Definition 13, repaired (second from the right)."""
     if node[0] == 1:
         return displacement(node) + 2
     notation = canonical_notation(node)
