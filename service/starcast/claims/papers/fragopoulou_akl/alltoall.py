@@ -84,8 +84,8 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     leaders = np.unique(leader)[1:]
     groups = np.bincount(necklace, minlength=topology.nodes)[leaders]
     periods = necklaces.periods(check.objects, topology)[leaders]
-    stated = messages * periods // (topology.n - 1) if messages > 1 else 1
-    check.equal("groups of a necklace", groups, stated, of=schedule)
+    stated_groups = messages * periods // (topology.n - 1) if messages > 1 else 1
+    check.equal("groups of a necklace", groups, stated_groups, of=schedule)
 
     travel = np.zeros(topology.nodes * messages, dtype=np.int64)
     travel[schedule.unit[arrives]] += schedule.step[arrives]

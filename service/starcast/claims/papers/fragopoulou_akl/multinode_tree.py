@@ -269,16 +269,16 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
     """
     n = check.topology.n
     first = symbols(check.objects, check.topology)[:, 0]
-    generators = {}
+    by_k = {}
     for k in range(1, diameter(n) + 1 - n % 2):
         if k <= n - 1:
             node = nodes.node_of_cycles(n, tuple(range(k + 1, 0, -1)))
-            generators[k] = Generator(node, int(first[node]))
+            by_k[k] = Generator(node, int(first[node]))
         else:
             pairs = [(n - 2 * i, n - 2 * i - 1) for i in range(k + 1 - n)]
             last = tuple(range(n - 2 * len(pairs), 0, -1))
-            generators[k] = Generator(nodes.node_of_cycles(n, *pairs, last), min(pairs[-1]))
-    return generators
+            by_k[k] = Generator(nodes.node_of_cycles(n, *pairs, last), min(pairs[-1]))
+    return by_k
 
 
 def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:

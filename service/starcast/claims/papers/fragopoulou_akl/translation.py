@@ -24,7 +24,7 @@ _RANDOM_SETS = 24  # sets of links that are drawn at random
 _EXHAUSTIVE = 4  # up to S_4 all pairs of links
 
 #: A set L_i of directed links: tails and types.
-Links = tuple[NDArray[np.int64], NDArray[np.int64]]
+Links = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def translates_bytes(topology: Topology) -> int:
