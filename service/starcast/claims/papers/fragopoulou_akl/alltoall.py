@@ -8,15 +8,14 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import factorial
 from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
-    distance_share,
-    distance_sum_of_pairs,
+    distances_of_pairs,
     rule_9_quotient,
+    shared_distances,
 )
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs, lower_bound_counts, necklaces
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_A_ROW, Schedule
-from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
 #: Up to S_5 the schedule of all sources is executed as well; S_4 with several messages.
@@ -122,7 +121,7 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 @check("FA.R9.transmissions", given=rule_9, bytes_per_node=source_bytes)
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     """Check that rule 9 takes n! t_n transmissions."""
-    stated = distance_sum_of_pairs(check.topology.n)
+    stated = distances_of_pairs(check.topology.n)
     transmissions = exchange.simulation.transmissions
     check.equal("transmissions", transmissions, stated, of=exchange.schedule)
 
@@ -198,9 +197,9 @@ def rule_10(check: ClaimCheck) -> None:
         check_conflict_free(check, schedule, _ALL_SOURCES_NODES_OF_MESSAGES)
         simulation = check.execute(schedule)
         place = {"M": messages, "of": schedule}
-        stated = ceil_div(messages * distance_sum(n), n - 1)
+        stated = shared_distances(n, messages)
         check.equal("steps", simulation.steps, stated, **place)
-        stated = messages * distance_sum_of_pairs(n)
+        stated = distances_of_pairs(n, messages)
         check.equal("transmissions", simulation.transmissions, stated, **place)
 
 
@@ -218,7 +217,7 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
         of=schedule,
     )
     check.equal("steps", simulation.steps, distance_sum(topology.n), of=schedule)
-    stated = distance_sum_of_pairs(topology.n)
+    stated = distances_of_pairs(topology.n)
     check.equal("transmissions", simulation.transmissions, stated, of=schedule)
     if topology.nodes <= _ALL_SOURCES_NODES:
         key = ("written out, one-port", topology.spec)
@@ -231,4 +230,4 @@ def exact_exchange(check: ClaimCheck) -> None:
     schedule = check.objects.schedule(check.topology.spec, "alltoall", "exact")
     check_conflict_free(check, schedule)
     steps = check.execute(schedule).steps
-    check.equal("steps", steps, distance_share(check.topology.n), of=schedule)
+    check.equal("steps", steps, shared_distances(check.topology.n), of=schedule)

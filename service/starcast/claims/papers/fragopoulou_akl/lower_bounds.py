@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import distance_sum, even_share
+from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.reference import lower_bound_counts
 from starcast.claims.reference.lower_bound_counts import NodeCounts, count_from_node
@@ -55,54 +55,64 @@ class Bound:
         return "steps" if self.cell.endswith("time") else "transmissions"
 
 
-def other_nodes(counts: Counts) -> Number:
+def count_others(counts: Counts) -> Number:
     """Return the number of nodes but one."""
     return counts.nodes - 1
 
 
-def share_of_a_link(counts: Counts) -> Number:
+def count_others_per_link(counts: Counts) -> Number:
     """Return the share of each link of a node in all other nodes, rounded up."""
     return least_steps(counts.nodes - 1, counts.links)
 
 
-def ordered_pairs(counts: Counts) -> Number:
+def count_pairs(counts: Counts) -> Number:
     """Return the number of ordered pairs of nodes."""
     return counts.nodes * (counts.nodes - 1)
 
 
-def distances_from_a_node(counts: Counts) -> Number:
+def count_distances(counts: Counts) -> Number:
     """Return the sum of the distances from a node, which is also that of all pairs per node."""
     return counts.total
 
 
-def distances_of_pairs(counts: Counts) -> Number:
+def count_distances_of_pairs(counts: Counts) -> Number:
     """Return the sum of the distances of all ordered pairs."""
     return counts.nodes * counts.total
 
 
-def distances_per_link(counts: Counts) -> Number:
+def count_distances_per_link(counts: Counts) -> Number:
     """Return the sum of the distances of all pairs, divided by the directed links, rounded up."""
     return least_steps(counts.nodes * counts.total, counts.nodes * counts.links)
 
 
-def one_per_other_node(n: int) -> int:
-    """Return n! - 1."""
-    return int(factorial(n)) - 1
+def others(n: int, messages: int = 1) -> int:
+    """Return M(n!-1)."""
+    return messages * (int(factorial(n)) - 1)
 
 
-def one_per_pair(n: int) -> int:
-    """Return n!(n! - 1)."""
-    return int(factorial(n)) * one_per_other_node(n)
+def pairs(n: int, messages: int = 1) -> int:
+    """Return M n!(n!-1)."""
+    return int(factorial(n)) * others(n, messages)
 
 
-def distance_sum_of_pairs(n: int) -> int:
-    """Return n! t_n."""
-    return int(factorial(n) * distance_sum(n))
+def shared_others(n: int, messages: int = 1) -> int:
+    """Return ceil(M(n!-1)/(n-1))."""
+    return ceil_div(others(n, messages), n - 1)
 
 
-def distance_share(n: int) -> int:
-    """Return ceil(t_n/(n-1))."""
-    return ceil_div(distance_sum(n), n - 1)
+def distances(n: int, messages: int = 1) -> int:
+    """Return M t_n."""
+    return messages * int(distance_sum(n))
+
+
+def distances_of_pairs(n: int, messages: int = 1) -> int:
+    """Return M n! t_n."""
+    return int(factorial(n)) * distances(n, messages)
+
+
+def shared_distances(n: int, messages: int = 1) -> int:
+    """Return ceil(M t_n/(n-1))."""
+    return ceil_div(distances(n, messages), n - 1)
 
 
 _TREES = (("rotated-hamiltonian", "all"), ("necklace", "all"))
@@ -115,64 +125,64 @@ _BOUNDS = (
     Bound(
         "allgather-transmissions",
         "messages that all nodes lack",
-        ordered_pairs,
-        one_per_pair,
+        count_pairs,
+        pairs,
         (*_TREES, _CYCLE),
     ),
     Bound(
         "allgather-oneport-time",
         "messages that a node lacks, one a step",
-        other_nodes,
-        one_per_other_node,
+        count_others,
+        others,
         (_CYCLE,),
     ),
     Bound(
         "allgather-allport-time",
         "messages that a node lacks, shared by its links",
-        share_of_a_link,
-        even_share,
+        count_others_per_link,
+        shared_others,
         _TREES,
     ),
     Bound(
         "scatter-transmissions",
         "distances of all nodes from the root",
-        distances_from_a_node,
-        distance_sum,
+        count_distances,
+        distances,
         (_BALANCED, ("near-balanced", "all"), _ONE_PORT),
     ),
     Bound(
         "scatter-oneport-time",
         "messages that the root sends, one a step",
-        other_nodes,
-        one_per_other_node,
+        count_others,
+        others,
         (_ONE_PORT,),
     ),
     Bound(
         "scatter-allport-time",
         "messages that the root sends, shared by its links",
-        share_of_a_link,
-        even_share,
+        count_others_per_link,
+        shared_others,
         (_BALANCED,),
     ),
     Bound(
         "alltoall-transmissions",
         "distances of all pairs",
+        count_distances_of_pairs,
         distances_of_pairs,
-        distance_sum_of_pairs,
         (("necklace", "all"), _ONE_PORT, _EXACT),
     ),
     Bound(
         "alltoall-oneport-time",
         "distances of all pairs, n! links a step",
-        distances_from_a_node,
-        distance_sum,
+        count_distances,
+        distances,
         (_ONE_PORT,),
     ),
     Bound(
         "alltoall-allport-time",
         "distances of all pairs, n!(n-1) links a step",
-        distances_per_link,
-        distance_share,
+        count_distances_per_link,
+        shared_distances,
         (_EXACT,),
     ),
 )

@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum, even_share
 from starcast.claims.growth import factorial
+from starcast.claims.papers.fragopoulou_akl.lower_bounds import shared_others
 from starcast.claims.papers.fragopoulou_akl.scatter import (
     scatter_along,
     scatter_bytes,
     scatter_roots,
 )
-from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient, shared_others
+from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient
 from starcast.claims.reference import lower_bound_counts, necklaces
 from starcast.claims.reference.place_labels import node_labels
 from starcast.claims.registry import check

@@ -187,9 +187,9 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes with symbol 1 in position i are in the subtree of link type i."""
     position = positions_of_1(check)
     nodes = np.flatnonzero(position > 1)
-    found = subtrees(check, forest.parent_port[0])[nodes]
+    subtree = subtrees(check, forest.parent_port[0])[nodes]
     label = node_labels(check.topology, nodes)
-    check.equal("subtree", found, position[nodes], node=label, of=forest)
+    check.equal("subtree", subtree, position[nodes], node=label, of=forest)
 
 
 @check("FA.T9.2", given=near_balanced)
@@ -197,9 +197,9 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes of displacement d are in the subtree of link type d + 2."""
     topology = check.topology
     displacement = necklaces.displacements(check.objects, topology)[1:]
-    found = subtrees(check, forest.parent_port[0])[1:]
+    subtree = subtrees(check, forest.parent_port[0])[1:]
     label = node_labels(topology, np.arange(1, topology.nodes))
-    check.equal("subtree", found, displacement + 2, node=label, of=forest)
+    check.equal("subtree", subtree, displacement + 2, node=label, of=forest)
 
 
 @check("FA.T9.3", given=near_balanced)
@@ -255,9 +255,9 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
     nodes = np.flatnonzero(position > 1)
     label = node_labels(check.topology, nodes)
     for tree, row in enumerate(forest.parent_port):
-        found = subtrees(check, row)[nodes]
+        subtree = subtrees(check, row)[nodes]
         stated = np.where(position[nodes] == tree + 2, tree + 2, 0)
-        check.equal("subtree", found, stated, tree=tree, node=label, of=forest)
+        check.equal("subtree", subtree, stated, tree=tree, node=label, of=forest)
 
 
 @check("FA.T10.2", given=perfectly_balanced)

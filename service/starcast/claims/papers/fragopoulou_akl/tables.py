@@ -11,15 +11,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import distance_sum, even_share
-from starcast.claims.growth import Number, divided, factorial
+from starcast.claims.formulas import even_share
+from starcast.claims.growth import Number, divided
 from starcast.claims.model import BYTES_PER_LINK
-from starcast.claims.papers.fragopoulou_akl.lower_bounds import rule_9_quotient
+from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
+    distances,
+    distances_of_pairs,
+    others,
+    pairs,
+    rule_9_quotient,
+    shared_distances,
+    shared_others,
+)
 from starcast.claims.reference import bfs, lower_bound_counts
 from starcast.claims.reference.necklaces import largest_branch, rule_9_steps
 from starcast.claims.registry import check, check_rows
 from starcast.collectives.model import BYTES_A_ROW, Schedule
-from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
 #: A number of steps or transmissions, as a function of n and M.
@@ -41,36 +48,6 @@ def any_messages(n: int) -> tuple[int, ...]:
 def multiples(n: int) -> tuple[int, ...]:
     """Return multiples of n-1."""
     return (n - 1, 2 * (n - 1))
-
-
-def others(n: int, messages: int) -> int:
-    """Return M(n!-1)."""
-    return messages * (int(factorial(n)) - 1)
-
-
-def pairs(n: int, messages: int) -> int:
-    """Return M n!(n!-1)."""
-    return int(factorial(n)) * others(n, messages)
-
-
-def shared_others(n: int, messages: int) -> int:
-    """Return ceil(M(n!-1)/(n-1))."""
-    return ceil_div(others(n, messages), n - 1)
-
-
-def distances(n: int, messages: int) -> int:
-    """Return M t_n."""
-    return messages * int(distance_sum(n))
-
-
-def distances_of_pairs(n: int, messages: int) -> int:
-    """Return M n! t_n."""
-    return int(factorial(n)) * distances(n, messages)
-
-
-def shared_distances(n: int, messages: int) -> int:
-    """Return ceil(M t_n/(n-1))."""
-    return ceil_div(distances(n, messages), n - 1)
 
 
 class Cell(NamedTuple):
