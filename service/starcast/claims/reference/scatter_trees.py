@@ -53,11 +53,7 @@ def parents(
 ) -> Dimensions:
     """Return the parent function of Definition 13, or of Definition 15 if nodes are repeated.
 
-    Args:
-        objects: cache for arrays.
-        topology: the star graph.
-        second: the side from which the second cycle is counted.
-        repeated: whether nodes are repeated.
+    The second cycle is counted from the side ``second``.
     """
 
     def create() -> Dimensions:
@@ -100,14 +96,7 @@ def leaf_parents(
 def children(
     objects: ObjectCache, topology: Topology, *, repaired: bool, repeated: bool = False
 ) -> Dimensions:
-    """Return the children function of Definition 13, or of Definition 15 if nodes are repeated.
-
-    Args:
-        objects: cache for arrays.
-        topology: the star graph.
-        repaired: whether the function is the repaired or the printed one.
-        repeated: whether nodes are repeated.
-    """
+    """Return the printed or repaired children function of Definition 13, or 15 with repetition."""
 
     def create() -> Dimensions:
         n = topology.n
@@ -170,10 +159,7 @@ def translation_and_inverse(
 def parents_at_root(
     objects: ObjectCache, topology: Topology, root: int, *, repeated: bool
 ) -> Dimensions:
-    """Return the parent function of Definition 14 (16 if nodes are repeated) at any root, repaired.
-
-    The repair is that of Definition 13.
-    """
+    """Return the parent function of Definition 14 (16 if nodes are repeated), repaired as 13."""
     _, c = translation_and_inverse(objects, topology, root)
     starts_with_1 = symbols(objects, topology)[c][:, 0] == 1
     function = np.where(
@@ -199,10 +185,7 @@ def translated_parents(
 
 
 def random_trees(objects: ObjectCache, topology: Topology, count: int) -> NDArray[np.uint8]:
-    """Return random trees of section 5.1, rooted at 12..n, uint8 ``[count, nodes]``.
-
-    Everything that the section leaves open is drawn at random.
-    """
+    """Return random trees among those that section 5.1 allows, uint8 ``[count, nodes]``."""
 
     def create() -> NDArray[np.uint8]:
         generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
