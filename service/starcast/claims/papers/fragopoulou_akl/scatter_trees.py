@@ -1,6 +1,7 @@
 """Fragopoulou & Akl 1993, section 5: balanced trees, Definitions 7 and 13 to 16, Theorems 9, 10."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,27 +121,24 @@ def check_inverse(
 
 def printed_functions_are_inverse(check: ClaimCheck, row: Definition) -> None:
     """Check that the parent and children functions as printed are inverse to each other."""
-    size = (check.objects, check.topology)
-    printed = reference.children(*size, repaired=False, repeated=row.repeated)
-    repaired = reference.children(*size, repaired=True, repeated=row.repeated)
-    left = reference.parents(*size, "left", repeated=row.repeated)
-    right = reference.parents(*size, "right", repeated=row.repeated)
-    check_inverse(check, left, printed)
+    children = partial(reference.children, check.objects, check.topology, repeated=row.repeated)
+    parents = partial(reference.parents, check.objects, check.topology, repeated=row.repeated)
+    check_inverse(check, parents("left"), children(repaired=False))
     reading = check.reading("second cycle from the right, children as printed")
-    check_inverse(reading, right, printed)
+    check_inverse(reading, parents("right"), children(repaired=False))
     correction = check.correction(
         "they are inverse with the second cycle from the right, children across fixed symbols of "
         "nodes with one cycle only, and left minima of the whole canonical notation"
     )
-    check_inverse(correction, right, repaired)
+    check_inverse(correction, parents("right"), children(repaired=True))
 
 
 def repaired_functions_are_inverse(check: ClaimCheck, row: Definition) -> None:
     """Check that the repaired functions are inverse, and that the construction follows them."""
     topology = check.topology
-    size = (check.objects, topology)
-    above = reference.parents(*size, "right", repeated=row.repeated)
-    below = reference.children(*size, repaired=True, repeated=row.repeated)
+    repeated = row.repeated
+    above = reference.parents(check.objects, topology, "right", repeated=repeated)
+    below = reference.children(check.objects, topology, repaired=True, repeated=repeated)
     check_inverse(check, above, below)
     forest = check.objects.forest(topology.spec, row.construction)
     for j in topology.ports:
@@ -152,16 +150,15 @@ def repaired_functions_are_inverse(check: ClaimCheck, row: Definition) -> None:
 def trees_at_roots_are_translates(check: ClaimCheck, row: Definition) -> None:
     """Check that the trees at any root are the translates of those at 12..n."""
     topology = check.topology
-    size = (check.objects, topology)
-    above = reference.parents(*size, "right", repeated=row.repeated)
+    above = reference.parents(check.objects, topology, "right", repeated=row.repeated)
     for root in bfs.roots(topology):
-        at_root = reference.parents_at_root(*size, root, repeated=row.repeated)
+        at_root = reference.parents_at_root(check.objects, topology, root, repeated=row.repeated)
         place = {
             "root": topology.label(root),
             "node": lambda node, _: topology.label(node),
             "dimension": lambda _, index: index + 1,
         }
-        stated = reference.translated_parents(*size, root, above)
+        stated = reference.translated_parents(check.objects, topology, root, above)
         check.equal("parent by the definition", at_root, stated, **place)
         forest = check.objects.forest(topology.spec, row.construction, root=root)
         dimensions = range(1, topology.n + 1)
