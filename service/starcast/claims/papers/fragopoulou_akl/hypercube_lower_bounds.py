@@ -18,32 +18,32 @@ Row = tuple[Bound, Callable[[int], int]]
 
 def one_per_other_node(k: int) -> int:
     """Return 2^k - 1."""
-    return 2**k - 1
+    return (1 << k) - 1
 
 
 def one_per_pair(k: int) -> int:
     """Return 2^k(2^k - 1)."""
-    return 2**k * (2**k - 1)
+    return (1 << k) * one_per_other_node(k)
 
 
 def share_of_a_link(k: int) -> int:
     """Return ceil((2^k - 1)/k)."""
-    return ceil_div(2**k - 1, k)
+    return ceil_div(one_per_other_node(k), k)
 
 
 def distance_sum(k: int) -> int:
     """Return k 2^(k-1)."""
-    return k * 2 ** (k - 1)
+    return k * (1 << (k - 1))
 
 
 def distance_sum_of_pairs(k: int) -> int:
     """Return k 2^(2k-1)."""
-    return k * 2 ** (2 * k - 1)
+    return k * (1 << (2 * k - 1))
 
 
 def distance_share(k: int) -> int:
     """Return 2^(k-1)."""
-    return 2 ** (k - 1)
+    return 1 << (k - 1)
 
 
 #: Table 5: the bound of each cell, as a function of k.

@@ -155,9 +155,9 @@ def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
     count = check.topology.nodes
     types = nodes.link_types(check)
     if check.topology.n <= _EXHAUSTIVE:
-        for tails in combinations(range(count), 2):
+        for pair in combinations(range(count), 2):
             for dimension in types:
-                yield np.array(tails), int(dimension)
+                yield np.array(pair), int(dimension)
         return
     rng = np.random.default_rng(_SEED)
     for _ in range(_RANDOM_SETS):
