@@ -1,4 +1,4 @@
-"""Necklaces of S_n for the statements of Fragopoulou & Akl 1993: generators, displacements, periods, counts."""
+"""Necklaces of S_n for Fragopoulou & Akl 1993: generators, displacements, periods, counts."""
 
 from fractions import Fraction
 from math import gcd
@@ -15,116 +15,125 @@ from starcast.topologies import Topology
 
 
 def periods(objects: ObjectCache, topology: Topology) -> NDArray[np.int64]:
-    """How many nodes each node's necklace has."""
+    """Return the number of nodes in each node's necklace."""
     leader = lower_bound_counts.necklaces(objects, topology.spec)
     return objects.array(
         "periods", topology.spec, lambda: np.bincount(leader, minlength=topology.nodes)[leader]
     )
 
 
-def named(objects: ObjectCache, topology: Topology) -> NDArray[np.bool_]:
-    """The nodes that Definition 7 names as generators. It says nothing about 12..n, in which 2 is in no cycle."""
+def named_generators(objects: ObjectCache, topology: Topology) -> NDArray[np.bool_]:
+    """Return the nodes that Definition 7 names as generators, bool ``[nodes]``.
 
-    def made() -> NDArray[np.bool_]:
-        rows, leader = (
-            symbols(objects, topology),
-            lower_bound_counts.necklaces(objects, topology.spec),
-        )
-        out = np.asarray(rows[:, 1] == 1)
-        cycle_of_2 = {
-            x: cycle_from(rows[x].tolist(), 2) for x in np.flatnonzero(rows[:, 0] == 1).tolist()
-        }
-        moved = {x: cycle for x, cycle in cycle_of_2.items() if len(cycle) > 1}
+    It names none in the necklace of 12..n, in which 2 is in no cycle.
+    """
+
+    def create() -> NDArray[np.bool_]:
+        labels = symbols(objects, topology)
+        leader = lower_bound_counts.necklaces(objects, topology.spec).tolist()
+        is_generator = np.asarray(labels[:, 1] == 1)
+        starting = np.flatnonzero((labels[:, 0] == 1) & (labels[:, 1] != 2)).tolist()
+        cycles = {node: cycle_of(labels[node].tolist(), 2) for node in starting}
         least: dict[int, tuple[int, ...]] = {}
-        for x, cycle in moved.items():
-            least[int(leader[x])] = min(cycle, least.get(int(leader[x]), cycle))
-        for x, cycle in moved.items():
-            out[x] = cycle == least[int(leader[x])]
-        return out
+        for node, cycle in cycles.items():
+            least[leader[node]] = min(cycle, least.get(leader[node], cycle))
+        for node, cycle in cycles.items():
+            is_generator[node] = cycle == least[leader[node]]
+        return is_generator
 
-    return objects.array("generators by Definition 7", topology.spec, made)
+    return objects.array("generators by Definition 7", topology.spec, create)
 
 
 def displacements(objects: ObjectCache, topology: Topology) -> NDArray[np.int64]:
-    """The rotations that lead to each node from its generator (Def. 8), of several generators the first; -1 at 12..n."""
+    """Return the number of rotations from the generator to each node (Definition 8).
 
-    def made() -> NDArray[np.int64]:
-        leader, turn = (
-            lower_bound_counts.necklaces(objects, topology.spec),
-            rotation(objects, topology),
-        )
-        generators = np.flatnonzero(named(objects, topology))
+    Returns:
+        int64 ``[nodes]``, counted from the first generator if there are several; -1 for 12..n.
+    """
+
+    def create() -> NDArray[np.int64]:
+        leader = lower_bound_counts.necklaces(objects, topology.spec)
+        rotated = rotation(objects, topology)
+        generators = np.flatnonzero(named_generators(objects, topology))
         _, first = np.unique(leader[generators], return_index=True)
-        found = np.full(topology.nodes, -1, dtype=np.int64)
-        at = generators[first].astype(np.int32)
+        displacement = np.full(topology.nodes, -1, dtype=np.int64)
+        members = generators[first].astype(np.int32)
         for turns in range(topology.n - 1):
-            fresh = at[found[at] < 0]
-            found[fresh] = turns
-            at = turn[at]
-        return found
+            displacement[members[displacement[members] < 0]] = turns
+            members = rotated[members]
+        return displacement
 
-    return objects.array("displacements", topology.spec, made)
+    return objects.array("displacements", topology.spec, create)
 
 
-def cycle_from(row: list[int], symbol: int) -> tuple[int, ...]:
-    """The cycle of a symbol, which it begins: s is followed by x_s."""
+def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
+    """Return the cycle of a symbol, which comes first: s is followed by x_s."""
     cycle = [symbol]
-    while row[cycle[-1] - 1] != symbol:
-        cycle.append(row[cycle[-1] - 1])
+    while label[cycle[-1] - 1] != symbol:
+        cycle.append(label[cycle[-1] - 1])
     return tuple(cycle)
 
 
 def total_distance(objects: ObjectCache, topology: Topology) -> int:
-    """The sum of the distances of all necklaces from 12..n, each counted once, by search."""
+    """Return the sum of the distances of all necklaces from 12..n, by search."""
     leaders = np.unique(lower_bound_counts.necklaces(objects, topology.spec))
     return int(bfs.distances(objects, topology.spec)[leaders].sum(dtype=np.int64))
 
 
-# What Burnside counts. R^e has m cycles of length d, m d = n-1, on the symbols 2..n; the nodes that start with 1 and that it
-# fixes are the d^m m! permutations that commute with it, and phi(d) of the n-1 rotations are of this kind.
+# Counts by Burnside's lemma. R^e has m cycles of length d, m d = n-1, on the symbols 2..n. The
+# nodes that start with 1 and that it fixes are the d^m m! permutations that commute with it; phi(d)
+# of the n-1 rotations are of this kind.
 
 
 def starting_necklaces(n: int) -> int:
-    """How many necklaces start with 1, that of 12..n aside: sum over d of phi(d) d^m m!, divided by n-1, less 1."""
+    """Return how many necklaces start with 1, without that of 12..n.
+
+    This is the sum over d of phi(d) d^m m!, divided by n-1, less 1.
+    """
     fixed = sum(_phi(d) * d**m * factorial(m) for d, m in _divisors(n - 1))
     return int(fixed) // (n - 1) - 1
 
 
 def full_necklaces(n: int) -> int:
-    """How many of them have n-1 nodes: the nodes that no rotation but R^(n-1) fixes (Moebius), divided by n-1."""
+    """Return how many of them have n-1 nodes: those that only R^(n-1) fixes (Moebius)."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # in S_2 the one node of period n-1 = 1 is 12
 
 
 def rule_9_steps(n: int) -> Number:
-    """The sum of the distances of all necklaces, exact up to n = 60; no less than it above.
+    """Return the sum of the distances of all necklaces: exact up to n = 60, above an upper bound.
 
-    Those that do not start with 1 have n-1 nodes each. Of the permutations that commute with R^e the mean of c + s is
-    n - 3 + H_m P(d)/d, where P(d) sums up the greatest common divisors of d with 1..d: one symbol of n-1 is fixed in the
-    mean, which is one cycle less too, and a cycle of l of the m cycles of R^e, 1/l of them in the mean, turned by e', is
-    gcd(e', d) cycles. Above, every node that starts with 1 is counted as if its necklace had no other.
+    Necklaces that do not start with 1 have n-1 nodes each. For the permutations that commute with
+    R^e the mean of c + s is n - 3 + H_m P(d)/d, where P(d) is the sum of the greatest common
+    divisors of d with 1..d: on average one of n-1 symbols is fixed, which also makes one cycle
+    less, and a cycle of length l of the m cycles of R^e (1/l of them on average), turned by e', is
+    gcd(e', d) cycles. Above n = 60 every node that starts with 1 counts as a necklace of its own.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))
     rest = divided(distance_sum(n) - t_1, n - 1)
     if n > EXACT:
         return rest + t_1
-    shares = (
-        _phi(d)
-        * d**m
-        * factorial(m)
-        * (n - 3 + harmonic(m) * Fraction(sum(gcd(d, e) for e in range(d)), d))
-        for d, m in _divisors(n - 1)
-    )
-    return rest + sum(shares, Fraction(0)) / (n - 1)
+    total = Fraction(0)
+    for d, m in _divisors(n - 1):
+        mean_gcd = Fraction(sum(gcd(d, e) for e in range(d)), d)
+        total += _phi(d) * d**m * factorial(m) * (n - 3 + harmonic(m) * mean_gcd)
+    return rest + total / (n - 1)
 
 
 def largest_branch(n: int) -> Number:
-    """(n-1)! nodes that do not start with 1, and one of each necklace of those that do; no less than it above n = 60."""
+    """Return the nodes of the largest subtree of Definition 13; an upper bound above n = 60.
+
+    These are (n-1)! nodes that do not start with 1, and one of each necklace that does.
+    """
     return factorial(n - 1) + (starting_necklaces(n) if n <= EXACT else factorial(n - 1) - 1)
 
 
 def smallest_branch(n: int) -> Number:
-    """(n-1)! nodes that do not start with 1, and one of each necklace of n-1 nodes that do; no more than it above n = 60."""
+    """Return the nodes of the smallest subtree of Definition 13; a lower bound above n = 60.
+
+    These are (n-1)! nodes that do not start with 1, and one of each necklace of n-1 nodes that
+    does.
+    """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
 
 
@@ -137,11 +146,11 @@ def _phi(number: int) -> int:
 
 
 def _moebius(number: int) -> int:
-    out = 1
+    sign = 1
     for prime in range(2, number + 1):
         if number % prime == 0:
             number //= prime
             if number % prime == 0:
                 return 0
-            out = -out
-    return out
+            sign = -sign
+    return sign

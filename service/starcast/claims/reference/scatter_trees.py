@@ -1,7 +1,9 @@
-"""Definitions 13 to 16 of Fragopoulou & Akl 1993 as printed and as repaired, and the choices that section 5.1 leaves.
+"""Trees of Fragopoulou & Akl 1993: Definitions 13 to 16, and random trees of section 5.1.
 
-Nothing here knows `starcast.trees`. A function of Definition 13 or 15 is an array bool ``[nodes, n]``: whether the parent of a
-node (or a child of it) is across dimension j, at j-1. Dimension 1 leads nowhere, and is there for what is printed wrongly.
+The functions of Definitions 13 to 16 exist as printed and as repaired. Nothing here uses
+`starcast.trees`. A parent or children function is an array bool ``[nodes, n]``: whether the parent
+or a child of a node is across dimension j, at index j-1. Dimension 1 leads nowhere; it is included
+because the printed functions may name it.
 """
 
 from typing import Literal
@@ -11,28 +13,34 @@ from numpy.typing import NDArray
 
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.reference import bfs, lower_bound_counts, star_labels
-from starcast.claims.reference.necklaces import cycle_from, displacements, periods
+from starcast.claims.reference.necklaces import cycle_of, displacements, periods
 from starcast.claims.reference.star_labels import rotation, symbols
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
-Across = NDArray[np.bool_]
+#: Parent or children function, bool ``[nodes, n]``.
+Dimensions = NDArray[np.bool_]
 _SEED = 1993
 
 
-def canonical(row: list[int]) -> list[tuple[int, ...]]:
-    """Definition 12: each cycle ends with its smallest symbol by the ordering of symbol 1's place; these decrease."""
-    k, n = row.index(1) + 1, len(row)
+def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
+    """Return the canonical cycle notation of Definition 12.
+
+    Each cycle ends with its least symbol in the ordering of the position of symbol 1; these symbols
+    decrease from the left to the right.
+    """
+    n = len(label)
+    k = label.index(1) + 1
     cycles = []
     for symbol in range(1, n + 1):
-        cycle = cycle_from(row, symbol)
-        if len(cycle) > 1 and symbol == min(cycle, key=lambda s: _place(s, k, n)):
+        cycle = cycle_of(label, symbol)
+        if len(cycle) > 1 and symbol == min(cycle, key=lambda s: order_index(s, k, n)):
             cycles.append((*cycle[1:], symbol))
-    return sorted(cycles, key=lambda cycle: -_place(cycle[-1], k, n))
+    return sorted(cycles, key=lambda cycle: -order_index(cycle[-1], k, n))
 
 
-def _place(symbol: int, k: int, n: int) -> int:
-    """How far a symbol stands in the k-th ordering 1, k, k+1, .., n, 2, .., k-1 (Def. 10)."""
+def order_index(symbol: int, k: int, n: int) -> int:
+    """Return the index of a symbol in the k-th ordering 1, k, k+1, .., n, 2, .., k-1 (Def. 10)."""
     return 0 if symbol == 1 else 1 + (symbol - k) % (n - 1)
 
 
@@ -42,157 +50,171 @@ def parents(
     second: Literal["left", "right"],
     *,
     repeated: bool = False,
-) -> Across:
-    """The parent function of Definition 13, of 15 if nodes are repeated, with the second cycle from that side."""
+) -> Dimensions:
+    """Return the parent function of Definition 13, or of Definition 15 if nodes are repeated.
 
-    def made() -> Across:
-        rows = symbols(objects, topology)
-        across = np.zeros((topology.nodes, topology.n), dtype=bool)
-        for x in np.flatnonzero(rows[:, 0] != 1).tolist():
-            cycles = canonical(rows[x].tolist())
-            at = 1 if second == "left" else -2
-            across[x, (int(rows[x, 0]) if len(cycles) == 1 else cycles[at][-1]) - 1] = True
-        starting = np.flatnonzero(rows[:, 0] == 1)[1:]
-        across[starting] = joining(
-            objects, topology, np.arange(topology.nodes, dtype=np.int32), repeated=repeated
-        )[starting]
-        return across
+    The second cycle is counted from the side ``second``.
+    """
 
-    return objects.array(
-        f"parents, second from the {second}, repeated {repeated}", topology.spec, made
-    )
+    def create() -> Dimensions:
+        labels = symbols(objects, topology)
+        function = np.zeros((topology.nodes, topology.n), dtype=bool)
+        index = 1 if second == "left" else -2
+        for node in np.flatnonzero(labels[:, 0] != 1).tolist():
+            cycles = canonical_notation(labels[node].tolist())
+            dimension = int(labels[node, 0]) if len(cycles) == 1 else cycles[index][-1]
+            function[node, dimension - 1] = True
+        starting = np.flatnonzero(labels[:, 0] == 1)[1:]
+        identity = np.arange(topology.nodes, dtype=np.int32)
+        leaves = leaf_parents(objects, topology, identity, repeated=repeated)
+        function[starting] = leaves[starting]
+        return function
+
+    name = f"parents, second from the {second}, repeated {repeated}"
+    return objects.array(name, topology.spec, create)
 
 
-def joining(objects: ObjectCache, topology: Topology, c: Ranks, *, repeated: bool) -> Across:
-    """For nodes i with c(i) = F_r^{-1}(i): d(c) = d(c') = j-2, or, repeated, d(c') = d(c) + k p(c) = j-2; i' = g_j(i)."""
-    d, p = displacements(objects, topology)[c], periods(objects, topology)[c]
-    across = np.zeros((topology.nodes, topology.n), dtype=bool)
-    for j, there in zip(topology.ports, objects.neighbours(topology.spec), strict=True):
-        least = d == j - 2
+def leaf_parents(
+    objects: ObjectCache, topology: Topology, c: Ranks, *, repeated: bool
+) -> Dimensions:
+    """Return the condition for parents of nodes i that start with 1, with c(i) = F_r^{-1}(i).
+
+    It is d(c) = d(c') = j-2 or, if nodes are repeated, d(c') = d(c) + k p(c) = j-2; i' = g_j(i).
+    """
+    d = displacements(objects, topology)[c]
+    p = periods(objects, topology)[c]
+    function = np.zeros((topology.nodes, topology.n), dtype=bool)
+    for j, heads in zip(topology.ports, objects.neighbours(topology.spec), strict=True):
+        in_subtree = d == j - 2
         if repeated:
-            least = np.any(
-                [(d + k * p == j - 2) & ((k + 1) * p < topology.n) for k in range(topology.n - 1)],
-                axis=0,
-            )
-        across[:, j - 1] = least & (d[there] == j - 2) & (d >= 0)
-    return across
+            for k in range(1, topology.n - 1):
+                in_subtree |= (d + k * p == j - 2) & ((k + 1) * p < topology.n)
+        function[:, j - 1] = in_subtree & (d[heads] == j - 2) & (d >= 0)
+    return function
 
 
 def children(
     objects: ObjectCache, topology: Topology, *, repaired: bool, repeated: bool = False
-) -> Across:
-    """The children function of Definition 13, of 15 if nodes are repeated, as printed or as repaired."""
+) -> Dimensions:
+    """Return the printed or repaired children function of Definition 13, or 15 with repetition."""
 
-    def made() -> Across:
-        rows = symbols(objects, topology)
-        across = np.zeros((topology.nodes, topology.n), dtype=bool)
-        across[0, 1:] = True
-        d, p, next_to = (
-            displacements(objects, topology),
-            periods(objects, topology),
-            objects.neighbours(topology.spec),
-        )
-        for x in np.flatnonzero(rows[:, 0] != 1).tolist():
-            row = rows[x].tolist()
-            k = row.index(1) + 1
-            leaf = int(next_to[k - 2, x])
-            turns = range(0, topology.n - 1, int(p[leaf])) if repeated else (0,)
-            across[x, k - 1] = leaf != 0 and any(d[x] == d[leaf] + turn == k - 2 for turn in turns)
-            for j in _below(row, repaired=repaired):
-                across[x, j - 1] = True
-        return across
+    def create() -> Dimensions:
+        n = topology.n
+        labels = symbols(objects, topology)
+        d = displacements(objects, topology)
+        p = periods(objects, topology)
+        neighbours = objects.neighbours(topology.spec)
+        function = np.zeros((topology.nodes, n), dtype=bool)
+        function[0, 1:] = True
+        for node in np.flatnonzero(labels[:, 0] != 1).tolist():
+            label = labels[node].tolist()
+            k = label.index(1) + 1
+            leaf = int(neighbours[k - 2, node])
+            turns = range(0, n - 1, int(p[leaf])) if repeated else (0,)
+            is_parent = any(d[node] == d[leaf] + turn == k - 2 for turn in turns)
+            function[node, k - 1] = leaf != 0 and is_parent
+            for j in _inner_children(label, repaired=repaired):
+                function[node, j - 1] = True
+        return function
 
-    return objects.array(f"children, repaired {repaired}, repeated {repeated}", topology.spec, made)
+    name = f"children, repaired {repaired}, repeated {repeated}"
+    return objects.array(name, topology.spec, create)
 
 
-def _below(row: list[int], *, repaired: bool) -> list[int]:
-    """The dimensions of the children that do not start with 1: fixed symbols, and left minima of the cycle of 1.
+def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
+    """Return the dimensions of the children that do not start with 1.
 
-    Repaired: fixed symbols of nodes with one cycle only, and left minima of the whole canonical notation.
+    As printed: fixed symbols, and left minima of the cycle of 1. Repaired: fixed symbols of nodes
+    with one cycle only, and left minima of the complete canonical notation.
     """
-    k, n = row.index(1) + 1, len(row)
-    cycles = canonical(row)
-    fixed = [j for j in range(2, n + 1) if row[j - 1] == j]
-    text = cycles[-1]
-    before = [symbol for cycle in cycles[:-1] for symbol in cycle] if repaired else []
-    minima = [
-        symbol
-        for at, symbol in enumerate(text)
-        if 0 < at < len(text) - 2
-        and all(_place(symbol, k, n) < _place(s, k, n) for s in (*before, *text[:at]))
-    ]
-    return [*(fixed if not repaired or len(cycles) == 1 else []), *minima]
+    n = len(label)
+    k = label.index(1) + 1
+    *others, last = canonical_notation(label)
+    fixed = [j for j in range(2, n + 1) if label[j - 1] == j]
+    before = [symbol for cycle in others for symbol in cycle] if repaired else []
+    minima = []
+    for index in range(1, len(last) - 2):
+        least = min(order_index(symbol, k, n) for symbol in (*before, *last[:index]))
+        if order_index(last[index], k, n) < least:
+            minima.append(last[index])
+    return minima if repaired and others else [*fixed, *minima]
 
 
-def listed(objects: ObjectCache, topology: Topology, below: Across) -> Across:
-    """Seen from the child: whether node y is among the children of g_j(y), across j."""
-    seen = np.zeros_like(below)
-    for j, there in zip(topology.ports, objects.neighbours(topology.spec), strict=True):
-        seen[:, j - 1] = below[there, j - 1]
-    return seen
+def seen_from_children(objects: ObjectCache, topology: Topology, below: Dimensions) -> Dimensions:
+    """Return whether each node y is among the children of g_j(y), across j."""
+    function = np.zeros_like(below)
+    for j, heads in zip(topology.ports, objects.neighbours(topology.spec), strict=True):
+        function[:, j - 1] = below[heads, j - 1]
+    return function
 
 
-def both_ways(objects: ObjectCache, topology: Topology, root: int) -> tuple[Ranks, Ranks]:
-    """F_r(x) and F_r^{-1}(x) for every node x."""
-    forth = star_labels.translation(objects, topology, root)
-    return forth, np.argsort(forth).astype(np.int32)
+def translation_and_inverse(
+    objects: ObjectCache, topology: Topology, root: int
+) -> tuple[Ranks, Ranks]:
+    """Return F_r(x) and F_r^{-1}(x) for every node x."""
+    forward = star_labels.translation(objects, topology, root)
+    return forward, np.argsort(forward).astype(np.int32)
 
 
-def at_root(objects: ObjectCache, topology: Topology, root: int, *, repeated: bool) -> Across:
-    """The parent function of Definition 14, of 16 if nodes are repeated, repaired as Definition 13, at any root."""
-    _, c = both_ways(objects, topology, root)
-    starts = symbols(objects, topology)[c][:, 0] == 1
-    across = np.where(
-        starts[:, None],
-        joining(objects, topology, c, repeated=repeated),
+def parents_at_root(
+    objects: ObjectCache, topology: Topology, root: int, *, repeated: bool
+) -> Dimensions:
+    """Return the parent function of Definition 14 (16 if nodes are repeated), repaired as 13."""
+    _, c = translation_and_inverse(objects, topology, root)
+    starts_with_1 = symbols(objects, topology)[c][:, 0] == 1
+    function = np.where(
+        starts_with_1[:, None],
+        leaf_parents(objects, topology, c, repeated=repeated),
         parents(objects, topology, "right")[c],
     )
-    across[root] = False
-    return across
+    function[root] = False
+    return function
 
 
-def carried(objects: ObjectCache, topology: Topology, root: int, across: Across) -> Across:
-    """A tree (or several in one) at 12..n, every node and its parent translated to another root."""
-    forth, back = both_ways(objects, topology, root)
-    next_to = objects.neighbours(topology.spec)
-    out = np.zeros_like(across)
-    for j, there in zip(topology.ports, next_to, strict=True):
-        above = forth[there[back]]
-        out[:, 1:] |= across[back, j - 1][:, None] & (next_to == above).T
-    return out
+def translated_parents(
+    objects: ObjectCache, topology: Topology, root: int, above: Dimensions
+) -> Dimensions:
+    """Return a parent function at 12..n, every node and its parent translated to another root."""
+    forward, inverse = translation_and_inverse(objects, topology, root)
+    neighbours = objects.neighbours(topology.spec)
+    function = np.zeros_like(above)
+    for j, heads in zip(topology.ports, neighbours, strict=True):
+        parent = forward[heads[inverse]]
+        function[:, 1:] |= above[inverse, j - 1][:, None] & (neighbours == parent).T
+    return function
 
 
-def drawn(objects: ObjectCache, topology: Topology, count: int) -> NDArray[np.uint8]:
-    """Trees of section 5.1 with all that it leaves open drawn at random, uint8 ``[count, nodes]``, rooted at 12..n."""
+def random_trees(objects: ObjectCache, topology: Topology, count: int) -> NDArray[np.uint8]:
+    """Return random trees among those that section 5.1 allows, uint8 ``[count, nodes]``."""
 
-    def made() -> NDArray[np.uint8]:
-        return np.stack(
-            [
-                _drawn(objects, topology, np.random.default_rng([_SEED, seed]))
-                for seed in range(count)
-            ]
-        )
+    def create() -> NDArray[np.uint8]:
+        generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
+        return np.stack([_random_tree(objects, topology, rng) for rng in generators])
 
-    return objects.array("balanced trees drawn at random", topology.spec, made)
+    return objects.array("balanced trees drawn at random", topology.spec, create)
 
 
-def _drawn(objects: ObjectCache, topology: Topology, rng: np.random.Generator) -> NDArray[np.uint8]:
-    rows, n = symbols(objects, topology), topology.n
-    out = np.zeros(topology.nodes, dtype=np.uint8)
-    for x in np.flatnonzero(rows[:, 0] != 1).tolist():
-        *others, _ = canonical(rows[x].tolist())
-        out[x] = (
-            rng.choice([symbol for cycle in others for symbol in cycle]) if others else rows[x, 0]
-        )
-    leader, turn = lower_bound_counts.necklaces(objects, topology.spec), rotation(objects, topology)
+def _random_tree(
+    objects: ObjectCache, topology: Topology, rng: np.random.Generator
+) -> NDArray[np.uint8]:
+    labels = symbols(objects, topology)
+    n = topology.n
+    ports = np.zeros(topology.nodes, dtype=np.uint8)
+    for node in np.flatnonzero(labels[:, 0] != 1).tolist():
+        *others, _ = canonical_notation(labels[node].tolist())
+        candidates = [symbol for cycle in others for symbol in cycle]
+        ports[node] = rng.choice(candidates) if candidates else labels[node, 0]
+    leader = lower_bound_counts.necklaces(objects, topology.spec)
+    rotated = rotation(objects, topology)
     distance = bfs.distances(objects, topology.spec)
     leaders = rng.permutation(np.unique(leader[1 : len(leader) // n]))
     m = 1
     for first in leaders[np.argsort(distance[leaders], kind="stable")].tolist():
-        ring = np.flatnonzero(leader == first)
+        members = np.flatnonzero(leader == first)
         v = (m - 1) % (n - 1) + 2
-        at = int(rng.choice(ring[rows[ring, v - 1] != v]))
-        for _ in range(len(ring)):
-            out[at] = (m - 1) % (n - 1) + 2
-            at, m = int(turn[at]), m + 1
-    return out
+        node = int(rng.choice(members[labels[members, v - 1] != v]))
+        for _ in range(len(members)):
+            ports[node] = (m - 1) % (n - 1) + 2
+            node = int(rotated[node])
+            m += 1
+    return ports

@@ -1,7 +1,6 @@
-"""Fragopoulou & Akl 1993, Table 5: what the three problems require on the hypercube of dimension k."""
+"""Fragopoulou & Akl 1993, Table 5: lower bounds on the hypercube of dimension k."""
 
 from collections.abc import Callable
-from functools import partial
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.model import BYTES_PER_LINK
@@ -9,40 +8,76 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import BOUNDS, Bound
 from starcast.claims.reference import lower_bound_counts
 from starcast.claims.reference.cube_schedules import unit_schedules_on_cube
 from starcast.claims.reference.lower_bound_counts import count_from_node
-from starcast.claims.registry import register
+from starcast.claims.registry import check_rows
+from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
-#: Table 5, in the order of `BOUNDS`: a function of k, and its symbols.
-_CELLS: tuple[tuple[Callable[[int], int], str], ...] = (
-    (lambda k: 2**k * (2**k - 1), "2^k(2^k-1)"),
-    (lambda k: 2**k - 1, "2^k-1"),
-    (lambda k: ceil_div(2**k - 1, k), "ceil((2^k-1)/k)"),
-    (lambda k: k * 2 ** (k - 1), "k 2^(k-1)"),
-    (lambda k: 2**k - 1, "2^k-1"),
-    (lambda k: ceil_div(2**k - 1, k), "ceil((2^k-1)/k)"),
-    (lambda k: k * 2 ** (2 * k - 1), "k 2^(2k-1)"),
-    (lambda k: k * 2 ** (k - 1), "k 2^(k-1)"),
-    (lambda k: 2 ** (k - 1), "2^(k-1)"),
+Row = tuple[Bound, Callable[[int], int]]
+
+
+def one_per_other_node(k: int) -> int:
+    """Return 2^k - 1."""
+    return (1 << k) - 1
+
+
+def one_per_pair(k: int) -> int:
+    """Return 2^k(2^k - 1)."""
+    return (1 << k) * one_per_other_node(k)
+
+
+def share_of_a_link(k: int) -> int:
+    """Return ceil((2^k - 1)/k)."""
+    return ceil_div(one_per_other_node(k), k)
+
+
+def distance_sum(k: int) -> int:
+    """Return k 2^(k-1)."""
+    return k * (1 << (k - 1))
+
+
+def distance_sum_of_pairs(k: int) -> int:
+    """Return k 2^(2k-1)."""
+    return k * (1 << (2 * k - 1))
+
+
+def distance_share(k: int) -> int:
+    """Return 2^(k-1)."""
+    return 1 << (k - 1)
+
+
+#: Table 5: the bound of each cell, as a function of k.
+CELLS = {
+    "allgather-transmissions": one_per_pair,
+    "allgather-oneport-time": one_per_other_node,
+    "allgather-allport-time": share_of_a_link,
+    "scatter-transmissions": distance_sum,
+    "scatter-oneport-time": one_per_other_node,
+    "scatter-allport-time": share_of_a_link,
+    "alltoall-transmissions": distance_sum_of_pairs,
+    "alltoall-oneport-time": distance_sum,
+    "alltoall-allport-time": distance_share,
+}
+
+
+def no_schedule_beats_bound(check: ClaimCheck, row: Row) -> None:
+    """Check the count of the argument, and that no schedule on Q_k beats the bound."""
+    bound, formula = row
+    k = check.topology.n
+    stated = formula(k)
+    counts = count_from_node(check, degree=k)
+    check.equal(bound.argument, bound.count(counts), stated)
+    schedules = unit_schedules_on_cube(check, bound.collective, bound.ports)
+    lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)
+
+
+def schedule_bytes(topology: Topology, _: Row) -> int:
+    """Return the bytes per node of the schedules on a hypercube."""
+    return max(BYTES_PER_LINK, 2 * BYTES_PER_ROW) * topology.degree
+
+
+check_rows(
+    no_schedule_beats_bound,
+    {f"FA.Tab5.{cell}": (BOUNDS[cell], formula) for cell, formula in CELLS.items()},
+    bytes_per_node=schedule_bytes,
 )
-
-
-def _bound(check: ClaimCheck, *, bound: Bound, stated: Callable[[int], int]) -> None:
-    """The counts are those stated, and no schedule takes less."""
-    least = stated(check.topology.n)
-    check.equal(bound.why, bound.count(count_from_node(check, degree=check.topology.n)), least)
-    lower_bound_counts.check_not_beaten(
-        check, unit_schedules_on_cube(check, bound.collective, bound.ports), least, bound.what
-    )
-
-
-def _weight(topology: Topology) -> int:
-    return max(BYTES_PER_LINK, 80 * 2) * topology.degree
-
-
-for _which, (_stated, _) in zip(BOUNDS, _CELLS, strict=True):
-    register(
-        f"FA.Tab5.{_which.cell}",
-        partial(_bound, bound=_which, stated=_stated),
-        bytes_per_node=_weight,
-    )

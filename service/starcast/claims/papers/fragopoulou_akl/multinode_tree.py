@@ -1,8 +1,8 @@
-"""Fragopoulou & Akl 1993, section 3.2 and Appendix B: the tree MBST, its numbering and clusters (Theorem 8), algorithm 2.
+"""Fragopoulou & Akl 1993, section 3.2 and Appendix B: the tree MBST, Theorem 8, algorithm 2.
 
-The paper leaves the order of the necklaces of a distance free, and which of several nodes of a necklace comes first. So its
-statements are looked at for the house's numbering, read off the schedule of algorithm 2, and for some that are drawn at random
-from all that section 3.2 and the restriction of Appendix B allow.
+The paper leaves open the order of the necklaces of a distance, and which of several nodes of a
+necklace comes first. Its claims are therefore checked for the numbering of `necklace`, read off the
+schedule of algorithm 2, and for random numberings that section 3.2 and Appendix B allow.
 """
 
 from collections.abc import Iterator
@@ -13,322 +13,334 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import diameter
+from starcast.claims.formulas import diameter, even_share
+from starcast.claims.growth import factorial
 from starcast.claims.papers.fragopoulou_akl import nodes
+from starcast.claims.papers.fragopoulou_akl.hamiltonian_allgather import source_bytes
+from starcast.claims.providers import forests
 from starcast.claims.reference.bfs import distances
 from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
-from starcast.support.integers import ceil_div
+from starcast.trees.model import Forest
 
-_DRAWN = 3  # numberings drawn at random
+_RANDOM_NUMBERINGS = 3
+_ALL_SOURCES = 5  # up to S_5 the schedule of all sources is executed as well
 
 
 class Numbering(NamedTuple):
-    """m(x) of every node x, 0 of 12..n, and of what it is."""
+    """A numbering of the nodes.
+
+    Attributes:
+        m: m(x) of every node x, int64 ``[nodes]``; 0 for 12..n.
+        name: its name in findings.
+        of: the schedule from which it was read, or nothing.
+    """
 
     m: NDArray[np.int64]
     name: str
     of: Schedule | str
 
 
-class Begin(NamedTuple):
-    """The generator node of N_k1, and the v that it is to have."""
+class Generator(NamedTuple):
+    """The generator of N_k1, with the type v that section 3.2 gives it."""
 
     node: int
     v: int
 
 
+def algorithm_2(check: ClaimCheck) -> Schedule:
+    """Return the schedule of algorithm 2 for the source 12..n."""
+    return check.objects.schedule(check.topology.spec, "allgather", "necklace")
+
+
 @check("FA.MBST")
-def _first_nodes(check: ClaimCheck) -> None:
-    leads, turn, types = (
-        nodes.closer(check),
-        rotation(check.objects, check.topology),
-        nodes.types(check),
-    )
-    turned = nodes.turned(check)
-    least = np.unique(turned.min(axis=0))[1:]  # of each necklace, without 12..n
-    exists = leads[turned[:, least]].any(axis=0)
-    check.true(
-        "a first node exists",
-        exists,
-        node=lambda row, _: check.topology.label(int(least[row])),
-        dimension=lambda _, column: types[column],
-    )
-    after = rotation_function(check.topology.n)[types]
-    check.equal(
-        "the rotated link leads closer",
-        leads[turn][:, after - 2],
-        leads,
-        node=lambda x, _: check.topology.label(x),
-        dimension=lambda _, column: types[column],
-    )
-    _described(check, _house(check))
+def first_nodes_exist(check: ClaimCheck) -> None:
+    """Check that every necklace has a first node for every v, and the numbering of `necklace`."""
+    topology = check.topology
+    closer = nodes.moves_closer(check)
+    rotated = rotation(check.objects, topology)
+    types = nodes.link_types(check)
+    rotations = nodes.rotations(check)
+    leaders = np.unique(rotations.min(axis=0))[1:]  # of each necklace but that of 12..n
+    exists = closer[rotations[:, leaders]].any(axis=0)
+    place = nodes.node_and_type(check)
+    leader_place = {**place, "node": lambda row, _: topology.label(int(leaders[row]))}
+    check.true("a first node exists", exists, **leader_place)
+    rotated_types = rotation_function(topology.n)[types]
+    image = closer[rotated][:, rotated_types - 2]
+    check.equal("the rotated link leads closer", image, closer, **place)
+    check_numbering(check, scheduled_numbering(check))
 
 
 @check("FA.MBST-first")
-def _generators(check: ClaimCheck) -> None:
-    away, sizes = distances(check.objects, check.topology.spec), nodes.necklace_sizes(check)
-    around, turned, types = nodes.across(check), nodes.turned(check), nodes.types(check)
-    j = np.arange(check.topology.n - 1)
-    numbering = _house(check)
-    before: Begin | None = None
-    for k, begin in _begins(check).items():
-        said = {"k": k, "node": check.topology.label(begin.node)}
-        check.equal("distance of the generator from 12..n", int(away[begin.node]), k, **said)
-        check.equal("nodes of its necklace", int(sizes[begin.node]), check.topology.n - 1, **said)
+def generators_lead_to_each_other(check: ClaimCheck) -> None:
+    """Check distance and necklace of the generator of each N_k1, and that v leads to N_(k-1)1."""
+    topology = check.topology
+    neighbours = nodes.neighbours(check)
+    distance = distances(check.objects, topology.spec)
+    sizes = nodes.necklace_sizes(check)
+    rotations = nodes.rotations(check)
+    types = nodes.link_types(check)
+    turns = np.arange(topology.n - 1)
+    numbering = scheduled_numbering(check)
+    before: Generator | None = None
+    for k, generator in generators(check).items():
+        node = generator.node
+        place = {"k": k, "node": topology.label(node)}
+        check.equal("distance of the generator from 12..n", int(distance[node]), k, **place)
+        check.equal("nodes of its necklace", int(sizes[node]), topology.n - 1, **place)
         if before is not None:
-            here, there = turned[:, begin.node], turned[:, before.node]
-            v = types[(begin.v - 2 + j) % len(types)]
-            check.equal(
-                "rank of the node that v leads to",
-                around[here, v - 2],
-                there,
-                k=k,
-                node=check.topology.labels(here),
-            )
-            parent = around[here, _v(check, numbering.m[here]) - 2]
-            met = np.isin(parent, there)
-            check.true(
-                "v leads into N_(k-1)1", met, k=k, node=check.topology.labels(here), of=numbering.of
-            )
-        before = begin
+            members = rotations[:, node]
+            members_before = rotations[:, before.node]
+            v = types[(generator.v - 2 + turns) % len(types)]
+            heads = neighbours[members, v - 2]
+            label = topology.labels(members)
+            what = "rank of the node that v leads to"
+            check.equal(what, heads, members_before, k=k, node=label)
+            parent = neighbours[members, types_of(check, numbering.m[members]) - 2]
+            leads = np.isin(parent, members_before)
+            check.true("v leads into N_(k-1)1", leads, k=k, node=label, of=numbering.of)
+        before = generator
 
 
 @check("FA.MBST-clusters")
-def _clusters(check: ClaimCheck) -> None:
-    made, n = _schedule(check), check.topology.n
-    steps = ceil_div(check.topology.nodes - 1, n - 1)
-    check.equal("clusters", len(np.unique(made.step)), steps, of=made)
-    found = np.bincount(made.step)[1:]
-    step = np.arange(1, len(found) + 1)
-    check.equal("nodes of a cluster", found, n - 1, step=step, of=made)
-    instead = check.correction(
+def cluster_sizes(check: ClaimCheck) -> None:
+    """Check the number of clusters, and that each has n-1 nodes."""
+    n = check.topology.n
+    schedule = algorithm_2(check)
+    steps = even_share(n)
+    check.equal("clusters", len(np.unique(schedule.step)), steps, of=schedule)
+    sizes = np.bincount(schedule.step)[1:]
+    step = np.arange(1, len(sizes) + 1)
+    check.equal("nodes of a cluster", sizes, n - 1, step=step, of=schedule)
+    correction = check.correction(
         "the last cluster has n-2 nodes, all others n-1, since n!-1 is n-2 modulo n-1"
     )
-    instead.equal(
-        "nodes of a cluster", found, np.where(step == steps, n - 2, n - 1), step=step, of=made
-    )
+    stated = np.where(step == steps, n - 2, n - 1)
+    correction.equal("nodes of a cluster", sizes, stated, step=step, of=schedule)
 
 
 @check("FA.T8.1")
-def _different_types(check: ClaimCheck) -> None:
-    n = check.topology.n
-    for numbering in _numberings(check):
-        others = np.flatnonzero(numbering.m)
-        step = _step(n, numbering.m[others])
-        code = step * (n + 1) + _v(check, numbering.m[others])
-        found = [len(np.unique(some)) for some in (step, code)]
-        used = np.bincount(np.unique(code) // (n + 1))[1:]
-        check.equal(
-            "different types of a step",
-            used,
-            np.bincount(step)[1:],
-            step=np.arange(1, found[0] + 1),
-            of=numbering.of,
-        )
-    made = _schedule(check)
-    code = made.step.astype(np.int64) * (n + 1) + made.port
-    used = np.bincount(np.unique(code) // (n + 1))[1:]
-    check.equal(
-        "different types of a step, as sent",
-        used,
-        np.bincount(made.step)[1:],
-        step=np.arange(1, len(used) + 1),
-        of=made,
-    )
+def links_of_a_step_differ_in_type(check: ClaimCheck) -> None:
+    """Check that all links of a step are of different types."""
+    for numbering in numberings(check):
+        m = numbering.m[np.flatnonzero(numbering.m)]
+        what = "different types of a step"
+        _check_types_differ(check, what, clusters_of(check, m), types_of(check, m), numbering.of)
+    schedule = algorithm_2(check)
+    what = "different types of a step, as sent"
+    _check_types_differ(check, what, schedule.step.astype(np.int64), schedule.port, schedule)
 
 
-@check("FA.T8.2")
-def _closer(check: ClaimCheck) -> None:
-    away = distances(check.objects, check.topology.spec)
-    row = check.objects.forest(check.topology.spec, "necklace")
-    others = np.arange(1, check.topology.nodes)
-    label = check.topology.labels(others)
-    parent = nodes.across(check)[others, row.parent_port[0, others].astype(np.int64) - 2]
-    check.true("x has a type v(x)", row.parent_port[0, others] > 0, node=label, of=row)
-    check.equal("distance of x' from 12..n", away[parent], away[others] - 1, node=label, of=row)
-    for numbering in _numberings(check):
-        parent = _parents(check, numbering)[1:]
-        check.equal(
-            f"distance of x' from 12..n, {numbering.name}",
-            away[parent],
-            away[others] - 1,
-            node=label,
-            of=numbering.of,
-        )
+def _check_types_differ(
+    check: ClaimCheck,
+    what: str,
+    step: NDArray[np.int64],
+    port: NDArray[np.integer],
+    of: Schedule | str,
+) -> None:
+    base = check.topology.n + 1
+    types = np.bincount(np.unique(step * base + port) // base)[1:]
+    steps = np.arange(1, len(types) + 1)
+    check.equal(what, types, np.bincount(step)[1:], step=steps, of=of)
+
+
+@check("FA.T8.2", given=forests("necklace"))
+def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
+    """Check that the neighbour x' of x over v(x) is one link closer to 12..n."""
+    topology = check.topology
+    distance = distances(check.objects, topology.spec)
+    others = np.arange(1, topology.nodes)
+    label = topology.labels(others)
+    ports = forest.parent_port[0, others]
+    parent = nodes.neighbours(check)[others, ports.astype(np.int64) - 2]
+    check.true("x has a type v(x)", ports > 0, node=label, of=forest)
+    stated = distance[others] - 1
+    what = "distance of x' from 12..n"
+    check.equal(what, distance[parent], stated, node=label, of=forest)
+    for numbering in numberings(check):
+        measured = distance[parents_of(check, numbering)[1:]]
+        check.equal(f"{what}, {numbering.name}", measured, stated, node=label, of=numbering.of)
 
 
 @check("FA.T8.3")
-def _number_of_parent(check: ClaimCheck) -> None:
-    numbering = _house(check)
-    n, m, before = check.topology.n, numbering.m, numbering.m[_parents(check, numbering)]
+def numbers_of_parents(check: ClaimCheck) -> None:
+    """Check that m(x) - m(x') >= n-1 for every x but 12..n and its neighbours."""
+    topology = check.topology
+    n = topology.n
+    numbering = scheduled_numbering(check)
+    m = numbering.m
+    difference = m - m[parents_of(check, numbering)]
     others = np.flatnonzero(m > n - 1)
-    check.at_least(
-        "m(x) - m(x')",
-        (m - before)[others],
-        n - 1,
-        node=check.topology.labels(others),
-        of=numbering.of,
+    place = {"node": topology.labels(others), "of": numbering.of}
+    check.at_least("m(x) - m(x')", difference[others], n - 1, **place)
+    correction = check.correction(
+        "x' is in an earlier cluster than x: ceil(m(x')/(n-1)) < ceil(m(x)/(n-1)), "
+        "for every x but 12..n"
     )
-    instead = check.correction(
-        "x' is in an earlier cluster than x: ceil(m(x')/(n-1)) < ceil(m(x)/(n-1)), for every x but 12..n"
-    )
-    for other in _numberings(check):
-        before = other.m[_parents(check, other)][1:]
-        here = _step(n, other.m[1:])
-        instead.at_most(
+    for other in numberings(check):
+        cluster = clusters_of(check, other.m)
+        parent_cluster = cluster[parents_of(check, other)][1:]
+        correction.at_most(
             f"cluster of x', {other.name}",
-            _step(n, before),
-            here - 1,
-            node=lambda x: check.topology.label(x + 1),
+            parent_cluster,
+            cluster[1:] - 1,
+            node=lambda index: topology.label(index + 1),
         )
 
 
 @check("FA.T8.3-earlier")
-def _earlier(check: ClaimCheck) -> None:
-    others = np.arange(1, check.topology.nodes)
-    for numbering in _numberings(check):
-        step = _step(check.topology.n, numbering.m)
-        before = step[_parents(check, numbering)][1:]
+def parents_receive_earlier(check: ClaimCheck) -> None:
+    """Check that x' receives the message in an earlier step than x."""
+    topology = check.topology
+    others = np.arange(1, topology.nodes)
+    for numbering in numberings(check):
+        step = clusters_of(check, numbering.m)
+        parent_step = step[parents_of(check, numbering)][1:]
         check.true(
             f"x' gets the message earlier, {numbering.name}",
-            before < step[1:],
-            node=check.topology.labels(others),
-            found=before,
+            parent_step < step[1:],
+            node=topology.labels(others),
+            found=parent_step,
             stated=step[1:],
             of=numbering.of,
         )
 
 
-@check("FA.A2", bytes_per_node=lambda topology: 80 + 64 * topology.degree)
-def _algorithm_2(check: ClaimCheck) -> None:
-    count, n = check.topology.nodes, check.topology.n
-    written_out = (
-        [check.objects.schedule(check.topology.spec, "allgather", "necklace").expand()]
-        if n <= 5
-        else []
-    )
-    for made in (_schedule(check), *written_out):
-        took = check.execute(made)
-        check.equal("steps", took.steps, ceil_div(count - 1, n - 1), of=made)
-        check.equal("transmissions", took.transmissions, count * (count - 1), of=made)
+@check("FA.A2", bytes_per_node=source_bytes)
+def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
+    """Check steps and transmissions of algorithm 2, for one source and on small graphs for all."""
+    n = check.topology.n
+    count = factorial(n)
+    schedules = [algorithm_2(check)]
+    if n <= _ALL_SOURCES:
+        schedules.append(schedules[0].expand())
+    for schedule in schedules:
+        simulation = check.execute(schedule)
+        check.equal("steps", simulation.steps, even_share(n), of=schedule)
+        stated = count * (count - 1)
+        check.equal("transmissions", simulation.transmissions, stated, of=schedule)
 
 
-def _schedule(check: ClaimCheck) -> Schedule:
-    return check.objects.schedule(check.topology.spec, "allgather", "necklace")
-
-
-def _house(check: ClaimCheck) -> Numbering:
-    """m(x) as the schedule has it: node m = (i-1)(n-1) + v - 1 gets the message in step i over type v."""
-    made = _schedule(check)
+def scheduled_numbering(check: ClaimCheck) -> Numbering:
+    """Return m(x) by the schedule: node m = (i-1)(n-1) + v - 1 receives in step i over type v."""
+    schedule = algorithm_2(check)
     m = np.zeros(check.topology.nodes, dtype=np.int64)
-    m[made.receiver] = (made.step.astype(np.int64) - 1) * (check.topology.n - 1) + made.port - 1
-    return Numbering(m, "the house's numbering", made)
+    clusters_before = schedule.step.astype(np.int64) - 1
+    m[schedule.receiver] = clusters_before * (check.topology.n - 1) + schedule.port - 1
+    return Numbering(m, "the house's numbering", schedule)
 
 
-def _numberings(check: ClaimCheck) -> Iterator[Numbering]:
-    yield _house(check)
-    for seed in range(_DRAWN):
-        m = check.objects.array(
-            f"numbering {seed}", check.topology.spec, partial(_drawn, check, seed)
-        )
+def numberings(check: ClaimCheck) -> Iterator[Numbering]:
+    """Yield the numbering of the schedule, and random numberings."""
+    yield scheduled_numbering(check)
+    for seed in range(_RANDOM_NUMBERINGS):
+        create = partial(random_numbering, check, seed)
+        m = check.objects.array(f"numbering {seed}", check.topology.spec, create)
         yield Numbering(m, f"numbering {seed + 1} drawn at random", "")
 
 
-def _step(n: int, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.asarray(-(-m // (n - 1)))
+def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ceil(m/(n-1)), the step in which nodes receive the message."""
+    return np.asarray(-(-m // (check.topology.n - 1)))
 
 
-def _v(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
-    """v(x) = (m(x) - 1) mod (n-1) + 2."""
+def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return v(x) = (m(x) - 1) mod (n-1) + 2."""
     return np.asarray((m - 1) % (check.topology.n - 1) + 2)
 
 
-def _parents(check: ClaimCheck, numbering: Numbering) -> Ranks:
-    """The neighbour of each node over v; 12..n at 12..n."""
-    found = nodes.across(check)[np.arange(check.topology.nodes), _v(check, numbering.m) - 2].copy()
-    found[0] = 0
-    return found
+def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
+    """Return the neighbour of each node over v; 12..n for 12..n."""
+    index = types_of(check, numbering.m) - 2
+    parents = nodes.neighbours(check)[np.arange(check.topology.nodes), index].copy()
+    parents[0] = 0
+    return parents
 
 
-def _begins(check: ClaimCheck) -> dict[int, Begin]:
-    """The generator of N_k1 by k. For odd n it stops before the greatest distance.
+def generators(check: ClaimCheck) -> dict[int, Generator]:
+    """Return the generator of N_k1 by k; for odd n without the greatest distance.
 
-    k <= n-1: the cycle (k+1, k, .., 2, 1), and v the first symbol of the node. k >= n: the symbols in reverse order, the first
-    k+1-n pairs of them cycles, the rest the last cycle; v is the smallest symbol of the second cycle from the right.
+    For k <= n-1 it has the cycle (k+1, k, .., 2, 1), and v is its first symbol. For k >= n the
+    symbols are in reverse order: the first k+1-n pairs are cycles, the others the last cycle, and v
+    is the smallest symbol of the second cycle from the right.
     """
-    n, found = check.topology.n, {}
+    n = check.topology.n
+    first = symbols(check.objects, check.topology)[:, 0]
+    by_k = {}
     for k in range(1, diameter(n) + 1 - n % 2):
         if k <= n - 1:
-            node = nodes.node_of(n, tuple(range(k + 1, 0, -1)))
-            found[k] = Begin(node, int(symbols(check.objects, check.topology)[node, 0]))
+            node = nodes.node_of_cycles(n, tuple(range(k + 1, 0, -1)))
+            by_k[k] = Generator(node, int(first[node]))
         else:
             pairs = [(n - 2 * i, n - 2 * i - 1) for i in range(k + 1 - n)]
-            node = nodes.node_of(n, *pairs, tuple(range(n - 2 * len(pairs), 0, -1)))
-            found[k] = Begin(node, min(pairs[-1]))
-    return found
+            last = tuple(range(n - 2 * len(pairs), 0, -1))
+            by_k[k] = Generator(nodes.node_of_cycles(n, *pairs, last), min(pairs[-1]))
+    return by_k
 
 
-def _drawn(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
-    """A numbering by section 3.2, drawn at random where it leaves a choice; necklaces that start with 1 last (Appendix B)."""
+def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
+    """Return a numbering by section 3.2, random where the section leaves a choice.
+
+    Necklaces that start with 1 come last within their distance, as Appendix B restricts.
+    """
+    topology = check.topology
+    degree = topology.n - 1
     rng = np.random.default_rng([1993, seed])
-    turned, may, away = (
-        nodes.turned(check),
-        nodes.rules(check),
-        distances(check.objects, check.topology.spec),
-    )
-    ones = symbols(check.objects, check.topology)[:, 0] == 1
-    least = np.unique(turned.min(axis=0))
-    begins = _begins(check)
-    m, number = np.zeros(check.topology.nodes, dtype=np.int64), 1
-    for k in range(1, diameter(check.topology.n) + 1):
-        order = rng.permutation(least[away[least] == k])
-        order = order[np.argsort(ones[order], kind="stable")]
-        if k in begins:
-            leader = turned[:, begins[k].node].min()
+    rotations = nodes.rotations(check)
+    moves = nodes.moves_of_rules(check)
+    distance = distances(check.objects, topology.spec)
+    starts_with_1 = symbols(check.objects, topology)[:, 0] == 1
+    leaders = np.unique(rotations.min(axis=0))
+    chosen = generators(check)
+    m = np.zeros(topology.nodes, dtype=np.int64)
+    number = 1
+    for k in range(1, diameter(topology.n) + 1):
+        order = rng.permutation(leaders[distance[leaders] == k])
+        order = order[np.argsort(starts_with_1[order], kind="stable")]
+        if k in chosen:
+            leader = rotations[:, chosen[k].node].min()
             order = np.concatenate([[leader], order[order != leader]])
         for leader in order:
-            v = (number - 1) % (check.topology.n - 1)
-            if k in begins and leader == order[0]:
-                first = turned[(v - (begins[k].v - 2)) % (check.topology.n - 1), begins[k].node]
+            index = (number - 1) % degree
+            if k in chosen and leader == order[0]:
+                first = rotations[(index - (chosen[k].v - 2)) % degree, chosen[k].node]
             else:
-                first = rng.choice([x for x in np.unique(turned[:, leader]) if may[x, v]])
-            size = len(np.unique(turned[:, first]))
-            m[turned[:size, first]] = np.arange(number, number + size)
+                members = np.unique(rotations[:, leader])
+                first = rng.choice(members[moves[members, index]])
+            size = len(np.unique(rotations[:, first]))
+            m[rotations[:size, first]] = np.arange(number, number + size)
             number += size
     return m
 
 
-def _described(check: ClaimCheck, numbering: Numbering) -> None:
-    """Whether a numbering keeps to section 3.2: distance after distance, N_k1 first, necklaces rotation after rotation."""
-    count, turn = check.topology.nodes, rotation(check.objects, check.topology)
-    order = np.argsort(numbering.m, kind="stable")
-    check.equal("numbers", np.sort(numbering.m), np.arange(count), of=numbering.of)
-    away = distances(check.objects, check.topology.spec)[order]
-    check.equal("distances do not fall", away, np.sort(away), of=numbering.of)
-    leader = nodes.turned(check).min(axis=0)[order]
-    goes_on = leader[1:] == leader[:-1]
-    check.equal(
-        "a necklace is numbered without a gap",
-        int(np.count_nonzero(~goes_on)) + 1,
-        len(np.unique(leader)),
-        of=numbering.of,
-    )
-    check.equal(
-        "rank of the next node", order[1:][goes_on], turn[order[:-1][goes_on]], of=numbering.of
-    )
-    v = _v(check, numbering.m)
-    check.true(
-        "v is one of rules 2 to 4", nodes.rules(check)[order[1:], v[order[1:]] - 2], of=numbering.of
-    )
-    for k, begin in _begins(check).items():
-        first = int(np.flatnonzero(away == k)[0])
-        check.true(
-            "N_k1 comes first",
-            first <= numbering.m[begin.node] < first + check.topology.n - 1,
-            k=k,
-            of=numbering.of,
-        )
-        check.equal("v of the generator", int(v[begin.node]), begin.v, k=k, of=numbering.of)
+def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
+    """Check that a numbering follows section 3.2.
+
+    Distance by distance, N_k1 first, and each necklace rotation by rotation.
+    """
+    topology = check.topology
+    of = numbering.of
+    m = numbering.m
+    rotated = rotation(check.objects, topology)
+    order = np.argsort(m, kind="stable")
+    check.equal("numbers", np.sort(m), np.arange(topology.nodes), of=of)
+    distance = distances(check.objects, topology.spec)[order]
+    check.equal("distances do not fall", distance, np.sort(distance), of=of)
+    leader = nodes.rotations(check).min(axis=0)[order]
+    continues = leader[1:] == leader[:-1]
+    intervals = int(np.count_nonzero(~continues)) + 1
+    what = "a necklace is numbered without a gap"
+    check.equal(what, intervals, len(np.unique(leader)), of=of)
+    stated = rotated[order[:-1][continues]]
+    check.equal("rank of the next node", order[1:][continues], stated, of=of)
+    v = types_of(check, m)
+    listed = nodes.moves_of_rules(check)[order[1:], v[order[1:]] - 2]
+    check.true("v is one of rules 2 to 4", listed, of=of)
+    for k, generator in generators(check).items():
+        first = int(np.flatnonzero(distance == k)[0])
+        is_first = first <= m[generator.node] < first + topology.n - 1
+        check.true("N_k1 comes first", is_first, k=k, of=of)
+        check.equal("v of the generator", int(v[generator.node]), generator.v, k=k, of=of)

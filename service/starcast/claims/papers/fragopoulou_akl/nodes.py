@@ -1,7 +1,10 @@
-"""What Fragopoulou & Akl 1993 say of nodes, as arrays: cycles, necklaces, links of a type.
+"""Properties of nodes in Fragopoulou & Akl 1993, as arrays: cycles, necklaces, links of a type.
 
-All of it comes from the definitions in sections 3 and 3.1, by way of the lab, and from nothing that the constructions use.
+All of them follow the definitions in sections 3 and 3.1, and use the neighbour table and the arrays
+of `starcast.claims.reference` alone, nothing of the constructions.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,107 +16,122 @@ from starcast.claims.reference.star_labels import rotation, symbols
 from starcast.permutations import Perms, Ranks
 
 
-def types(check: ClaimCheck) -> NDArray[np.int64]:
-    """The types of links, 2..n."""
+def link_types(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return the types of links, 2..n."""
     return np.arange(2, check.topology.n + 1)
 
 
-def across(check: ClaimCheck) -> Ranks:
-    """The neighbour of each node over each type, int32 ``[nodes, types]``."""
+def neighbours(check: ClaimCheck) -> Ranks:
+    """Return the neighbour of each node over each type, int32 ``[nodes, types]``."""
     return check.objects.neighbours(check.topology.spec).T
 
 
-def least_of_cycle(check: ClaimCheck) -> Perms:
-    """For each symbol of each node the least symbol of its cycle, uint8 ``[nodes, n]``; its own where it is in its place."""
+def node_and_type(check: ClaimCheck) -> dict[str, Callable[[int, int], int | str]]:
+    """Return the place of a value in an array ``[nodes, types]``: node and dimension."""
+    topology = check.topology
+    return {
+        "node": lambda node, _: topology.label(node),
+        "dimension": lambda _, index: index + 2,
+    }
 
-    def make() -> Perms:
-        row = symbols(check.objects, check.topology)
-        least = np.broadcast_to(
-            np.arange(1, check.topology.n + 1, dtype=np.uint8), row.shape
-        ).copy()
-        for _ in range(check.topology.n):  # a cycle has n symbols at most
-            least = np.minimum(least, np.take_along_axis(least, row.astype(np.intp) - 1, axis=1))
+
+def cycle_minima(check: ClaimCheck) -> Perms:
+    """Return the least symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
+
+    A symbol in its own position is its own minimum.
+    """
+
+    def create() -> Perms:
+        n = check.topology.n
+        labels = symbols(check.objects, check.topology)
+        least = np.broadcast_to(np.arange(1, n + 1, dtype=np.uint8), labels.shape).copy()
+        for _ in range(n):  # a cycle has at most n symbols
+            least = np.minimum(least, np.take_along_axis(least, labels.astype(np.intp) - 1, axis=1))
         return least
 
-    return check.objects.array("least symbols of cycles", check.topology.spec, make)
+    return check.objects.array("least symbols of cycles", check.topology.spec, create)
 
 
 def displaced(check: ClaimCheck) -> NDArray[np.bool_]:
-    """Whether a symbol is in a cycle of two or more, bool ``[nodes, n]``."""
+    """Return whether each symbol is in a cycle of two or more, bool ``[nodes, n]``."""
     return np.asarray(symbols(check.objects, check.topology) != np.arange(1, check.topology.n + 1))
 
 
-def cycles(check: ClaimCheck) -> NDArray[np.int64]:
-    """c(x), the number of cycles of two or more symbols."""
-    own = least_of_cycle(check) == np.arange(1, check.topology.n + 1)
-    return np.asarray((own & displaced(check)).sum(axis=1))
+def cycle_counts(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return c(x), the number of cycles of two or more symbols, for every node x."""
+    is_minimum = cycle_minima(check) == np.arange(1, check.topology.n + 1)
+    return np.asarray((is_minimum & displaced(check)).sum(axis=1))
 
 
-def spread(check: ClaimCheck) -> NDArray[np.int64]:
-    """s(x), the number of symbols in these cycles."""
+def displaced_counts(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return s(x), the number of symbols in these cycles, for every node x."""
     return np.asarray(displaced(check).sum(axis=1))
 
 
-def rules(check: ClaimCheck) -> NDArray[np.bool_]:
-    """The moves that rules 2, 3 and 4 list, bool ``[nodes, types]``.
+def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
+    """Return the moves that rules 2, 3 and 4 list, bool ``[nodes, types]``.
 
-    Rule 2, node starts with 1: any type whose symbol is not in its place. Rule 3 and rule 4 (a): the type that is the first
-    symbol. Rule 4 (b): any type whose symbol is in a cycle that does not contain 1.
+    Rule 2, of a node that starts with 1: any type whose symbol is displaced. Rule 3 and rule 4 (a):
+    the type that is the first symbol. Rule 4 (b): any type whose symbol is in a cycle without 1.
     """
     first = symbols(check.objects, check.topology)[:, :1]
-    apart = displaced(check)[:, 1:] & (least_of_cycle(check)[:, 1:] != 1)
-    return np.asarray(apart | ((first != 1) & (first == types(check))))
+    apart = displaced(check)[:, 1:] & (cycle_minima(check)[:, 1:] != 1)
+    return np.asarray(apart | ((first != 1) & (first == link_types(check))))
 
 
-def closer(check: ClaimCheck) -> NDArray[np.bool_]:
-    """Whether a link leads closer to 12..n, by breadth-first search, bool ``[nodes, types]``."""
-    away = distances(check.objects, check.topology.spec)
-    return np.asarray(away[across(check)] < away[:, None])
+def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
+    """Return whether each link leads closer to 12..n, by search, bool ``[nodes, types]``."""
+    distance = distances(check.objects, check.topology.spec)
+    return np.asarray(distance[neighbours(check)] < distance[:, None])
 
 
-def turned(check: ClaimCheck) -> Ranks:
-    """The nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
-    turn = rotation(check.objects, check.topology)
+def rotations(check: ClaimCheck) -> Ranks:
+    """Return the nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
+    rotated = rotation(check.objects, check.topology)
     rows = [np.arange(check.topology.nodes, dtype=np.int32)]
     for _ in range(check.topology.n - 2):
-        rows.append(turn[rows[-1]])
+        rows.append(rotated[rows[-1]])
     return np.stack(rows)
 
 
 def necklace_sizes(check: ClaimCheck) -> NDArray[np.int64]:
-    """How many nodes the necklace of each node has: the rotations after which it first returns; 0 if not within n!."""
-    turn = rotation(check.objects, check.topology)
-    here = np.arange(check.topology.nodes)
-    at, size = turn, np.zeros(check.topology.nodes, dtype=np.int64)
-    for count in range(1, 4 * check.topology.n):
-        size = np.where((at == here) & (size == 0), count, size)
-        at = turn[at]
+    """Return the number of rotations after which each node first returns; 0 if it is above 4n."""
+    topology = check.topology
+    rotated = rotation(check.objects, topology)
+    start = np.arange(topology.nodes)
+    node = rotated
+    size = np.zeros(topology.nodes, dtype=np.int64)
+    for count in range(1, 4 * topology.n):
+        size = np.where((node == start) & (size == 0), count, size)
+        node = rotated[node]
     return size
 
 
-def type_between(check: ClaimCheck, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-    """The type of the link between two nodes; 0 where there is none."""
-    there = across(check)[tail] == np.asarray(head)[:, None]
-    return np.where(there.any(axis=1), np.argmax(there, axis=1) + 2, 0)
+def types_between(check: ClaimCheck, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
+    """Return the type of the link between each tail and head; 0 if they are not neighbours."""
+    leads_to_head = neighbours(check)[tail] == np.asarray(head)[:, None]
+    return np.where(leads_to_head.any(axis=1), np.argmax(leads_to_head, axis=1) + 2, 0)
 
 
-def notation(row: Perms) -> str:
-    """The cycle notation of a node: ``(1 3)(2 4 5)``; each symbol is followed by the one that stands in its position."""
-    found, seen = [], set[int]()
-    for start in range(1, len(row) + 1):
-        cycle, at = [], start
-        while at not in seen:
-            seen.add(at)
-            cycle.append(at)
-            at = int(row[at - 1])
+def cycle_notation(label: Perms) -> str:
+    """Return the cycles of a node, such as ``(1 3)(2 4 5)``: x_s follows s."""
+    notation = ""
+    visited = set[int]()
+    for start in range(1, len(label) + 1):
+        cycle = list[int]()
+        symbol = start
+        while symbol not in visited:
+            visited.add(symbol)
+            cycle.append(symbol)
+            symbol = int(label[symbol - 1])
         if len(cycle) > 1:
-            found.append(f"({' '.join(map(str, cycle))})")
-    return "".join(found)
+            notation += f"({' '.join(map(str, cycle))})"
+    return notation
 
 
-def node_of(n: int, *given: tuple[int, ...]) -> int:
-    """The rank of the node with that cycle notation."""
-    row = np.arange(1, n + 1, dtype=np.uint8)
-    for cycle in given:
-        row[np.array(cycle) - 1] = np.roll(cycle, -1)
-    return int(permutations.rank(row[None, :])[0])
+def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
+    """Return the rank of the node with these cycles."""
+    label = np.arange(1, n + 1, dtype=np.uint8)
+    for cycle in cycles:
+        label[np.array(cycle) - 1] = np.roll(cycle, -1)
+    return int(permutations.rank(label[None, :])[0])

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1993, sections 5 and 6: scattering and gathering by rules 5 and 8, one message a node and M."""
+"""Fragopoulou & Akl 1993, sections 5, 5.1 and 6: scattering by rules 5 and 8, and gathering."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -9,362 +9,222 @@ from numpy.typing import NDArray
 from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum, even_share
-from starcast.claims.growth import Number, divided, factorial
-from starcast.claims.reference import bfs, lower_bound_counts, necklaces
+from starcast.claims.growth import factorial
+from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES
+from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import node_labels
-from starcast.claims.reference.scatter_trees import drawn
+from starcast.claims.reference.scatter_trees import random_trees
 from starcast.claims.registry import check
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.collectives.scatter import build_scatter, root_ports
-from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 from starcast.vocabulary import Ports
 
 _SEED = 1993
-_RANDOM = 3  # spanning trees drawn at random, and trees of section 5.1
-_SINGLE = ("balanced", "near-balanced", "necklace", "greedy")
-_LONG, _LONGEST = "hamiltonian-cycle", 120  # nodes: messages over links grow as the square
+_SINGLE_TREES = ("balanced", "near-balanced", "necklace", "greedy")
+#: A tree of long paths: rows grow as the square of the nodes, so that it is used up to S_5.
+_LONG_TREE = "hamiltonian-cycle"
+_LONG_TREE_NODES = 120
 
 
-def _rows(topology: Topology) -> int:
-    """Bytes a node of a scatter of 2(n-1) messages a node."""
-    return 80 * 2 * topology.degree * topology.n
+def scatter_bytes(topology: Topology) -> int:
+    """Return the bytes per node of a scatter of 2(n-1) messages per node."""
+    return BYTES_PER_ROW * 2 * topology.degree * topology.n
 
 
-def _along(
-    check: ClaimCheck, trees: Forest, name: str, ports: Ports = "all", messages: int = 1
+def scatter_along(
+    check: ClaimCheck, forest: Forest, name: str, ports: Ports = "all", messages: int = 1
 ) -> Schedule:
-    """A scatter by rule 5, or one-port by rule 8, along some trees."""
-    key = ("along", check.topology.spec, name, ports, trees.root, messages)
-    given = {"messages": messages}
-    return check.objects.get_or_create(
-        "schedule",
-        key,
-        lambda: build_scatter(trees, ports, messages, algorithm=name, arguments=given),
+    """Return a scatter by rule 5, or one-port by rule 8, along a forest."""
+    create = partial(
+        build_scatter, forest, ports, messages, algorithm=name, arguments={"messages": messages}
     )
+    key = ("along", check.topology.spec, name, ports, forest.root, messages)
+    return check.objects.get_or_create("schedule", key, create)
 
 
-def _roots(check: ClaimCheck) -> tuple[int, ...]:
-    """Some of those of every size."""
+def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
+    """Return a few of the sample roots."""
     roots = bfs.roots(check.topology)
     return roots[:: max(1, len(roots) // 4)]
 
 
-def _many(check: ClaimCheck) -> tuple[int, ...]:
-    """Numbers of messages a node: few, one below and above n-1, and multiples of it."""
-    n = check.topology.n
-    return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
+def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[int, Forest]]:
+    """Yield random trees of section 5.1 with their numbers."""
+    rows = random_trees(check.objects, check.topology, RANDOM_TREES)
+    for number, row in enumerate(rows):
+        yield number, Forest(check.topology, row[None])
 
 
 # Rule 5 on any tree
 
 
 @check("FA.R5")
-def _largest_subtree(check: ClaimCheck) -> None:
-    for trees, name in _spanning(check):
-        largest = checkers.branch_sizes(check.topology, trees.parent_port, trees.root).max()
-        for made in (_along(check, trees, name), _ties_drawn(check, trees, name)):
-            _furthest_first(check, made, trees, in_turn=False)
-            check.equal(
-                "steps",
-                check.execute(made).steps,
-                largest,
-                root=check.topology.label(trees.root),
-                of=made,
-            )
+def largest_subtree_determines_steps(check: ClaimCheck) -> None:
+    """Check the order of messages, and that the steps are the nodes of the largest subtree."""
+    topology = check.topology
+    for forest, name in spanning_trees(check):
+        largest = checkers.branch_sizes(topology, forest.parent_port, forest.root).max()
+        label = topology.label(forest.root)
+        for schedule in (scatter_along(check, forest, name), random_ties(check, forest, name)):
+            check_furthest_first(check, schedule, forest, in_turn=False)
+            steps = check.execute(schedule).steps
+            check.equal("steps", steps, largest, root=label, of=schedule)
 
 
-def _furthest_first(check: ClaimCheck, made: Schedule, trees: Forest, *, in_turn: bool) -> None:
-    """The root keeps rule 5, or rule 8 with the subtrees in turn, and all links are those of the one tree."""
-    place = {"root": check.topology.label(made.root), "of": made}
-    above = trees.parent_port[0, made.receiver]
-    check.equal(
-        "type of the link to a node",
-        made.port,
-        above,
-        node=node_labels(check.topology, made.receiver),
-        **place,
-    )
-    sent = np.flatnonzero(made.sender == made.root)
-    sent = sent[np.lexsort((made.step[sent], made.port[sent]))]
-    port, step, node = made.port[sent], made.step[sent], made.unit[sent]
-    begins = 0 if in_turn else np.searchsorted(port, port)
-    check.equal(
-        "step in which the root sends",
-        step,
-        np.arange(len(sent)) - begins + 1,
-        node=node_labels(check.topology, node),
-        **place,
-    )
-    level = bfs.levels(
-        bfs.parents(check.objects, check.topology, trees.parent_port[0]), trees.root
-    )[node]
-    nearer = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
-    check.true(
-        "no node is further away than the one before it",
-        nearer,
-        node=node_labels(check.topology, node[1:]),
-        **place,
-    )
+def check_furthest_first(
+    check: ClaimCheck, schedule: Schedule, forest: Forest, *, in_turn: bool
+) -> None:
+    """Check that a scatter uses the links of a tree, and that its root follows rule 5 or rule 8.
+
+    Args:
+        check: records the findings.
+        schedule: the scatter.
+        forest: its tree.
+        in_turn: whether the root serves one subtree after the other (rule 8).
+    """
+    topology = check.topology
+    place = {"root": topology.label(schedule.root), "of": schedule}
+    above = forest.parent_port[0, schedule.receiver]
+    label = node_labels(topology, schedule.receiver)
+    check.equal("type of the link to a node", schedule.port, above, node=label, **place)
+
+    sent = np.flatnonzero(schedule.sender == schedule.root)
+    sent = sent[np.lexsort((schedule.step[sent], schedule.port[sent]))]
+    port = schedule.port[sent]
+    node = schedule.unit[sent]
+    first = 0 if in_turn else np.searchsorted(port, port)
+    stated = np.arange(len(sent)) - first + 1
+    label = node_labels(topology, node)
+    what = "step in which the root sends"
+    check.equal(what, schedule.step[sent], stated, node=label, **place)
+
+    parent = bfs.parents(check.objects, topology, forest.parent_port[0])
+    level = bfs.levels(parent, forest.root)[node]
+    not_further = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
+    label = node_labels(topology, node[1:])
+    what = "no node is further away than the one before it"
+    check.true(what, not_further, node=label, **place)
 
 
-def _ties_drawn(check: ClaimCheck, trees: Forest, name: str) -> Schedule:
-    """Rule 5 down one tree, ties broken at random."""
+def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
+    """Return a scatter by rule 5 down one tree, with ties broken at random."""
+    topology = check.topology
 
-    def made() -> Schedule:
-        nodes = np.delete(np.arange(check.topology.nodes), trees.root)
-        branch, level = root_ports(trees)[0, nodes], trees.levels()[0, nodes]
-        order = np.lexsort((np.random.default_rng(_SEED).random(len(nodes)), -level, branch))
+    def create() -> Schedule:
+        nodes = np.delete(np.arange(topology.nodes), forest.root)
+        subtree = root_ports(forest)[0, nodes]
+        level = forest.levels()[0, nodes]
+        order = np.lexsort((np.random.default_rng(_SEED).random(len(nodes)), -level, subtree))
         departure = np.empty(len(nodes), dtype=np.int64)
-        begins = np.searchsorted(branch[order], branch[order])
-        departure[order] = np.arange(len(nodes)) - begins + 1
+        first = np.searchsorted(subtree[order], subtree[order])
+        departure[order] = np.arange(len(nodes)) - first + 1
         return build_schedule(
-            route_units(trees, np.zeros_like(nodes), nodes, departure, nodes),
-            topology=check.topology,
+            route_units(forest, np.zeros_like(nodes), nodes, departure, nodes),
+            topology=topology,
             collective="scatter",
             algorithm=name,
             ports="all",
-            root=trees.root,
-            units=check.topology.nodes,
+            root=forest.root,
+            units=topology.nodes,
             packets=False,
-            forest=trees,
+            forest=forest,
         )
 
-    return check.objects.get_or_create(
-        "schedule", ("ties at random", check.topology.spec, name, trees.root), made
-    )
+    key = ("ties at random", topology.spec, name, forest.root)
+    return check.objects.get_or_create("schedule", key, create)
 
 
-def _spanning(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
-    """Spanning trees of the catalogue at several roots, of section 5.1 with free choices, and any at random."""
+def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
+    """Yield spanning trees with their names.
+
+    They are trees of the catalogue and random trees, both at several roots, and trees of section
+    5.1 with random choices.
+    """
     topology = check.topology
+    names = list(_SINGLE_TREES)
+    if topology.nodes <= _LONG_TREE_NODES:
+        names.append(_LONG_TREE)
     for root in (0, topology.nodes // 2, topology.nodes - 1):
-        for name in (*_SINGLE, _LONG) if topology.nodes <= _LONGEST else _SINGLE:
+        for name in names:
             yield check.objects.forest(topology.spec, name, root=root), name
-        for seed in range(_RANDOM):
-            make = partial(bfs.random_tree, check.objects, topology, seed, root)
-            row = check.objects.array(f"random tree {seed} at {root}", topology.spec, make)
+        for seed in range(RANDOM_TREES):
+            create = partial(bfs.random_tree, check.objects, topology, seed, root)
+            row = check.objects.array(f"random tree {seed} at {root}", topology.spec, create)
             yield Forest(topology, row[None], root), f"random-{seed}"
-    for number, row in enumerate(drawn(check.objects, topology, _RANDOM)):
-        yield Forest(topology, row[None]), f"drawn-{number}"
+    for number, forest in random_balanced_trees(check):
+        yield forest, f"drawn-{number}"
 
 
-# Section 5.1, one message a node
+# Section 5.1
 
 
-@check("FA.S51.steps", bytes_per_node=_rows)
-def _balanced_steps(check: ClaimCheck) -> None:
-    made = [
-        check.objects.schedule(check.topology.spec, "scatter", "balanced", root=root)
-        for root in _roots(check)
-    ]
-    for number, row in enumerate(drawn(check.objects, check.topology, _RANDOM)):
-        made.append(_along(check, Forest(check.topology, row[None]), f"drawn-{number}"))
-    for one in made:
-        took = check.execute(one)
-        place = {"root": check.topology.label(one.root)}
-        check.equal("steps", took.steps, even_share(check.topology.n), **place, of=one)
-        check.equal(
-            "transmissions", took.transmissions, distance_sum(check.topology.n), **place, of=one
-        )
-
-
-# M messages a node
-
-
-@check("FA.M.balanced", bytes_per_node=_rows)
-def _balanced_many(check: ClaimCheck) -> None:
-    trees = check.objects.forest(check.topology.spec, "balanced")
-    for messages in _many(check):
-        made = _along(check, trees, "balanced", messages=messages)
-        stated = messages * even_share(check.topology.n)
-        check.equal("steps", check.execute(made).steps, stated, M=messages, of=made)
-
-
-@check("FA.M.near", bytes_per_node=_rows)
-def _near_many(check: ClaimCheck) -> None:
-    for messages in _many(check):
-        made = check.objects.schedule(
-            check.topology.spec, "scatter", "near-balanced", messages=messages
-        )
-        stated = messages * necklaces.largest_branch(check.topology.n)
-        check.equal("steps", check.execute(made).steps, stated, M=messages, of=made)
-    check.order("steps / M ceil((n!-1)/(n-1))", _near_ratio)
-
-
-def _near_ratio(n: int) -> Number:
-    """For every M."""
-    return divided(necklaces.largest_branch(n), even_share(n))
-
-
-@check("FA.M.minimum", bytes_per_node=_rows)
-def _minimum(check: ClaimCheck) -> None:
-    n, nodes = check.topology.n, int(factorial(check.topology.n))
-    pluralize = lower_bound_counts.count_from_node(check)
-    check.equal("nodes other than the root", pluralize.others, nodes - 1)
-    check.equal("links of the root", pluralize.links, n - 1)
-    for messages in (1, 2, n - 1, n):
-        made = list(lower_bound_counts.unit_schedules_on_star(check, "scatter", messages=messages))
-        lower_bound_counts.check_not_beaten(
-            check, made, ceil_div(messages * (nodes - 1), n - 1), "steps", M=messages
-        )
-
-
-@check("FA.M.perfect", bytes_per_node=_rows)
-def _perfect(check: ClaimCheck) -> None:
-    for times in (1, 2):
-        for root in _roots(check):
-            messages = times * (check.topology.n - 1)
-            made = check.objects.schedule(
-                check.topology.spec, "scatter", "perfectly-balanced", messages=messages, root=root
-            )
-            took = check.execute(made)
-            place = {"M": messages, "root": check.topology.label(root)}
-            trees = check.objects.forest(check.topology.spec, "perfectly-balanced", root=root)
-            above = trees.parent_port[made.tree, made.receiver]
-            check.equal(
-                "type of the link to a node",
-                made.port,
-                above,
-                node=node_labels(check.topology, made.receiver),
-                **place,
-                of=made,
-            )
-            share = np.zeros(trees.parent_port.shape, dtype=np.int64)
-            came = made.receiver == made.unit // messages
-            np.add.at(share, (made.tree[came], made.receiver[came]), 1)
-            inside = trees.parent_port > 0
-            parts = np.where(inside, messages // np.maximum(inside.sum(axis=0), 1), 0)
-            topology = {
-                "tree": lambda tree, _: tree,
-                "node": lambda _, node: check.topology.label(node),
-            }
-            check.equal(
-                "messages of a node that come along a tree",
-                share,
-                parts,
-                **place,
-                **topology,
-                of=made,
-            )
-            check.equal("steps", took.steps, _least(check, messages), **place, of=made)
-
-
-@check("FA.M.multiple")
-def _shares(check: ClaimCheck) -> None:
-    n, period = check.topology.n, necklaces.periods(check.objects, check.topology)[1:]
-    check.equal(
-        "remainder of n-1 by the period",
-        (n - 1) % period,
-        0,
-        node=lambda x: check.topology.label(x + 1),
-    )
-    k = (n - 1) // np.unique(period)
-    messages = np.arange(1, 3 * (n - 1) + 1)
-    whole = (messages[:, None] % k == 0).all(axis=1)
-    check.equal("all shares are whole", whole, messages % (n - 1) == 0, M=messages)
-
-
-@check("FA.S52-only", bytes_per_node=_rows)
-def _only(check: ClaimCheck) -> None:
-    n = check.topology.n
-    perfect = _links(
-        check.objects.schedule(check.topology.spec, "scatter", "perfectly-balanced", messages=n - 1)
-    )
-    shortest = check.reading(
-        "no other trees take so few steps with the fewest transmissions too, M t_n"
-    )
-    instead = check.correction(
-        "the balanced trees of section 5.1, numbered on over the messages, take as few steps for every M"
-    )
-    disjoint = check.objects.forest(check.topology.spec, "edge-disjoint")
-    for messages in range(2, 2 * n - 1):
-        turns = _along(check, disjoint, "edge-disjoint-in-turn", messages=messages)
-        balanced = check.objects.schedule(
-            check.topology.spec, "scatter", "balanced", messages=messages
-        )
-        for made in (turns, balanced):
-            if not np.array_equal(_links(made), perfect):
-                _takes_more(check, made, messages)
-                if check.objects.simulation(made).transmissions == messages * distance_sum(n):
-                    _takes_more(shortest, made, messages)
-        instead.equal(
-            "steps",
-            instead.execute(balanced).steps,
-            _least(check, messages),
-            M=messages,
-            of=balanced,
-        )
-
-
-def _takes_more(check: ClaimCheck, made: Schedule, messages: int) -> None:
-    least = _least(check, messages) + 1
-    check.at_least(
-        "steps along other trees",
-        check.execute(made).steps,
-        least,
-        M=messages,
-        trees=made.algorithm,
-        of=made,
-    )
-
-
-def _links(made: Schedule) -> NDArray[np.int64]:
-    """The directed links that a schedule uses at all."""
-    return np.unique(made.sender.astype(np.int64) * made.topology.n + made.port)
-
-
-def _least(check: ClaimCheck, messages: int) -> int:
-    """ceil(M(n!-1)/(n-1))."""
-    return ceil_div(messages * (int(factorial(check.topology.n)) - 1), check.topology.n - 1)
+@check("FA.S51.steps", bytes_per_node=scatter_bytes)
+def balanced_scatter(check: ClaimCheck) -> None:
+    """Check steps and transmissions of a scatter over the balanced trees, at several roots."""
+    topology = check.topology
+    create = partial(check.objects.schedule, topology.spec, "scatter", "balanced")
+    schedules = [create(root=root) for root in scatter_roots(check)]
+    for number, forest in random_balanced_trees(check):
+        schedules.append(scatter_along(check, forest, f"drawn-{number}"))
+    for schedule in schedules:
+        simulation = check.execute(schedule)
+        place = {"root": topology.label(schedule.root), "of": schedule}
+        check.equal("steps", simulation.steps, even_share(topology.n), **place)
+        stated = distance_sum(topology.n)
+        check.equal("transmissions", simulation.transmissions, stated, **place)
 
 
 # Section 6
 
 
-def _one_at_a_time(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
-    """One-port scatters by rule 8, and their trees: those of section 5.1 and that of Definition 13."""
-    for root in _roots(check):
-        balanced = check.objects.forest(check.topology.spec, "balanced", root=root)
-        yield _along(check, balanced, "one-port-balanced", "one"), balanced
-        near = check.objects.forest(check.topology.spec, "near-balanced", root=root)
-        yield (
-            check.objects.schedule(
-                check.topology.spec, "scatter", "one-port", ports="one", root=root
-            ),
-            near,
-        )
-    for number, row in enumerate(drawn(check.objects, check.topology, _RANDOM)):
-        tree = Forest(check.topology, row[None])
-        yield _along(check, tree, f"one-port-drawn-{number}", "one"), tree
+def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
+    """Yield scatters by rule 8 with their trees: those of section 5.1 and of Definition 13."""
+    spec = check.topology.spec
+    for root in scatter_roots(check):
+        balanced = check.objects.forest(spec, "balanced", root=root)
+        yield scatter_along(check, balanced, "one-port-balanced", "one"), balanced
+        near = check.objects.forest(spec, "near-balanced", root=root)
+        yield check.objects.schedule(spec, "scatter", "one-port", ports="one", root=root), near
+    for number, forest in random_balanced_trees(check):
+        yield scatter_along(check, forest, f"one-port-drawn-{number}", "one"), forest
 
 
-@check("FA.R8")
-def _rule_8(check: ClaimCheck) -> None:
-    for made, trees in _one_at_a_time(check):
-        _furthest_first(check, made, trees, in_turn=True)
-        took = check.execute(made)
-        place = {"root": check.topology.label(made.root), "of": made}
-        check.equal("steps", took.steps, factorial(check.topology.n) - 1, **place)
-        check.equal("transmissions", took.transmissions, distance_sum(check.topology.n), **place)
+@check("FA.R8", given=one_port_scatters)
+def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
+    """Check the order of messages, steps and transmissions of a scatter by rule 8."""
+    schedule, forest = scatter
+    n = check.topology.n
+    check_furthest_first(check, schedule, forest, in_turn=True)
+    simulation = check.execute(schedule)
+    place = {"root": check.topology.label(schedule.root), "of": schedule}
+    check.equal("steps", simulation.steps, factorial(n) - 1, **place)
+    check.equal("transmissions", simulation.transmissions, distance_sum(n), **place)
 
 
-@check("FA.R8-clock")
-def _clock(check: ClaimCheck) -> None:
-    for made, trees in _one_at_a_time(check):
-        first = made.sender == made.root
-        last = np.zeros(check.topology.n + 1, dtype=np.int64)
-        np.maximum.at(last, made.port[first], made.step[first])
-        sizes = checkers.branch_sizes(check.topology, trees.parent_port, trees.root)[0]
-        place = {"root": check.topology.label(made.root), "subtree": lambda j: j + 1}
-        check.equal(
-            "step of the last message, from 0", last[2:] - 1, np.cumsum(sizes) - 1, **place, of=made
-        )
+@check("FA.R8-clock", given=one_port_scatters)
+def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
+    """Check the step in which the root sends its last message for each subtree."""
+    schedule, forest = scatter
+    topology = check.topology
+    from_root = schedule.sender == schedule.root
+    last = np.zeros(topology.n + 1, dtype=np.int64)
+    np.maximum.at(last, schedule.port[from_root], schedule.step[from_root])
+    sizes = checkers.branch_sizes(topology, forest.parent_port, forest.root)[0]
+    check.equal(
+        "step of the last message, from 0",
+        last[2:] - 1,
+        np.cumsum(sizes) - 1,
+        root=topology.label(schedule.root),
+        subtree=lambda index: index + 1,
+        of=schedule,
+    )
 
 
-_GATHERED: tuple[tuple[str, str], ...] = (
+#: Algorithms whose gather is compared with the scatter, with their port model.
+_GATHERS = (
     ("balanced", "all"),
     ("near-balanced", "all"),
     ("perfectly-balanced", "all"),
@@ -372,36 +232,39 @@ _GATHERED: tuple[tuple[str, str], ...] = (
 )
 
 
-@check("FA.gather", bytes_per_node=_rows)
-def _gather(check: ClaimCheck) -> None:
-    for name, ports in _GATHERED:
-        for messages in (check.topology.n - 1,) if name == "perfectly-balanced" else (1, 2):
-            for root in _roots(check)[:2]:
-                spec, given = check.topology.spec, {"messages": messages}
-                there = check.objects.schedule(
-                    spec, "scatter", name, ports=ports, root=root, **given
-                )
-                back = check.objects.schedule(spec, "gather", name, ports=ports, root=root, **given)
-                _reversed(check, there, back, messages)
+@check("FA.gather", bytes_per_node=scatter_bytes)
+def gather_is_reversed_scatter(check: ClaimCheck) -> None:
+    """Check that each gather is the reversed scatter, with its steps and transmissions."""
+    schedule = partial(check.objects.schedule, check.topology.spec)
+    for algorithm, ports in _GATHERS:
+        perfect = algorithm == "perfectly-balanced"
+        for messages in (check.topology.n - 1,) if perfect else (1, 2):
+            for root in scatter_roots(check)[:2]:
+                scatter = schedule("scatter", algorithm, ports, root, messages=messages)
+                gather = schedule("gather", algorithm, ports, root, messages=messages)
+                _check_reversed(check, scatter, gather, messages)
 
 
-def _reversed(check: ClaimCheck, there: Schedule, back: Schedule, messages: int) -> None:
-    out, home = check.execute(there), check.execute(back)
-    place = {"M": messages, "root": check.topology.label(back.root), "of": back}
-    check.equal("steps", home.steps, out.steps, **place)
-    check.equal("transmissions", home.transmissions, out.transmissions, **place)
-    turned = (there.steps + 1 - there.step, there.receiver, there.sender, there.unit, there.tree)
-    found = np.column_stack((back.step, back.sender, back.receiver, back.unit, back.tree)).astype(
-        np.int64
-    )
-    stated = np.column_stack(turned).astype(np.int64)
-    check.equal("rows", len(found), len(stated), **place)
-    if len(found) == len(stated):
-        found, stated = (rows[np.lexsort(rows.T[::-1])] for rows in (found, stated))
+def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, messages: int) -> None:
+    forward = check.execute(scatter)
+    backward = check.execute(gather)
+    place = {"M": messages, "root": check.topology.label(gather.root), "of": gather}
+    check.equal("steps", backward.steps, forward.steps, **place)
+    check.equal("transmissions", backward.transmissions, forward.transmissions, **place)
+    step = scatter.steps + 1 - scatter.step
+    reversed_rows = (step, scatter.receiver, scatter.sender, scatter.unit, scatter.tree)
+    gather_rows = (gather.step, gather.sender, gather.receiver, gather.unit, gather.tree)
+    check.equal("rows", len(gather), len(scatter), **place)
+    if len(gather) == len(scatter):
         check.equal(
             "step, sender, receiver, message and tree of each row",
-            found,
-            stated,
+            _sorted_rows(gather_rows),
+            _sorted_rows(reversed_rows),
             **place,
             row=lambda row, _: row,
         )
+
+
+def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
+    rows = np.column_stack(columns).astype(np.int64)
+    return rows[np.lexsort(rows.T[::-1])]

@@ -1,7 +1,7 @@
-"""Fragopoulou & Akl 1993, section 5: the balanced trees, Definitions 7 and 13 to 16, Theorems 9 and 10."""
+"""Fragopoulou & Akl 1993, section 5: balanced trees, Definitions 7 and 13 to 16, Theorems 9, 10."""
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,379 +10,345 @@ from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import even_share
 from starcast.claims.growth import Number, divided, factorial
+from starcast.claims.providers import forests
 from starcast.claims.reference import bfs, lower_bound_counts, necklaces
-from starcast.claims.reference import scatter_trees as trees
+from starcast.claims.reference import scatter_trees as reference
 from starcast.claims.reference.place_labels import node_labels
 from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
-from starcast.claims.registry import check, register
+from starcast.claims.registry import check, check_rows
 from starcast.trees.model import Forest
 
-_DRAWN = 3  # trees of section 5.1 with free choices drawn at random
+RANDOM_TREES = 3  # trees of section 5.1 with random choices
+
+near_balanced = forests("near-balanced")
+perfectly_balanced = forests("perfectly-balanced")
 
 
 # Section 5.1
 
 
-def _balanced(check: ClaimCheck) -> NDArray[np.uint8]:
-    """The house's tree, and some with all that the paper leaves open drawn at random."""
-    made = check.objects.forest(check.topology.spec, "balanced")
-    return np.concatenate([made.parent_port, trees.drawn(check.objects, check.topology, _DRAWN)])
+def balanced_trees(check: ClaimCheck) -> NDArray[np.uint8]:
+    """Return the tree of `balanced`, and trees with random choices where the paper leaves any."""
+    forest = check.objects.forest(check.topology.spec, "balanced")
+    random = reference.random_trees(check.objects, check.topology, RANDOM_TREES)
+    return np.concatenate([forest.parent_port, random])
 
 
 @check("FA.S51.paths")
-def _shortest(check: ClaimCheck) -> None:
-    rows = _balanced(check)
-    check.passes(checkers.spanning(check.topology, rows, 0))
-    check.passes(checkers.shortest_paths(check.topology, rows, 0))
+def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
+    """Check that every tree of section 5.1 is a spanning tree of shortest paths."""
+    trees = balanced_trees(check)
+    check.passes(checkers.spanning(check.topology, trees, 0))
+    check.passes(checkers.shortest_paths(check.topology, trees, 0))
 
 
 @check("FA.S51.substar")
-def _substars(check: ClaimCheck) -> None:
-    place = _place_of_1(check)
-    nodes = np.flatnonzero(place > 1)
-    for tree, row in enumerate(_balanced(check)):
-        parent = bfs.parents(check.objects, check.topology, row)[nodes]
-        kept = np.where(parent == 0, place[nodes], place[parent])
-        check.equal(
-            "position of symbol 1 in the parent",
-            kept,
-            place[nodes],
-            tree=tree,
-            node=node_labels(check.topology, nodes),
-        )
-        check.equal(
-            "subtree",
-            _branches(check, row)[nodes],
-            place[nodes],
-            tree=tree,
-            node=node_labels(check.topology, nodes),
-        )
+def subtrees_are_substars(check: ClaimCheck) -> None:
+    """Check that the parent of a node of S^i is in S^i or the root, in subtree i."""
+    topology = check.topology
+    position = positions_of_1(check)
+    nodes = np.flatnonzero(position > 1)
+    for tree, row in enumerate(balanced_trees(check)):
+        parent = bfs.parents(check.objects, topology, row)[nodes]
+        kept = np.where(parent == 0, position[nodes], position[parent])
+        place = {"tree": tree, "node": node_labels(topology, nodes)}
+        check.equal("position of symbol 1 in the parent", kept, position[nodes], **place)
+        check.equal("subtree", subtrees(check, row)[nodes], position[nodes], **place)
 
 
 @check("FA.S51.sizes")
-def _sizes(check: ClaimCheck) -> None:
-    n = check.topology.n
-    parts = [(check.topology.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
-    found = np.sort(checkers.branch_sizes(check.topology, _balanced(check), 0), axis=1)
-    check.equal(
-        "sizes of the subtrees, the smallest first",
-        found,
-        np.array(parts),
-        tree=lambda tree, _: tree,
-    )
-    check.equal("size of the largest subtree", found[:, -1], even_share(n), tree=lambda tree: tree)
+def subtrees_are_balanced(check: ClaimCheck) -> None:
+    """Check that the sizes of the subtrees differ by at most one node."""
+    topology = check.topology
+    n = topology.n
+    stated = [(topology.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
+    sizes = np.sort(checkers.branch_sizes(topology, balanced_trees(check), 0), axis=1)
+    what = "sizes of the subtrees, the smallest first"
+    check.equal(what, sizes, np.array(stated), tree=lambda tree, _: tree)
+    largest = sizes[:, -1]
+    check.equal("size of the largest subtree", largest, even_share(n), tree=lambda tree: tree)
 
 
-# Definitions 7 and 13
+# Definitions 7 and 13 to 16
 
 
 @check("FA.D7")
-def _one_generator(check: ClaimCheck) -> None:
-    leader = lower_bound_counts.necklaces(check.objects, check.topology.spec)
+def one_generator_per_necklace(check: ClaimCheck) -> None:
+    """Check that Definition 7 names exactly one generator of every necklace but that of 12..n."""
+    topology = check.topology
+    leader = lower_bound_counts.necklaces(check.objects, topology.spec)
     leaders = np.unique(leader)[1:]
-    count = np.bincount(
-        leader[necklaces.named(check.objects, check.topology)], minlength=check.topology.nodes
-    )[leaders]
+    generators = leader[necklaces.named_generators(check.objects, topology)]
+    count = np.bincount(generators, minlength=topology.nodes)[leaders]
+    what = "generators of the necklace of a node"
+    check.equal(what, count, 1, node=node_labels(topology, leaders))
+    starts_with_1 = symbols(check.objects, topology)[leaders, 0] == 1
+    correction = check.correction(
+        "it names one in a necklace that does not start with 1, and one or more in the others, "
+        "of which one has to be chosen"
+    )
+    place = {"node": node_labels(topology, leaders[~starts_with_1])}
+    correction.equal("generators without 1 in front", count[~starts_with_1], 1, **place)
+    place = {"node": node_labels(topology, leaders[starts_with_1])}
+    correction.at_least("generators with 1 in front", count[starts_with_1], 1, **place)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Definition 13 or 15: its construction, and whether it repeats nodes."""
+
+    construction: str
+    repeated: bool
+
+
+DEFINITION_13 = Definition("near-balanced", repeated=False)
+DEFINITION_15 = Definition("perfectly-balanced", repeated=True)
+
+
+def check_inverse(
+    check: ClaimCheck, above: reference.Dimensions, below: reference.Dimensions
+) -> None:
+    """Check that g_j(y) is the parent of y if and only if y is a child of g_j(y)."""
+    topology = check.topology
     check.equal(
-        "generators of the necklace of a node", count, 1, node=node_labels(check.topology, leaders)
-    )
-    starting = symbols(check.objects, check.topology)[leaders, 0] == 1
-    instead = check.correction(
-        "it names one in a necklace that does not start with 1, and one or more in the others, of which one has to be chosen"
-    )
-    instead.equal(
-        "generators without 1 in front",
-        count[~starting],
-        1,
-        node=node_labels(check.topology, leaders[~starting]),
-    )
-    instead.at_least(
-        "generators with 1 in front",
-        count[starting],
-        1,
-        node=node_labels(check.topology, leaders[starting]),
-    )
-
-
-def _inverse(check: ClaimCheck, above: trees.Across, below: trees.Across, what: str) -> None:
-    """A node's parent is across j just if the parent has it as its child across j."""
-    of_child = trees.listed(check.objects, check.topology, below)
-    check.equal(
-        what,
+        "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension",
         above,
-        of_child,
-        node=lambda x, _: check.topology.label(x),
-        dimension=lambda _, j: j + 1,
+        reference.seen_from_children(check.objects, topology, below),
+        node=lambda node, _: topology.label(node),
+        dimension=lambda _, index: index + 1,
     )
 
 
-_WORDS = "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension"
+def printed_functions_are_inverse(check: ClaimCheck, row: Definition) -> None:
+    """Check that the parent and children functions as printed are inverse to each other."""
+    children = partial(reference.children, check.objects, check.topology, repeated=row.repeated)
+    parents = partial(reference.parents, check.objects, check.topology, repeated=row.repeated)
+    check_inverse(check, parents("left"), children(repaired=False))
+    reading = check.reading("second cycle from the right, children as printed")
+    check_inverse(reading, parents("right"), children(repaired=False))
+    correction = check.correction(
+        "they are inverse with the second cycle from the right, children across fixed symbols of "
+        "nodes with one cycle only, and left minima of the whole canonical notation"
+    )
+    check_inverse(correction, parents("right"), children(repaired=True))
 
 
-def _printed(check: ClaimCheck, *, repeated: bool) -> None:
-    printed = trees.children(check.objects, check.topology, repaired=False, repeated=repeated)
-    right = trees.parents(check.objects, check.topology, "right", repeated=repeated)
-    _inverse(
-        check,
-        trees.parents(check.objects, check.topology, "left", repeated=repeated),
-        printed,
-        _WORDS,
-    )
-    _inverse(
-        check.reading("second cycle from the right, children as printed"), right, printed, _WORDS
-    )
-    instead = check.correction(
-        "they are inverse with the second cycle from the right, children across fixed symbols of nodes with one cycle only, "
-        "and left minima of the whole canonical notation"
-    )
-    _inverse(
-        instead,
-        right,
-        trees.children(check.objects, check.topology, repaired=True, repeated=repeated),
-        _WORDS,
-    )
+def repaired_functions_are_inverse(check: ClaimCheck, row: Definition) -> None:
+    """Check that the repaired functions are inverse, and that the construction follows them."""
+    topology = check.topology
+    repeated = row.repeated
+    above = reference.parents(check.objects, topology, "right", repeated=repeated)
+    below = reference.children(check.objects, topology, repaired=True, repeated=repeated)
+    check_inverse(check, above, below)
+    forest = check.objects.forest(topology.spec, row.construction)
+    for j in topology.ports:
+        used = np.equal(forest.parent_port, j).any(axis=0)
+        what = f"parent across {j}, in the house's trees"
+        check.equal(what, used, above[:, j - 1], node=topology.label, of=forest)
 
 
-def _as_repaired(check: ClaimCheck, *, repeated: bool) -> None:
-    above = trees.parents(check.objects, check.topology, "right", repeated=repeated)
-    _inverse(
-        check,
-        above,
-        trees.children(check.objects, check.topology, repaired=True, repeated=repeated),
-        _WORDS,
-    )
-    made = check.objects.forest(
-        check.topology.spec, "perfectly-balanced" if repeated else "near-balanced"
-    )
-    for j in check.topology.ports:
-        in_some = np.equal(made.parent_port, j).any(axis=0)
-        check.equal(
-            f"parent across {j}, in the house's trees",
-            in_some,
-            above[:, j - 1],
-            node=check.topology.label,
-            of=made,
-        )
-
-
-for _number, _repeated in (("13", False), ("15", True)):
-    register(
-        f"FA.D{_number}{'' if _number == '13' else '-printed'}",
-        partial(_printed, repeated=_repeated),
-    )
-    register(
-        f"FA.D{_number}{'-repaired' if _number == '13' else ''}",
-        partial(_as_repaired, repeated=_repeated),
-    )
-
-
-def _at_roots(check: ClaimCheck, *, repeated: bool) -> None:
-    across = trees.parents(check.objects, check.topology, "right", repeated=repeated)
-    name = "perfectly-balanced" if repeated else "near-balanced"
-    for root in bfs.roots(check.topology):
-        here = trees.at_root(check.objects, check.topology, root, repeated=repeated)
-        place: dict[str, Any] = {
-            "root": check.topology.label(root),
-            "node": lambda x, _: check.topology.label(x),
-            "dimension": lambda _, j: j + 1,
+def trees_at_roots_are_translates(check: ClaimCheck, row: Definition) -> None:
+    """Check that the trees at any root are the translates of those at 12..n."""
+    topology = check.topology
+    above = reference.parents(check.objects, topology, "right", repeated=row.repeated)
+    for root in bfs.roots(topology):
+        at_root = reference.parents_at_root(check.objects, topology, root, repeated=row.repeated)
+        place = {
+            "root": topology.label(root),
+            "node": lambda node, _: topology.label(node),
+            "dimension": lambda _, index: index + 1,
         }
-        check.equal(
-            "parent by the definition",
-            here,
-            trees.carried(check.objects, check.topology, root, across),
-            **place,
-        )
-        made = check.objects.forest(check.topology.spec, name, root=root)
-        in_some = np.stack(
-            [np.equal(made.parent_port, j).any(axis=0) for j in range(1, check.topology.n + 1)],
-            axis=1,
-        )
-        check.equal("parent in the house's trees", in_some, here, **place, of=made)
+        stated = reference.translated_parents(check.objects, topology, root, above)
+        check.equal("parent by the definition", at_root, stated, **place)
+        forest = check.objects.forest(topology.spec, row.construction, root=root)
+        dimensions = range(1, topology.n + 1)
+        used = [np.equal(forest.parent_port, j).any(axis=0) for j in dimensions]
+        what = "parent in the house's trees"
+        check.equal(what, np.stack(used, axis=1), at_root, **place, of=forest)
 
 
-for _number, _repeated in (("14", False), ("16", True)):
-    register(f"FA.D{_number}", partial(_at_roots, repeated=_repeated))
+check_rows(
+    printed_functions_are_inverse, {"FA.D13": DEFINITION_13, "FA.D15-printed": DEFINITION_15}
+)
+check_rows(
+    repaired_functions_are_inverse, {"FA.D13-repaired": DEFINITION_13, "FA.D15": DEFINITION_15}
+)
+check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DEFINITION_15})
 
 
-# Theorems 9 and 10
+# Theorem 9
 
 
-def _near(check: ClaimCheck) -> Forest:
-    return check.objects.forest(check.topology.spec, "near-balanced")
+@check("FA.T9.1", given=near_balanced)
+def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
+    """Check that all nodes with symbol 1 in position i are in the subtree of link type i."""
+    position = positions_of_1(check)
+    nodes = np.flatnonzero(position > 1)
+    subtree = subtrees(check, forest.parent_port[0])[nodes]
+    label = node_labels(check.topology, nodes)
+    check.equal("subtree", subtree, position[nodes], node=label, of=forest)
 
 
-def _perfect(check: ClaimCheck) -> Forest:
-    return check.objects.forest(check.topology.spec, "perfectly-balanced")
+@check("FA.T9.2", given=near_balanced)
+def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
+    """Check that all nodes of displacement d are in the subtree of link type d + 2."""
+    topology = check.topology
+    displacement = necklaces.displacements(check.objects, topology)[1:]
+    subtree = subtrees(check, forest.parent_port[0])[1:]
+    label = node_labels(topology, np.arange(1, topology.nodes))
+    check.equal("subtree", subtree, displacement + 2, node=label, of=forest)
 
 
-@check("FA.T9.1")
-def _substars_9(check: ClaimCheck) -> None:
-    place = _place_of_1(check)
-    nodes = np.flatnonzero(place > 1)
-    found = _branches(check, _near(check).parent_port[0])[nodes]
-    check.equal(
-        "subtree", found, place[nodes], node=node_labels(check.topology, nodes), of=_near(check)
-    )
+@check("FA.T9.3", given=near_balanced)
+@check("FA.T10.4", given=perfectly_balanced)
+def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
+    """Check that no node that starts with 1 is a parent, except the root."""
+    topology = check.topology
+    starting = np.flatnonzero(symbols(check.objects, topology)[:, 0] == 1)[1:]
+    label = node_labels(topology, starting)
+    for tree, row in enumerate(forest.parent_port):
+        parent = bfs.parents(check.objects, topology, row)
+        children = np.bincount(parent[parent >= 0], minlength=topology.nodes)[starting]
+        check.equal("children", children, 0, tree=tree, node=label, of=forest)
 
 
-@check("FA.T9.2")
-def _displacements_9(check: ClaimCheck) -> None:
-    nodes = np.arange(1, check.topology.nodes)
-    d = necklaces.displacements(check.objects, check.topology)[1:]
-    found = _branches(check, _near(check).parent_port[0])[1:]
-    check.equal("subtree", found, d + 2, node=node_labels(check.topology, nodes), of=_near(check))
+@check("FA.T9.4", given=near_balanced)
+def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
+    """Check that the tree is a spanning tree of shortest paths."""
+    check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
+    check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
 
 
-@check("FA.T9.3")
-def _leaves_9(check: ClaimCheck) -> None:
-    _leaves(check, _near(check))
+@check("FA.T9.5", given=near_balanced)
+def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
+    """Check the largest and the smallest subtree, and the order of their quotient."""
+    n = check.topology.n
+    substar = int(factorial(n - 1))
+    sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0)[0]
+    largest = int(sizes.max())
+    smallest = int(sizes.min())
+    stated = necklaces.largest_branch(n)
+    check.equal("nodes of the largest subtree", largest, stated, of=forest)
+    stated = necklaces.smallest_branch(n)
+    check.equal("nodes of the smallest subtree", smallest, stated, of=forest)
+    what = "nodes of the largest subtree, the bound"
+    check.at_most(what, largest, 2 * substar - 1, of=forest)
+    check.at_least("nodes of the smallest subtree, the bound", smallest, substar, of=forest)
+    check.order("largest subtree / smallest subtree", subtree_quotient)
 
 
-@check("FA.T9.4")
-def _shortest_9(check: ClaimCheck) -> None:
-    made = _near(check)
-    check.passes(checkers.spanning(check.topology, made.parent_port, 0), of=made)
-    check.passes(checkers.shortest_paths(check.topology, made.parent_port, 0), of=made)
-
-
-@check("FA.T9.5")
-def _within_a_constant(check: ClaimCheck) -> None:
-    n, made = check.topology.n, _near(check)
-    sizes = checkers.branch_sizes(check.topology, made.parent_port, 0)[0]
-    check.equal(
-        "nodes of the largest subtree", int(sizes.max()), necklaces.largest_branch(n), of=made
-    )
-    check.equal(
-        "nodes of the smallest subtree", int(sizes.min()), necklaces.smallest_branch(n), of=made
-    )
-    check.at_most(
-        "nodes of the largest subtree, the bound",
-        int(sizes.max()),
-        2 * int(factorial(n - 1)) - 1,
-        of=made,
-    )
-    check.at_least(
-        "nodes of the smallest subtree, the bound", int(sizes.min()), int(factorial(n - 1)), of=made
-    )
-    check.order("largest subtree / smallest subtree", _branch_ratio)
-
-
-def _branch_ratio(n: int) -> Number:
+def subtree_quotient(n: int) -> Number:
+    """Return the largest subtree of Definition 13 over the smallest."""
     return divided(necklaces.largest_branch(n), necklaces.smallest_branch(n))
 
 
-@check("FA.T10.1")
-def _substars_10(check: ClaimCheck) -> None:
-    place, made = _place_of_1(check), _perfect(check)
-    nodes = np.flatnonzero(place > 1)
-    for tree, row in enumerate(made.parent_port):
-        inside = _branches(check, row)[nodes]
-        expected = np.where(place[nodes] == tree + 2, tree + 2, 0)
-        check.equal(
-            "subtree", inside, expected, tree=tree, node=node_labels(check.topology, nodes), of=made
-        )
+# Theorem 10
 
 
-@check("FA.T10.2")
-def _repeats(check: ClaimCheck) -> None:
-    made, nodes = _perfect(check), np.arange(1, check.topology.nodes)
-    found = np.count_nonzero(made.parent_port, axis=0)[1:]
-    stated = (check.topology.n - 1) // necklaces.periods(check.objects, check.topology)[1:]
-    check.equal(
-        "how often a node appears", found, stated, node=node_labels(check.topology, nodes), of=made
-    )
+@check("FA.T10.1", given=perfectly_balanced)
+def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
+    """Check that the nodes with symbol 1 in position i are in the subtree of type i only."""
+    position = positions_of_1(check)
+    nodes = np.flatnonzero(position > 1)
+    label = node_labels(check.topology, nodes)
+    for tree, row in enumerate(forest.parent_port):
+        subtree = subtrees(check, row)[nodes]
+        stated = np.where(position[nodes] == tree + 2, tree + 2, 0)
+        check.equal("subtree", subtree, stated, tree=tree, node=label, of=forest)
 
 
-@check("FA.T10.3")
-def _displacements_10(check: ClaimCheck) -> None:
-    n, made, nodes = check.topology.n, _perfect(check), np.arange(1, check.topology.nodes)
-    d, p = (
-        necklaces.displacements(check.objects, check.topology)[1:],
-        necklaces.periods(check.objects, check.topology)[1:],
-    )
-    stated = np.zeros((n - 1, len(nodes)), dtype=bool)
-    for i in range(n - 1):
-        there = np.flatnonzero((i < (n - 1) // p) & (i * p + d < n - 1))
-        stated[(i * p + d)[there], there] = True
-    found = np.stack(
-        [_branches(check, row)[1:] == tree + 2 for tree, row in enumerate(made.parent_port)]
-    )
+@check("FA.T10.2", given=perfectly_balanced)
+def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
+    """Check that a node of period p appears (n-1)/p times."""
+    topology = check.topology
+    copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
+    stated = (topology.n - 1) // necklaces.periods(check.objects, topology)[1:]
+    label = node_labels(topology, np.arange(1, topology.nodes))
+    check.equal("how often a node appears", copies, stated, node=label, of=forest)
+
+
+@check("FA.T10.3", given=perfectly_balanced)
+def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
+    """Check that a node of displacement d and period p is in the subtrees of types ip + d + 2."""
+    topology = check.topology
+    degree = topology.n - 1
+    d = necklaces.displacements(check.objects, topology)[1:]
+    p = necklaces.periods(check.objects, topology)[1:]
+    stated = np.zeros((degree, len(d)), dtype=bool)
+    for i in range(degree):
+        nodes = np.flatnonzero((i < degree // p) & (i * p + d < degree))
+        stated[(i * p + d)[nodes], nodes] = True
+    rows = [subtrees(check, row)[1:] == tree + 2 for tree, row in enumerate(forest.parent_port)]
     check.equal(
         "is in the subtree",
-        found,
+        np.stack(rows),
         stated,
         tree=lambda tree, _: tree,
-        node=lambda _, x: check.topology.label(x + 1),
-        of=made,
+        node=lambda _, index: topology.label(index + 1),
+        of=forest,
     )
 
 
-@check("FA.T10.4")
-def _leaves_10(check: ClaimCheck) -> None:
-    _leaves(check, _perfect(check))
+@check("FA.T10.5", given=perfectly_balanced)
+def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
+    """Check that all paths from the root are shortest, and that every node has a path."""
+    topology = check.topology
+    check.passes(checkers.shortest_paths(topology, forest.parent_port, 0), of=forest)
+    reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
+    label = node_labels(topology, np.arange(1, topology.nodes))
+    check.true("is in some subtree", reached, node=label, of=forest)
 
 
-@check("FA.T10.5")
-def _shortest_10(check: ClaimCheck) -> None:
-    made = _perfect(check)
-    check.passes(checkers.shortest_paths(check.topology, made.parent_port, 0), of=made)
-    reached = np.count_nonzero(made.parent_port, axis=0)[1:] > 0
-    check.true("is in some subtree", reached, node=lambda x: check.topology.label(x + 1), of=made)
+@check("FA.T10.6", given=perfectly_balanced)
+def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
+    """Check that all subtrees have as many nodes as there are necklaces."""
+    topology = check.topology
+    sizes = checkers.branch_sizes(topology, forest.parent_port, 0).sum(axis=0)
+    place = {"tree": lambda tree: tree, "of": forest}
+    check.equal("nodes of a subtree", sizes, sizes[0], **place)
+    leaders = np.unique(lower_bound_counts.necklaces(check.objects, topology.spec))
+    check.equal("nodes of a subtree, one of every necklace", sizes, len(leaders) - 1, **place)
 
 
-@check("FA.T10.6")
-def _same_sizes(check: ClaimCheck) -> None:
-    made = _perfect(check)
-    sizes = checkers.branch_sizes(check.topology, made.parent_port, 0).sum(axis=0)
-    check.equal("nodes of a subtree", sizes, sizes[0], tree=lambda tree: tree, of=made)
-    rings = len(np.unique(lower_bound_counts.necklaces(check.objects, check.topology.spec))) - 1
+@check("FA.T10.7", given=perfectly_balanced)
+def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
+    """Check that each subtree is the subtree before it, rotated once."""
+    topology = check.topology
+    before = forest.parent_port[:-1]
+    stated = np.zeros_like(before)
+    stated[:, rotation(check.objects, topology)] = rotation_function(topology.n)[before]
     check.equal(
-        "nodes of a subtree, one of every necklace", sizes, rings, tree=lambda tree: tree, of=made
+        "port towards the parent",
+        forest.parent_port[1:],
+        stated,
+        tree=lambda tree, _: tree + 1,
+        node=lambda _, node: topology.label(node),
+        of=forest,
     )
 
 
-@check("FA.T10.7")
-def _rotated(check: ClaimCheck) -> None:
-    made, turn = _perfect(check), rotation(check.objects, check.topology)
-    turned = np.zeros_like(made.parent_port[:-1])
-    turned[:, turn] = rotation_function(check.topology.n)[made.parent_port[:-1]]
-    place: dict[str, Any] = {
-        "tree": lambda tree, _: tree + 1,
-        "node": lambda _, x: check.topology.label(x),
-    }
-    check.equal("port towards the parent", made.parent_port[1:], turned, **place, of=made)
+# Positions and subtrees
 
 
-# What several look at
+def positions_of_1(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return the position of symbol 1 in every node, 1..n."""
+    is_1 = symbols(check.objects, check.topology) == 1
+    return np.asarray(np.argmax(is_1, axis=1) + 1, dtype=np.int64)
 
 
-def _place_of_1(check: ClaimCheck) -> NDArray[np.int64]:
-    """The position of symbol 1 in every node, 1..n."""
-    return np.asarray(
-        np.argmax(symbols(check.objects, check.topology) == 1, axis=1) + 1, dtype=np.int64
-    )
+def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the type of the root's link over which a tree reaches each node.
 
-
-def _branches(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The type of the root's link over which each node of a tree is reached; 0 at the root and outside the tree."""
-    parent = bfs.parents(check.objects, check.topology, row)
-    nodes = np.arange(check.topology.nodes)
-    top = np.where(parent > 0, parent, nodes)
-    for _ in range(check.topology.nodes.bit_length()):
+    Returns:
+        int64 ``[nodes]``; 0 for the root and outside the tree.
+    """
+    topology = check.topology
+    parent = bfs.parents(check.objects, topology, row)
+    top = np.where(parent > 0, parent, np.arange(topology.nodes))
+    for _ in range(topology.nodes.bit_length()):
         top = top[top]
-    port = np.zeros(check.topology.nodes, dtype=np.int64)
-    port[check.objects.neighbours(check.topology.spec)[:, 0]] = check.topology.ports
+    types = np.zeros(topology.nodes, dtype=np.int64)
+    types[check.objects.neighbours(topology.spec)[:, 0]] = topology.ports
     inside = (row != 0) & (parent[top] == 0)
     inside[0] = False
-    return np.where(inside, port[top], 0)
-
-
-def _leaves(check: ClaimCheck, made: Forest) -> None:
-    """No node that starts with 1 is a parent, the root aside."""
-    starting = np.flatnonzero(symbols(check.objects, check.topology)[:, 0] == 1)[1:]
-    for tree, row in enumerate(made.parent_port):
-        parent = bfs.parents(check.objects, check.topology, row)
-        children = np.bincount(parent[parent >= 0], minlength=check.topology.nodes)[starting]
-        check.equal(
-            "children", children, 0, tree=tree, node=node_labels(check.topology, starting), of=made
-        )
+    return np.where(inside, types[top], 0)

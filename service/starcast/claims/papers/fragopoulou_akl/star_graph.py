@@ -1,161 +1,136 @@
-"""Fragopoulou & Akl 1993, sections 1 to 3.1: degree, substars, distances, the examples, and cycle rotation (Theorem 3)."""
-
-from fractions import Fraction
+"""Fragopoulou & Akl 1993, sections 1 to 3.1: degree, substars, distances, rotation (Theorem 3)."""
 
 import numpy as np
 
 from starcast import permutations
-from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
+from starcast.claims.growth import divided, factorial, harmonic, log2
 from starcast.claims.papers.fragopoulou_akl import nodes
-from starcast.claims.reference.bfs import distances, roots
+from starcast.claims.providers import Distances, distances
+from starcast.claims.reference import bfs
 from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
 from starcast.claims.registry import check
 
 
 @check("FA.S1-degree")
-def _degree(check: ClaimCheck) -> None:
-    n = check.topology.n
-    around = np.sort(nodes.across(check), axis=1)
-    degree = (np.diff(around, axis=1) > 0).sum(axis=1) + 1
-    check.equal("different neighbours of a node", degree, n - 1, node=check.topology.label)
-    check.equal("diameter", int(distances(check.objects, check.topology.spec).max()), diameter(n))
-    check.order(
-        "(n-1) log2 n / log2 n!",
-        lambda n: growth.divided((n - 1) * growth.log2(n), growth.log2(growth.factorial(n))),
-    )
+def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
+    """Check degree and diameter, and their order against log2 n! and the smallest hypercube."""
+    topology = check.topology
+    n = topology.n
+    ordered = np.sort(nodes.neighbours(check), axis=1)
+    degree = (np.diff(ordered, axis=1) > 0).sum(axis=1) + 1
+    check.equal("different neighbours of a node", degree, n - 1, node=topology.label)
+    check.equal("diameter", bfs.diameter(check.objects, topology.spec), diameter(n))
+    check.order("(n-1) log2 n / log2 n!", lambda n: divided((n - 1) * log2(n), log2(factorial(n))))
     check.order(
         "floor(3(n-1)/2) log2 n / log2 n!",
-        lambda n: growth.divided(diameter(n) * growth.log2(n), growth.log2(growth.factorial(n))),
+        lambda n: divided(diameter(n) * log2(n), log2(factorial(n))),
     )
-    cube = check.objects.topology(f"Q{(check.topology.nodes - 1).bit_length()}")
+    cube = check.objects.topology(f"Q{(topology.nodes - 1).bit_length()}")
     check.true(
         "the least hypercube with n! nodes has less than 2 n!",
-        check.topology.nodes <= cube.nodes < 2 * check.topology.nodes,
+        topology.nodes <= cube.nodes < 2 * topology.nodes,
     )
     check.equal("its degree", len(np.unique(check.objects.neighbours(cube.spec)[:, 0])), cube.n)
     below = check.reading("both are less than log2 n! at every n")
     for what, value in (("degree", n - 1), ("diameter", diameter(n))):
+        power = 2**value
         below.true(
             f"2 to the power of the {what} is less than n!",
-            2**value < check.topology.nodes,
-            found=2**value,
-            stated=check.topology.nodes,
+            power < topology.nodes,
+            found=power,
+            stated=topology.nodes,
         )
-    check.same_order(
-        "log2 n! / (n log2 n)",
-        lambda n: growth.divided(growth.log2(growth.factorial(n)), n * growth.log2(n)),
-    )
+    check.same_order("log2 n! / (n log2 n)", lambda n: divided(log2(factorial(n)), n * log2(n)))
 
 
 @check("FA.S1-substars")
-def _substars(check: ClaimCheck) -> None:
-    n, row, around = check.topology.n, symbols(check.objects, check.topology), nodes.across(check)
+def substars(check: ClaimCheck) -> None:
+    """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
+    topology = check.topology
+    n = topology.n
+    label_symbols = symbols(check.objects, topology)
+    neighbours = nodes.neighbours(check)
+
+    def tail(node: int, _: int) -> str:
+        return topology.label(node)
+
     for k in range(1, n):
-        fixed = np.unique(row[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
-        inner = permutations.rank(
-            np.argsort(np.argsort(row[:, :k], axis=1), axis=1).astype(np.uint8) + np.uint8(1)
-        )
-        size = growth.factorial(k)
-        check.equal("number of classes", len(np.unique(fixed)), growth.factorial(n) // size, k=k)
-        check.equal("nodes of a class", np.bincount(fixed), size, k=k)
-        check.equal(
-            "different nodes of S_k in a class",
-            len(np.unique(fixed.astype(np.int64) * size + inner)),
-            check.topology.nodes,
-            k=k,
-        )
-        stays = fixed[around] == fixed[:, None]
-        check.equal(
-            "a link stays in the class",
-            stays,
-            nodes.types(check) <= k,
-            k=k,
-            node=lambda x, _: check.topology.label(x),
-        )
+        size = factorial(k)
+        suffixes = np.unique(label_symbols[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
+        order = np.argsort(np.argsort(label_symbols[:, :k], axis=1), axis=1)
+        image = permutations.rank(order.astype(np.uint8) + np.uint8(1))
+        check.equal("number of classes", len(np.unique(suffixes)), factorial(n) // size, k=k)
+        check.equal("nodes of a class", np.bincount(suffixes), size, k=k)
+        pairs = np.unique(suffixes.astype(np.int64) * size + image)
+        check.equal("different nodes of S_k in a class", len(pairs), topology.nodes, k=k)
+        stays = suffixes[neighbours] == suffixes[:, None]
+        inside = nodes.link_types(check) <= k
+        check.equal("a link stays in the class", stays, inside, k=k, node=tail)
         if k > 1:
-            image = check.objects.neighbours(f"S{k}").T[inner]
-            check.equal(
-                "its image is a link of S_k",
-                inner[around[:, : k - 1]],
-                image,
-                k=k,
-                node=lambda x, _: check.topology.label(x),
-            )
+            stated = check.objects.neighbours(f"S{k}").T[image]
+            heads = image[neighbours[:, : k - 1]]
+            check.equal("its image is a link of S_k", heads, stated, k=k, node=tail)
 
 
-@check("FA.d")
-def _mean_distance(check: ClaimCheck) -> None:
+@check("FA.d", given=distances())
+def mean_distance(check: ClaimCheck, search: Distances) -> None:
+    """Check the mean and the sum of the distances from a root."""
     n = check.topology.n
-    d = n + Fraction(2, n) + sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0)) - 4
-    for root in roots(check.topology):
-        total = int(distances(check.objects, check.topology.spec, root).sum(dtype=np.int64))
-        check.equal(
-            "mean of the distances",
-            Fraction(total, check.topology.nodes),
-            d,
-            node=check.topology.label(root),
-        )
-        check.equal(
-            "sum of the distances",
-            Fraction(total),
-            growth.factorial(n) * d,
-            node=check.topology.label(root),
-        )
+    total = int(search.values.sum(dtype=np.int64))
+    mean = n + divided(2, n) + harmonic(n) - 4
+    measured = divided(total, check.topology.nodes)
+    check.equal("mean of the distances", measured, mean, node=search.label)
+    check.equal("sum of the distances", total, factorial(n) * mean, node=search.label)
 
 
 @check("FA.dist")
-def _distance(check: ClaimCheck) -> None:
-    stated = (
-        nodes.cycles(check)
-        + nodes.spread(check)
-        - np.where(symbols(check.objects, check.topology)[:, 0] == 1, 0, 2)
-    )
-    check.equal(
-        "distance from 12..n",
-        distances(check.objects, check.topology.spec),
-        stated,
-        node=check.topology.label,
-    )
+def distance_by_cycles(check: ClaimCheck) -> None:
+    """Check that the distance from 12..n is c + s, less 2 if x_1 != 1."""
+    topology = check.topology
+    correction = np.where(symbols(check.objects, topology)[:, 0] == 1, 0, 2)
+    stated = nodes.cycle_counts(check) + nodes.displaced_counts(check) - correction
+    distance = bfs.distances(check.objects, topology.spec)
+    check.equal("distance from 12..n", distance, stated, node=topology.label)
 
 
 @check("FA.ex")
-def _examples(check: ClaimCheck) -> None:
-    here = check.topology
-    if here.n == 3:
-        q, x = (
-            symbols(check.objects, check.topology)[here.rank(label)] for label in ("312", "213")
-        )
-        image = check.objects.array("F_312(213)", here.spec, lambda: permutations.compose(q, x))
+def examples(check: ClaimCheck) -> None:
+    """Check the example of a translation on S_3, and that of a cycle notation on S_6."""
+    topology = check.topology
+    label_symbols = symbols(check.objects, topology)
+    if topology.n == 3:
+        q = label_symbols[topology.rank("312")]
+        x = label_symbols[topology.rank("213")]
+        image = check.objects.array("F_312(213)", topology.spec, lambda: permutations.compose(q, x))
         check.equal("F_312(213)", str(permutations.labels(image[None, :])[0]), "132", node="213")
-    else:
-        row = check.objects.array(
-            "341526", here.spec, lambda: symbols(check.objects, check.topology)[here.rank("341526")]
-        )
-        check.equal("cycle notation", nodes.notation(row), "(1 3)(2 4 5)", node="341526")
+        return
+    example = check.objects.array(
+        "341526", topology.spec, lambda: label_symbols[topology.rank("341526")]
+    )
+    check.equal("cycle notation", nodes.cycle_notation(example), "(1 3)(2 4 5)", node="341526")
 
 
 @check("FA.T3")
-def _rotation_keeps_links(check: ClaimCheck) -> None:
-    turn, around = rotation(check.objects, check.topology), nodes.across(check)
-    types = nodes.types(check)
-    image = (types - 1) % (check.topology.n - 1) + 2
-    check.equal(
-        "rank of the rotated neighbour",
-        turn[around],
-        around[turn][:, image - 2],
-        node=lambda x, _: check.topology.label(x),
-        dimension=lambda _, t: types[t],
-    )
-    check.equal("R is one to one", np.sort(turn), np.arange(check.topology.nodes))
+def rotation_keeps_links(check: ClaimCheck) -> None:
+    """Check that R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
+    rotated = rotation(check.objects, check.topology)
+    neighbours = nodes.neighbours(check)
+    image_types = (nodes.link_types(check) - 1) % (check.topology.n - 1) + 2
+    stated = neighbours[rotated][:, image_types - 2]
+    place = nodes.node_and_type(check)
+    check.equal("rank of the rotated neighbour", rotated[neighbours], stated, **place)
+    check.equal("R is one to one", np.sort(rotated), np.arange(check.topology.nodes))
 
 
 @check("FA.T3-coordinates")
-def _coordinates(check: ClaimCheck) -> None:
-    n, row = check.topology.n, symbols(check.objects, check.topology)
-    moved = rotation_function(n)[row].astype(np.uint8)
-    stated = permutations.rank(np.column_stack([moved[:, 0], moved[:, n - 1], moved[:, 1 : n - 1]]))
-    check.equal(
-        "rank of R(x)", rotation(check.objects, check.topology), stated, node=check.topology.label
-    )
+def rotation_by_coordinates(check: ClaimCheck) -> None:
+    """Check that R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
+    topology = check.topology
+    n = topology.n
+    images = rotation_function(n)[symbols(check.objects, topology)].astype(np.uint8)
+    columns = [images[:, 0], images[:, n - 1], images[:, 1 : n - 1]]
+    stated = permutations.rank(np.column_stack(columns))
+    rotated = rotation(check.objects, topology)
+    check.equal("rank of R(x)", rotated, stated, node=topology.label)

@@ -1,6 +1,9 @@
-"""Fragopoulou & Akl 1993, Tables 1 to 3: what the paper's algorithms take, executed."""
+"""Fragopoulou & Akl 1993, Tables 1 to 3: steps and transmissions of the paper's algorithms.
 
-from collections.abc import Callable
+`CELLS` has one row of data per algorithm and number of messages M; a row has two claims.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -8,277 +11,237 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import distance_sum, even_share
-from starcast.claims.growth import divided, factorial, rounded_up
+from starcast.claims.formulas import even_share
+from starcast.claims.growth import Number, divided
 from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
+    distances,
+    distances_of_pairs,
+    others,
+    pairs,
+    rule_9_quotient,
+    shared_distances,
+    shared_others,
+)
 from starcast.claims.reference import bfs, lower_bound_counts
 from starcast.claims.reference.necklaces import largest_branch, rule_9_steps
-from starcast.claims.registry import check, register
-from starcast.collectives.model import Schedule
-from starcast.support.integers import ceil_div
+from starcast.claims.registry import check, check_rows
+from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.topologies import Topology
 
+#: A number of steps or transmissions, as a function of n and M.
+Formula = Callable[[int, int], int]
+#: The values of M that are executed, as a function of n.
 Amounts = Callable[[int], tuple[int, ...]]
 
 
-def _one(_n: int) -> tuple[int, ...]:
+def one_message(_n: int) -> tuple[int, ...]:
+    """Return M = 1."""
     return (1,)
 
 
-def _many(n: int) -> tuple[int, ...]:
+def any_messages(n: int) -> tuple[int, ...]:
+    """Return values of M around 1 and n."""
     return tuple(sorted({1, 2, 3, n - 1, n}))
 
 
-def _multiples(n: int) -> tuple[int, ...]:
+def multiples(n: int) -> tuple[int, ...]:
+    """Return multiples of n-1."""
     return (n - 1, 2 * (n - 1))
 
 
-def _nodes(n: int) -> int:
-    return int(factorial(n))
-
-
-class Row(NamedTuple):
-    """A cell of Tables 1 to 3 that is an equality.
+class Cell(NamedTuple):
+    """An algorithm in Tables 1 to 3, with its number of messages.
 
     Attributes:
-        cell: what the ids call it, without ``-time`` and ``-transmissions``.
-        number: what the paper calls it.
-        collective, algorithm, ports: what is executed.
-        amounts: how many messages M, by n.
-        steps, transmissions: stated, functions of n and M, and in symbols; None where the cell is no equality.
+        collective, algorithm, ports: the schedules that are executed.
+        amounts: the values of M.
+        steps: the stated number of steps; None if it is an order of growth or has its own check.
+        transmissions: the stated number of transmissions.
     """
 
-    cell: str
-    number: str
     collective: str
     algorithm: str
     ports: str
     amounts: Amounts
-    steps: tuple[Callable[[int, int], int], str] | None
-    transmissions: tuple[Callable[[int, int], int], str]
+    steps: Formula | None
+    transmissions: Formula
 
 
-_RECEIVED = (lambda n, m: m * _nodes(n) * (_nodes(n) - 1), "M n!(n!-1)")
-_ONE_A_STEP = (lambda n, m: m * (_nodes(n) - 1), "M(n!-1)")
-_SHARED = (lambda n, m: ceil_div(m * (_nodes(n) - 1), n - 1), "ceil(M(n!-1)/(n-1))")
-_WALKED = (lambda n, m: m * distance_sum(n), "M t_n")
-_BY_ALL = (lambda n, m: m * _nodes(n) * distance_sum(n), "M n! t_n")
-_WALKED_SHARED = (lambda n, m: ceil_div(m * distance_sum(n), n - 1), "ceil(M t_n/(n-1))")
-_CYCLE, _PATHS = "hamiltonian-cycle", "rotated-hamiltonian"
-_ROWS = (
-    Row("Tab1.oneport-1", "Table 1, SLA", "allgather", _CYCLE, "one", _one, _ONE_A_STEP, _RECEIVED),
-    Row(
-        "Tab1.oneport-M", "Table 1, SLA", "allgather", _CYCLE, "one", _many, _ONE_A_STEP, _RECEIVED
+#: A cell with the formula of its claim.
+Row = tuple[Cell, Formula]
+
+_CYCLE = partial(Cell, "allgather", "hamiltonian-cycle", "one")
+_PATHS = partial(Cell, "allgather", "rotated-hamiltonian", "all")
+_SCATTER = partial(Cell, "scatter", "one-port", "one")
+_EXCHANGE = partial(Cell, "alltoall", "one-port", "one")
+_PERFECT = "perfectly-balanced"
+CELLS = {
+    "Tab1.oneport-1": _CYCLE(one_message, others, pairs),
+    "Tab1.oneport-M": _CYCLE(any_messages, others, pairs),
+    "Tab1.allport-paths-1": _PATHS(one_message, shared_others, pairs),
+    "Tab1.allport-paths-M": _PATHS(any_messages, None, pairs),
+    "Tab1.allport-necklace-1": Cell(
+        "allgather", "necklace", "all", one_message, shared_others, pairs
     ),
-    Row(
-        "Tab1.allport-paths-1", "Table 1, MLA", "allgather", _PATHS, "all", _one, _SHARED, _RECEIVED
+    "Tab2.oneport-1": _SCATTER(one_message, others, distances),
+    "Tab2.oneport-M": _SCATTER(any_messages, others, distances),
+    "Tab2.allport-balanced-1": Cell(
+        "scatter", "balanced", "all", one_message, shared_others, distances
     ),
-    Row("Tab1.allport-paths-M", "Table 1, MLA", "allgather", _PATHS, "all", _many, None, _RECEIVED),
-    Row(
-        "Tab1.allport-necklace-1",
-        "Table 1, MLA",
-        "allgather",
-        "necklace",
-        "all",
-        _one,
-        _SHARED,
-        _RECEIVED,
+    "Tab2.allport-near-1": Cell("scatter", "near-balanced", "all", one_message, None, distances),
+    "Tab2.allport-perfect-M": Cell("scatter", _PERFECT, "all", multiples, shared_others, distances),
+    "Tab3.oneport-1": _EXCHANGE(one_message, distances, distances_of_pairs),
+    "Tab3.oneport-M": _EXCHANGE(any_messages, distances, distances_of_pairs),
+    "Tab3.allport-near-1": Cell(
+        "alltoall", "necklace", "all", one_message, None, distances_of_pairs
     ),
-    Row("Tab2.oneport-1", "Table 2, SLA", "scatter", "one-port", "one", _one, _ONE_A_STEP, _WALKED),
-    Row(
-        "Tab2.oneport-M", "Table 2, SLA", "scatter", "one-port", "one", _many, _ONE_A_STEP, _WALKED
+    "Tab3.allport-perfect-M": Cell(
+        "alltoall", _PERFECT, "all", multiples, shared_distances, distances_of_pairs
     ),
-    Row(
-        "Tab2.allport-balanced-1",
-        "Table 2, MLA",
-        "scatter",
-        "balanced",
-        "all",
-        _one,
-        _SHARED,
-        _WALKED,
-    ),
-    Row(
-        "Tab2.allport-near-1",
-        "Table 2, MLA",
-        "scatter",
-        "near-balanced",
-        "all",
-        _one,
-        None,
-        _WALKED,
-    ),
-    Row(
-        "Tab2.allport-perfect-M",
-        "Table 2, MLA",
-        "scatter",
-        "perfectly-balanced",
-        "all",
-        _multiples,
-        _SHARED,
-        _WALKED,
-    ),
-    Row("Tab3.oneport-1", "Table 3, SLA", "alltoall", "one-port", "one", _one, _WALKED, _BY_ALL),
-    Row("Tab3.oneport-M", "Table 3, SLA", "alltoall", "one-port", "one", _many, _WALKED, _BY_ALL),
-    Row("Tab3.allport-near-1", "Table 3, MLA", "alltoall", "necklace", "all", _one, None, _BY_ALL),
-    Row(
-        "Tab3.allport-perfect-M",
-        "Table 3, MLA",
-        "alltoall",
-        "perfectly-balanced",
-        "all",
-        _multiples,
-        _WALKED_SHARED,
-        _BY_ALL,
-    ),
-)
+}
 
 
-def _schedule(check: ClaimCheck, row: Row, messages: int, root: int = 0) -> Schedule:
-    given: dict[str, Any] = (
-        {}
-        if (row.collective, row.algorithm) == ("alltoall", "necklace")
-        else {"messages": messages}
-    )
+def cell_schedule(check: ClaimCheck, cell: Cell, messages: int, root: int) -> Schedule:
+    """Return the schedule of a cell for a number of messages."""
+    is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
+    arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has one message only
     return check.objects.schedule(
-        check.topology.spec, row.collective, row.algorithm, ports=row.ports, root=root, **given
+        check.topology.spec, cell.collective, cell.algorithm, cell.ports, root, **arguments
     )
 
 
-def _roots(check: ClaimCheck, row: Row) -> tuple[int, ...]:
-    return bfs.roots(check.topology, 3) if row.collective == "scatter" else (0,)
+def row_bytes(topology: Topology, row: Row) -> int:
+    """Return the bytes per node: a row per message, and per link of its path if it has one."""
+    cell, _ = row
+    hops = 1 if cell.collective == "allgather" else topology.n
+    rows = BYTES_PER_ROW * hops * sum(cell.amounts(topology.n))
+    return max(BYTES_PER_LINK * topology.degree, rows)
 
 
-def _takes(check: ClaimCheck, *, row: Row, what: str, stated: Callable[[int, int], int]) -> None:
-    """Every execution takes exactly what is stated."""
-    for messages in row.amounts(check.topology.n):
-        for root in _roots(check, row):
-            schedule = _schedule(check, row, messages, root)
-            took = check.execute(schedule)
-            found = took.steps if what == "steps" else took.transmissions
-            place: dict[str, Any] = (
-                {"root": check.topology.label(root)} if row.collective == "scatter" else {}
-            )
-            if row.amounts is not _one:
-                place = {"M": messages, **place}
-            check.equal(
-                f"{what} of {row.algorithm}",
-                found,
-                stated(check.topology.n, messages),
-                **place,
-                of=schedule,
-            )
+def steps_are_exact(check: ClaimCheck, row: Row) -> None:
+    """Check that every execution takes exactly the stated number of steps."""
+    cell, formula = row
+    for schedule, messages, place in cell_schedules(check, cell):
+        stated = formula(check.topology.n, messages)
+        steps = check.execute(schedule).steps
+        check.equal(f"steps of {cell.algorithm}", steps, stated, **place, of=schedule)
 
 
-def _weight(topology: Topology, row: Row) -> int:
-    """Schedules of all amounts: a row a node, and for each node a row a link of its path where it is addressed."""
-    each = 1 if row.collective == "allgather" else topology.n
-    return max(BYTES_PER_LINK * topology.degree, 80 * each * sum(row.amounts(topology.n)))
+def transmissions_are_exact(check: ClaimCheck, row: Row) -> None:
+    """Check that every execution takes exactly the stated number of transmissions."""
+    cell, formula = row
+    for schedule, messages, place in cell_schedules(check, cell):
+        stated = formula(check.topology.n, messages)
+        transmissions = check.execute(schedule).transmissions
+        what = f"transmissions of {cell.algorithm}"
+        check.equal(what, transmissions, stated, **place, of=schedule)
 
 
-for _row in _ROWS:
-    for _what, _suffix, _cell in (
-        ("steps", "time", _row.steps),
-        ("transmissions", "transmissions", _row.transmissions),
-    ):
-        if _cell is None:
-            continue
-        register(
-            f"FA.{_row.cell}-{_suffix}",
-            partial(_takes, row=_row, what=_what, stated=_cell[0]),
-            bytes_per_node=partial(_weight, row=_row),
-        )
+def cell_schedules(
+    check: ClaimCheck, cell: Cell
+) -> Iterator[tuple[Schedule, int, dict[str, int | str]]]:
+    """Yield the schedules of a cell with their M and their place in findings."""
+    topology = check.topology
+    has_root = cell.collective == "scatter"
+    for messages in cell.amounts(topology.n):
+        for root in bfs.roots(topology, 3) if has_root else (0,):
+            place: dict[str, int | str] = {}
+            if cell.amounts is not one_message:
+                place["M"] = messages
+            if has_root:
+                place["root"] = topology.label(root)
+            yield cell_schedule(check, cell, messages, root), messages, place
 
 
-def _repeated(check: ClaimCheck, messages: int) -> Schedule:
-    """The rotated Hamiltonian paths for one message, run M times, one run after the other: a schedule of its own."""
-    once = check.objects.schedule(check.topology.spec, "allgather", _PATHS)
+_STEPS = {f"FA.{name}-time": (cell, cell.steps) for name, cell in CELLS.items() if cell.steps}
+_TRANSMISSIONS = {
+    f"FA.{name}-transmissions": (cell, cell.transmissions) for name, cell in CELLS.items()
+}
+check_rows(steps_are_exact, _STEPS, bytes_per_node=row_bytes)
+check_rows(transmissions_are_exact, _TRANSMISSIONS, bytes_per_node=row_bytes)
 
-    def made() -> Schedule:
-        run = np.repeat(np.arange(messages, dtype=np.int32), len(once))
-        columns: dict[str, Any] = {
-            name: np.tile(getattr(once, name), messages)
-            for name in ("sender", "port", "receiver", "tree")
-        }
-        step = np.tile(once.step, messages) + run * np.int32(once.steps)
+
+def paths_bytes(topology: Topology) -> int:
+    """Return the bytes per node of all schedules along rotated Hamiltonian paths."""
+    return BYTES_PER_ROW * sum(any_messages(topology.n))
+
+
+def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
+    """Return M runs of the rotated Hamiltonian paths for one message, one after the other."""
+    algorithm = "rotated-hamiltonian"
+    single = check.objects.schedule(check.topology.spec, "allgather", algorithm)
+
+    def create() -> Schedule:
+        run = np.repeat(np.arange(messages, dtype=np.int32), len(single))
+        names = ("sender", "port", "receiver", "tree")
+        columns: dict[str, Any] = {name: np.tile(getattr(single, name), messages) for name in names}
         return replace(
-            once,
-            step=step,
+            single,
+            step=np.tile(single.step, messages) + run * np.int32(single.steps),
             unit=run,
             units=messages,
-            algorithm=f"{_PATHS}-repeated",
+            algorithm=f"{algorithm}-repeated",
             arguments={"messages": messages},
             forest=None,
             **columns,
         )
 
-    return check.objects.get_or_create(
-        "schedule", (check.topology.spec, f"{_PATHS} repeated", messages), made
-    )
+    key = (check.topology.spec, f"{algorithm} repeated", messages)
+    return check.objects.get_or_create("schedule", key, create)
 
 
-@check("FA.Tab1.allport-paths-M-time", bytes_per_node=lambda topology: 80 * sum(_many(topology.n)))
-def _one_after_the_other(check: ClaimCheck) -> None:
+@check("FA.Tab1.allport-paths-M-time", bytes_per_node=paths_bytes)
+def runs_one_after_the_other(check: ClaimCheck) -> None:
+    """Check the steps of M runs, each of which begins after the run before it."""
     n = check.topology.n
-    true = check.correction("one run after the other takes M ceil((n!-1)/(n-1)) steps")
-    for messages in _many(n):
-        schedule = _repeated(check, messages)
-        found = check.execute(schedule).steps
-        check.equal("steps of all runs", found, _SHARED[0](n, messages), M=messages)
-        true.equal(
-            "steps of all runs", found, messages * ceil_div(_nodes(n) - 1, n - 1), M=messages
-        )
+    correction = check.correction("one run after the other takes M ceil((n!-1)/(n-1)) steps")
+    for messages in any_messages(n):
+        steps = check.execute(repeated_paths(check, messages)).steps
+        check.equal("steps of all runs", steps, shared_others(n, messages), M=messages)
+        correction.equal("steps of all runs", steps, messages * shared_others(n, 1), M=messages)
 
 
-@check(
-    "FA.Tab1.allport-paths-M-overlapped-time",
-    bytes_per_node=lambda topology: 80 * sum(_many(topology.n)),
-)
-def _overlapped(check: ClaimCheck) -> None:
-    for messages in _many(check.topology.n):
-        schedule = check.objects.schedule(
-            check.topology.spec, "allgather", _PATHS, messages=messages
-        )
-        check.equal(
-            "steps of all runs",
-            check.execute(schedule).steps,
-            _SHARED[0](check.topology.n, messages),
-            M=messages,
-            of=schedule,
-        )
+@check("FA.Tab1.allport-paths-M-overlapped-time", bytes_per_node=paths_bytes)
+def overlapping_runs(check: ClaimCheck) -> None:
+    """Check the steps of M runs that overlap."""
+    n = check.topology.n
+    cell = CELLS["Tab1.allport-paths-M"]
+    for messages in any_messages(n):
+        schedule = cell_schedule(check, cell, messages, 0)
+        steps = check.execute(schedule).steps
+        stated = shared_others(n, messages)
+        check.equal("steps of all runs", steps, stated, M=messages, of=schedule)
 
 
 @check("FA.Tab2.allport-near-1-time")
-def _near_scatter(check: ClaimCheck) -> None:
-    schedule = check.objects.schedule(check.topology.spec, "scatter", "near-balanced", messages=1)
+def near_balanced_scatter(check: ClaimCheck) -> None:
+    """Check the steps of a scatter over the tree of Definition 13, and their order."""
+    topology = check.topology
+    schedule = cell_schedule(check, CELLS["Tab2.allport-near-1"], 1, 0)
     steps = check.execute(schedule).steps
-    necklaces = len(lower_bound_counts.necklace_distances(check.objects, check.topology.spec))
-    check.equal(
-        "steps of near-balanced, and necklaces without the root's", steps, necklaces, of=schedule
-    )
-    check.equal(
-        "steps of near-balanced, and the closed form",
-        steps,
-        largest_branch(check.topology.n),
-        of=schedule,
-    )
-    check.order(
-        "necklaces / ceil((n!-1)/(n-1))", lambda n: divided(largest_branch(n), even_share(n))
-    )
+    necklaces = len(lower_bound_counts.necklace_distances(check.objects, topology.spec))
+    what = "steps of near-balanced, and necklaces without the root's"
+    check.equal(what, steps, necklaces, of=schedule)
+    what = "steps of near-balanced, and the closed form"
+    check.equal(what, steps, largest_branch(topology.n), of=schedule)
+    check.order("necklaces / ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
-@check("FA.Tab3.allport-near-1-time", bytes_per_node=lambda topology: 80 * topology.n)
-def _near_alltoall(check: ClaimCheck) -> None:
-    schedule = check.objects.schedule(check.topology.spec, "alltoall", "necklace")
+def largest_branch_quotient(n: int) -> Number:
+    """Return the largest subtree of Definition 13 over ceil((n!-1)/(n-1))."""
+    return divided(largest_branch(n), even_share(n))
+
+
+@check("FA.Tab3.allport-near-1-time", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.n)
+def rule_9_exchange(check: ClaimCheck) -> None:
+    """Check the steps of Rule 9, and their order."""
+    topology = check.topology
+    schedule = cell_schedule(check, CELLS["Tab3.allport-near-1"], 1, 0)
     steps = check.execute(schedule).steps
-    away = int(lower_bound_counts.necklace_distances(check.objects, check.topology.spec).sum())
-    check.equal(
-        "steps of Rule 9, and the sum of the distances of the necklaces", steps, away, of=schedule
-    )
-    check.equal(
-        "steps of Rule 9, and the closed form", steps, rule_9_steps(check.topology.n), of=schedule
-    )
-    check.order(
-        "steps of Rule 9 / ceil(t_n/(n-1))",
-        lambda n: divided(rule_9_steps(n), rounded_up(divided(distance_sum(n), n - 1))),
-    )
+    total = lower_bound_counts.necklace_distances(check.objects, topology.spec).sum()
+    what = "steps of Rule 9, and the sum of the distances of the necklaces"
+    check.equal(what, steps, int(total), of=schedule)
+    what = "steps of Rule 9, and the closed form"
+    check.equal(what, steps, rule_9_steps(topology.n), of=schedule)
+    check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)
