@@ -652,7 +652,7 @@ def test_a_failed_run_is_rejected_and_kept_with_its_reason(
         made = schedule(*words, **arguments)
         return replace(made, step=np.ones_like(made.step))
 
-    monkeypatch.setattr(execution, "schedule", early)
+    monkeypatch.setattr(execution, "build_schedule", early)
     once = starcast("run", "once", *POINT, "--segments", "2")
     assert once.code == 6
     assert error_of(once).startswith("the run failed: step 1: ")
