@@ -658,7 +658,7 @@ def test_a_failed_run_is_rejected_and_kept_with_its_reason(
     assert error_of(once).startswith("the run failed: step 1: ")
     grid = starcast("experiment", "run", "early", "--algorithm", "multiple", *GRID)
     assert grid.code == 6
-    assert error_of(grid) == "4 of the runs failed and will not be compared"
+    assert error_of(grid) == "4 runs failed and will not be compared"
     stored = json.loads(starcast("run", "list", "-f", "json").out)
     assert [(row["status"], row["time"]) for row in stored] == [("failed", None)] * 5
     (row,) = json.loads(starcast("compare", "1", "2", "-f", "json").out)
