@@ -104,7 +104,7 @@ def test_a_terminal_shows_the_best_in_bold(
     }
     assert best
     for name, row in best.items():
-        assert re.search(rf"\x1b\[1m\s*{row[f'time {name}']:.6g}\s*\x1b\[0m", styled)
+        assert re.search(rf"\x1b\[1m\s*{row[f'time_{name}']:.6g}\s*\x1b\[0m", styled)
 
 
 @pytest.mark.usefixtures("stored")
@@ -166,7 +166,7 @@ def test_the_best_segments_are_a_column_per_side_in_json_and_csv(
     assert not any("segments" in row for row in rows)
     head = starcast("compare", "greedy", "several", "-f", "csv").out.splitlines()[0].split(",")
     assert head == list(rows[0])
-    assert head[:2] == ["p greedy", "p several"]
+    assert head[:2] == ["segments_greedy", "segments_several"]
 
 
 @pytest.mark.usefixtures("stored")
@@ -195,7 +195,7 @@ def test_a_column_that_is_none_is_refused_with_those_that_are(starcast: Starcast
     result = starcast("compare", "ours", "theirs", "--sort", "speed")
     assert (result.code, result.out) == (2, "")
     assert "error: 'speed' is not a column of this comparison" in result.err
-    assert "time ours, time theirs" in result.err
+    assert "time_ours, time_theirs" in result.err
 
 
 @pytest.mark.usefixtures("stored")

@@ -196,7 +196,7 @@ def test_points_that_share_a_schedule_build_it_once(
         built.append(words)
         return build(*words, **arguments)
 
-    monkeypatch.setattr(execution, "schedule", counted)
+    monkeypatch.setattr(execution, "build_schedule", counted)
     run_experiment(
         engine, "all", replace(GRID, t_s=(Fraction(1), Fraction(2), Fraction(3))), Silent()
     )
@@ -211,7 +211,7 @@ def test_a_violation_is_a_failed_run_without_figures(
         made = build(*words, **arguments)
         return replace(made, step=np.ones_like(made.step))
 
-    monkeypatch.setattr(execution, "schedule", early)
+    monkeypatch.setattr(execution, "build_schedule", early)
     outcome = run_experiment(
         engine, "early", replace(GRID, ports=("all",), segments=(1,)), Silent()
     )
@@ -223,7 +223,7 @@ def test_a_violation_is_a_failed_run_without_figures(
         assert run.costs == []
 
 
-def test_an_incomplete_simulation_is_a_failed_run_that_says_who_lacks_what(
+def test_an_incomplete_simulation_is_a_failed_run_that_names_the_first_missing_unit(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut(*words: Any, **arguments: Any) -> Schedule:
@@ -234,7 +234,7 @@ def test_an_incomplete_simulation_is_a_failed_run_that_says_who_lacks_what(
         }
         return replace(made, **columns)
 
-    monkeypatch.setattr(execution, "schedule", cut)
+    monkeypatch.setattr(execution, "build_schedule", cut)
     run = run_once(engine, GRID.points()[0])
     assert (run.status, run.costs) == ("failed", [])
     assert run.error is not None
@@ -274,9 +274,7 @@ def test_an_experiment_without_runs_of_an_older_starcast_is_replaced(engine: Eng
 
 
 def test_a_lost_lock_ends_an_experiment_before_it_writes_again(engine: Engine) -> None:
-    with pytest.raises(
-        UnavailableError, match="keeps others from the experiment all was lost"
-    ) as lost:
+    with pytest.raises(UnavailableError, match="holds the lock 'experiment all' was lost") as lost:
         run_experiment(engine, "all", GRID, CutOff(3, engine))
     assert "run the same command again" in lost.value.hint
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()[:3]
@@ -299,7 +297,7 @@ def test_another_process_that_has_written_meanwhile_is_busy(
     opens = running._ensure_experiment
 
     def meanwhile(opened: Session, name: str, design: Design) -> int:
-        monkeypatch.setattr(running, "_opened", opens)
+        monkeypatch.setattr(running, "_ensure_experiment", opens)
         CutOff(1, engine).happens()
         run_experiment(engine, "all", GRID, Silent())
         # A new experiment is in both transactions: the later one finds its name taken.
@@ -309,8 +307,8 @@ def test_another_process_that_has_written_meanwhile_is_busy(
             else repository.save_experiment(opened, name, design.as_json()).id
         )
 
-    monkeypatch.setattr(running, "_opened", meanwhile)
-    with pytest.raises(BusyError, match="another process is at the experiment 'all'"):
+    monkeypatch.setattr(running, "_ensure_experiment", meanwhile)
+    with pytest.raises(BusyError, match="another process is using the experiment 'all'"):
         run_experiment(engine, "all", GRID, Silent())
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
 
@@ -318,17 +316,17 @@ def test_another_process_that_has_written_meanwhile_is_busy(
 def test_what_no_other_process_violates_is_not_called_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unheard_of(point: Point, done: execution.Execution) -> models.Run:
+    def with_unknown_status(point: Point, done: execution.Execution) -> models.Run:
         run = execution.price_run(point, done)
         run.status = "unheard of"
         return run
 
-    monkeypatch.setattr(running, "price_run", unheard_of)
+    monkeypatch.setattr(running, "price_run", with_unknown_status)
     with pytest.raises(IntegrityError, match="ck_run_status"):
         run_experiment(engine, "all", GRID, Silent())
 
 
-def test_a_single_run_keeps_nobody_out_while_it_is_executed(
+def test_a_single_run_does_not_lock_its_collection_while_it_is_executed(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = GRID.points()[:2]
@@ -360,7 +358,7 @@ def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
         assert done.result(timeout=30).status == "complete"
 
 
-def test_a_grid_that_came_while_a_single_run_was_executed_takes_it_not(
+def test_a_grid_stored_during_a_single_run_does_not_take_it(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def meanwhile(point: Point) -> execution.Execution:
@@ -396,7 +394,7 @@ def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs:
     assert sorted(heard.told) == sorted(sentences)
 
 
-def test_an_incomplete_experiment_says_what_it_lacks(engine: Engine) -> None:
+def test_an_incomplete_experiment_reports_its_missing_runs(engine: Engine) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_experiment(engine, "all", GRID, Interrupted(31))
     with session(engine) as opened:
@@ -428,7 +426,7 @@ def test_an_experiment_that_another_process_runs_is_busy(
             lambda: run_once(engine, GRID.points()[0], "all"),
             lambda: drop_experiment(engine, "all"),
         ):
-            with pytest.raises(BusyError, match="another process is at the experiment 'all'"):
+            with pytest.raises(BusyError, match="another process is using the experiment 'all'"):
                 call()
 
 
@@ -445,7 +443,7 @@ def test_a_grid_takes_no_single_runs_and_a_collection_takes_no_grid(engine: Engi
     with pytest.raises(InputError, match="has a grid and takes no single runs"):
         run_once(engine, GRID.points()[0], "grid")
     run_once(engine, GRID.points()[0], "single")
-    with pytest.raises(InputError, match="'single' collects single runs"):
+    with pytest.raises(InputError, match="'single' is a collection of single runs"):
         run_experiment(engine, "single", GRID, Silent())
 
 

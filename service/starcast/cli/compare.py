@@ -10,7 +10,7 @@ import typer
 
 from starcast.cli import run_output
 from starcast.cli.db import store
-from starcast.cli.output import Format, emit, fits, reporter, say
+from starcast.cli.output import Format, emit, fits, narrowed, reporter, say
 from starcast.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ class Output(StrEnum):
 
 #: The most crossovers printed below a table.
 _MOST_CROSSOVERS = 12
+#: The columns that a table omits until it fits on the terminal, the first one first.
+_SPARE = ("steps", "gap")
 
 
 def compare(
@@ -133,8 +135,16 @@ def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None
         emit(rows, comparison.data_columns(everything=everything), output)
         return
     shown, layout = _lay_out(comparison, output, everything=everything)
-    title = "\n".join(_legend(comparison, shown)) if output is Format.TABLE else ""
-    emit(map(_as_cells, layout.rows), layout.columns, output, title=title, bold=layout.best)
+    rows = [_as_cells(row) for row in layout.rows]
+    if output is not Format.TABLE:
+        emit(rows, layout.columns, output, bold=layout.best)
+        return
+    columns = list(layout.columns)
+    if not everything and not fits(rows, columns):
+        columns = narrowed(rows, columns, _SPARE)
+    below = run_output.omitted_columns(layout.columns, columns)
+    title = "\n".join(_legend(comparison, shown))
+    emit(rows, columns, output, title=title, bold=layout.best, below=below)
 
 
 def _lay_out(

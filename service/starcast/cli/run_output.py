@@ -29,7 +29,7 @@ _USUAL: dict[str, Any] = {
 #: The columns that a table omits until it fits on the terminal, the first one first.
 _SPARE = (
     "finished", "seed", "steps", "missing", "t_c", "t_s", "ports", "copies", "base", "collective",
-    "experiment", "topology",
+    "experiment", "topology", "message_bytes",
 )  # fmt: skip
 PROVENANCE = (
     "version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres",
