@@ -12,7 +12,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
 from starcast.claims.reference import bfs
 from starcast.claims.reference import star_labels as labels
-from starcast.claims.reference.fault_cuts import Faulty, Place
+from starcast.claims.reference.fault_cuts import PossibleFaults, FaultyPart
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
@@ -119,7 +119,7 @@ def _allgather_transmissions(check: ClaimCheck) -> None:
         )
 
 
-def _waiting(check: ClaimCheck, made: Schedule, faults: Sequence[Place]) -> Simulation:
+def _waiting(check: ClaimCheck, made: Schedule, faults: Sequence[FaultyPart]) -> Simulation:
     """The allgather carried out as printed: a node passes messages on when the child before has acknowledged them."""
     key = ("acknowledged", made.id, *map(str, faults))
     return check.objects.get_or_create(
@@ -158,12 +158,12 @@ def _missed(check: ClaimCheck, took: Simulation) -> dict[str, str]:
     return {"node": node, "source": check.topology.label(unit)}
 
 
-def _fault_sets(check: ClaimCheck) -> tuple[list[list[Place]], list[str]]:
+def _fault_sets(check: ClaimCheck) -> tuple[list[list[FaultyPart]], list[str]]:
     """Sets of 1 to n-2 faults, the identity or one of its links first: single ones, then some that are drawn."""
     topology, across = check.topology, check.objects.neighbours(check.topology.spec)
-    others = Faulty(check.objects, topology)
-    first: list[Place] = [0, *((0, int(there)) for there in across[:, 0])]
-    sets: list[list[Place]] = [[fault] for fault in first]
+    others = PossibleFaults(check.objects, topology)
+    first: list[FaultyPart] = [0, *((0, int(there)) for there in across[:, 0])]
+    sets: list[list[FaultyPart]] = [[fault] for fault in first]
     rng = np.random.default_rng(topology.n)
     for size in range(2, topology.n - 1):
         for _ in range(16 if topology.n == 4 else 2):
@@ -176,7 +176,7 @@ def _fault_sets(check: ClaimCheck) -> tuple[list[list[Place]], list[str]]:
     return sets, [" and ".join(map(partial(_label, check), faults)) for faults in sets]
 
 
-def _label(check: ClaimCheck, fault: Place) -> str:
+def _label(check: ClaimCheck, fault: FaultyPart) -> str:
     ends = fault if isinstance(fault, tuple) else (fault,)
     return " - ".join(check.topology.label(check.topology.node(end)) for end in ends)
 

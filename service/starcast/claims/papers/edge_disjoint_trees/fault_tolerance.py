@@ -8,7 +8,7 @@ import numpy as np
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.reference import fault_cuts
-from starcast.claims.reference.fault_cuts import Faulty
+from starcast.claims.reference.fault_cuts import PossibleFaults
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
@@ -41,9 +41,9 @@ def _survives(check: ClaimCheck, messages: int, copies: int) -> None:
     where they are few and some that are drawn, and some are executed.
     """
     made = _made(check, messages, copies)
-    faulty = Faulty(check.objects, check.topology)
-    found = fault_cuts.cuts(check.objects, made, faulty)
-    used = [len(fault_cuts.copies_of(made, unit)) for unit in range(made.units)]
+    faulty = PossibleFaults(check.objects, check.topology)
+    found = fault_cuts.blocked_copies(check.objects, made, faulty)
+    used = [len(fault_cuts.trees_of_unit(made, unit)) for unit in range(made.units)]
     place = {"M": messages, "x": copies}
     check.equal(
         "subtrees that carry a message",
@@ -53,7 +53,7 @@ def _survives(check: ClaimCheck, messages: int, copies: int) -> None:
         of=made,
         **place,
     )
-    kept = fault_cuts.at_once(found, faulty)
+    kept = fault_cuts.count_blocked_copies(found, faulty)
     worst = np.unravel_index(int(kept.argmax()), kept.shape)
     named = {
         "message": worst[0],
@@ -69,7 +69,7 @@ def _survives(check: ClaimCheck, messages: int, copies: int) -> None:
         **named,
     )
     sets = faulty.sets(copies - 1)
-    missing = fault_cuts.lacking(found, faulty, sets)
+    missing = fault_cuts.count_missing(found, faulty, sets)
     check.equal(
         "healthy nodes without a message",
         missing,
@@ -180,9 +180,11 @@ def _height(check: ClaimCheck) -> int:
 
 def _apart(check: ClaimCheck, made: Schedule, copies: int) -> bool:
     """Every message goes down so many subtrees, and no fault keeps two copies from a healthy node."""
-    faulty = Faulty(check.objects, check.topology)
-    kept = fault_cuts.at_once(fault_cuts.cuts(check.objects, made, faulty), faulty)
-    used = [len(fault_cuts.copies_of(made, unit)) for unit in range(made.units)]
+    faulty = PossibleFaults(check.objects, check.topology)
+    kept = fault_cuts.count_blocked_copies(
+        fault_cuts.blocked_copies(check.objects, made, faulty), faulty
+    )
+    used = [len(fault_cuts.trees_of_unit(made, unit)) for unit in range(made.units)]
     return bool(kept.max() <= 1) and set(used) == {copies}
 
 
@@ -190,7 +192,7 @@ def _apart(check: ClaimCheck, made: Schedule, copies: int) -> bool:
 def _example(check: ClaimCheck) -> None:
     for messages in (2, 4):
         made = _made(check, messages, 2)
-        along = [tuple(fault_cuts.copies_of(made, unit)) for unit in range(made.units)]
+        along = [tuple(fault_cuts.trees_of_unit(made, unit)) for unit in range(made.units)]
         packets = sorted(set(along))
         check.equal("packets", len(packets), 2, M=messages, of=made)
         check.equal(
@@ -209,12 +211,12 @@ def _example(check: ClaimCheck) -> None:
         )
         _survives(check, messages, 2)
     made = _made(check, 1, 4)
-    faulty = Faulty(check.objects, check.topology)
-    found = fault_cuts.cuts(check.objects, made, faulty)[0]
+    faulty = PossibleFaults(check.objects, check.topology)
+    found = fault_cuts.blocked_copies(check.objects, made, faulty)[0]
     for one in range(len(found)):
         for other in range(one):
             pair, sets = found[None, [other, one]], faulty.sets(1)
-            missing = fault_cuts.lacking(pair, faulty, sets)
+            missing = fault_cuts.count_missing(pair, faulty, sets)
             check.equal(
                 "healthy nodes without the message",
                 missing,

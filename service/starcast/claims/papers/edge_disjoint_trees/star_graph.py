@@ -208,7 +208,7 @@ def _inverse_spt(check: ClaimCheck) -> None:
     check.equal(
         "dimension toward the parent in SPT",
         row,
-        rules.toward_root(rows),
+        rules.parents_spt(rows),
         node=check.topology.label,
     )
     found = rules.is_child(check.objects, check.topology, row)
@@ -230,7 +230,7 @@ def _shortest(check: ClaimCheck) -> None:
         labels.positions(labels.symbols(check.objects, topology))[0],
     )
     parent = bfs.parents(check.objects, topology, tree.parent_port[0])
-    hangs = rules.branch(parent, 0)
+    hangs = rules.branches(parent, 0)
     stated = np.where(k > 1, across[np.maximum(k - 2, 0), 0], -1)
     nodes = np.arange(1, topology.nodes)
     check.equal(
@@ -258,7 +258,7 @@ def _inverse_spg(check: ClaimCheck) -> None:
     check.equal("subtrees of SPG", trees.trees, topology.n - 1, of=trees)
     k, dims = labels.positions(rows)[0], np.array(topology.ports)
     for own, row, children in zip(dims, trees.parent_port, rules.children_spg(rows), strict=False):
-        stated = np.where(k == 1, own, np.where(k == own, rules.toward_root(rows), 0))
+        stated = np.where(k == 1, own, np.where(k == own, rules.parents_spt(rows), 0))
         stated[0] = 0
         check.equal(
             "dimension toward the parent in SPG",
