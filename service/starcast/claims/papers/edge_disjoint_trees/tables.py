@@ -33,12 +33,12 @@ class Quantity(NamedTuple):
     Attributes:
         collective: name of the collective.
         argument: the argument in words.
-        count: the count as a function of the counts of a node, M and x.
+        value: the count as a function of the counts of a node, M and x.
     """
 
     collective: str
     argument: str
-    count: Callable[[NodeCounts, int, int], Value]
+    value: Callable[[NodeCounts, int, int], Value]
 
 
 QUANTITIES = {
@@ -195,7 +195,7 @@ def check_bound(check: ClaimCheck, cell: Cell) -> None:
     for messages, x in amounts(check.topology, cell):
         place = {"M": messages, "x": x} if cell.has_copies else {"M": messages}
         bound = cell.stated(size, messages, x)
-        count = cell.quantity.count(node, messages, x)
+        count = cell.quantity.value(node, messages, x)
         check.equal(cell.quantity.argument, count, bound, **place)
         lower_bound_counts.check_not_beaten(
             check, schedules(check, cell, messages, x), bound, cell.unit, **place
