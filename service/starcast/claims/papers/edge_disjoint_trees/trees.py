@@ -308,6 +308,6 @@ def sources_do_not_conflict(check: ClaimCheck) -> None:
         head = np.clip(images[:, neighbours[ports, nodes]], 0, topology.nodes - 1)
         used = np.unique(tail.astype(np.int64) * topology.nodes + head)
         check.equal("directed links used", len(used), topology.nodes * len(ports), **place)
-        # Where a link really leads after the translation decides its dimension.
+        # The real end of a translated link decides its dimension.
         changed = np.count_nonzero(neighbours[ports, tail] != head)
         check.equal("links of another dimension", changed, 0, **place)
