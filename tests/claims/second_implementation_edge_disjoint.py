@@ -50,7 +50,8 @@ def parent_in_spt(node: Node) -> int:
     if node[0] != k:
         return node[0]
     cyclic_order = [*range(k + 1, n + 1), *range(2, k + 1)]
-    return next(j for j in cyclic_order if node[j - 1] != j)
+    misplaced: list[int] = [j for j in cyclic_order if node[j - 1] != j]
+    return misplaced[0]
 
 
 def parent_in_edt(node: Node, subtree: int) -> int:
