@@ -1,6 +1,7 @@
-"""Faults and the copies that they keep from a node, where a copy goes on in its tree only if it came there in that tree.
+"""Copies of a broadcast message that faults keep from nodes.
 
-That is how the paper's nodes pass messages on; the simulator lets a node that has a unit send it in every tree.
+A node forwards a copy in a tree only if the copy arrived in that tree, as the paper describes it.
+The simulator is less strict: a node that has a unit sends it in every tree.
 """
 
 from collections.abc import Iterable
@@ -13,139 +14,157 @@ from starcast.claims.object_cache import ObjectCache
 from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 
-#: For each unit, copy, fault and node: whether the fault keeps that copy of the unit from that healthy node.
+#: Whether a fault keeps a copy of a unit from a node, bool ``[units, copies, faults, nodes]``.
 Cuts = NDArray[np.bool_]
-#: A node, or the two ends of a link.
-Place = int | tuple[int, int]
+#: A faulty node, or the two ends of a faulty link.
+FaultyPart = int | tuple[int, int]
 _SEED = 1996
 
 
-class Faulty:
-    """All that can be faulty beside the source: the other nodes in the order of ranks, then the links, lower end first."""
+class PossibleFaults:
+    """Everything that can be faulty except the source, numbered from 0.
+
+    Attributes:
+        topology: the topology.
+        source: rank of the source, which is healthy.
+        nodes: the other nodes in rank order: faults 0, 1, ..
+        links: all links, lower end first: the faults after the nodes.
+        of_link: number of the fault of the link at a port and node, int64 ``[ports, nodes]``.
+        of_node: number of the fault of a node, int64 ``[nodes]``; -1 for the source.
+    """
 
     def __init__(self, objects: ObjectCache, topology: Topology, source: int = 0) -> None:
-        self.topology, self.source = topology, source
+        self.topology = topology
+        self.source = source
         self.nodes = np.delete(np.arange(topology.nodes), source)
-        across = objects.neighbours(topology.spec)
-        self.links = [
-            (a, int(across[port, a]))
-            for a in range(topology.nodes)
-            for port in range(len(across))
-            if a < across[port, a]
-        ]
-        self.number: NDArray[np.int64] = np.full(
-            across.shape, -1
-        )  # of the fault at a port and node
-        place = {link: len(self.nodes) + i for i, link in enumerate(self.links)}
-        for port, row in enumerate(across):
-            for node, there in enumerate(row.tolist()):
-                self.number[port, node] = place.get((min(node, there), max(node, there)), -1)
-        self.at = np.full(topology.nodes, -1)
-        self.at[self.nodes] = np.arange(len(self.nodes))
+        self.of_node = np.full(topology.nodes, -1)
+        self.of_node[self.nodes] = np.arange(len(self.nodes))
+        neighbours = objects.neighbours(topology.spec)
+        tails = np.repeat(np.arange(topology.nodes), len(neighbours))
+        heads = neighbours.T.ravel()
+        ordered = tails < heads
+        self.links = list(zip(tails[ordered].tolist(), heads[ordered].tolist(), strict=True))
+        number = {link: len(self.nodes) + index for index, link in enumerate(self.links)}
+        self.of_link: NDArray[np.int64] = np.full(neighbours.shape, -1)
+        for port, row in enumerate(neighbours.tolist()):
+            for node, neighbour in enumerate(row):
+                link = (min(node, neighbour), max(node, neighbour))
+                self.of_link[port, node] = number.get(link, -1)
 
     def __len__(self) -> int:
         return len(self.nodes) + len(self.links)
 
-    def fault(self, fault: int) -> Place:
-        """A fault for the simulator."""
-        return (
-            int(self.nodes[fault])
-            if fault < len(self.nodes)
-            else self.links[fault - len(self.nodes)]
-        )
+    def fault(self, number: int) -> FaultyPart:
+        """Return a fault in the form that the simulator takes."""
+        if number < len(self.nodes):
+            return int(self.nodes[number])
+        return self.links[number - len(self.nodes)]
 
-    def describe(self, faults: Iterable[int]) -> str:
-        """A set of faults in words."""
-        return ", ".join(self._label(self.fault(int(fault))) for fault in faults) or "none"
+    def describe(self, numbers: Iterable[int]) -> str:
+        """Return the labels of a set of faults."""
+        return ", ".join(self._label(self.fault(int(number))) for number in numbers) or "none"
 
-    def _label(self, fault: Place) -> str:
-        return (
-            " - ".join(map(self.topology.label, fault))
-            if isinstance(fault, tuple)
-            else self.topology.label(fault)
-        )
+    def _label(self, fault: FaultyPart) -> str:
+        ends = fault if isinstance(fault, tuple) else (fault,)
+        return " - ".join(map(self.topology.label, ends))
 
-    def sets(self, size: int, most: int = 3_000) -> NDArray[np.int64]:
-        """All sets of so many faults, ``[sets, size]``; of too many, some that are drawn, half of them near a node."""
+    def sets(self, size: int, limit: int = 3_000) -> NDArray[np.int64]:
+        """Return all sets of faults of a size, or a random sample if there are too many.
+
+        Half of the sample are faults next to one node.
+
+        Returns:
+            int64 ``[sets, size]``.
+        """
         if size == 0:
             return np.empty((1, 0), dtype=np.int64)
-        if size == 1 or (size == 2 and len(self) ** 2 // 2 <= most):
+        if size == 1 or (size == 2 and len(self) ** 2 // 2 <= limit):
             return np.array(list(combinations(range(len(self)), size)), dtype=np.int64)
         rng = np.random.default_rng([_SEED, self.topology.n, size])
-        drawn = [rng.choice(len(self), size, replace=False) for _ in range(most // 4)]
-        return np.array(
-            [np.sort(one) for one in (*drawn, *(self._near(rng, size) for _ in range(most // 4)))]
-        )
+        drawn = [rng.choice(len(self), size, replace=False) for _ in range(limit // 4)]
+        drawn += [self._draw_near_node(rng, size) for _ in range(limit // 4)]
+        return np.sort(np.array(drawn), axis=1)
 
-    def _near(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Faults among the neighbours of a node and the links to them, where they hurt most."""
+    def _draw_near_node(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
+        """Draw faults among the neighbours and links of a node, where they do most damage."""
         node = int(rng.choice(self.nodes))
-        links = self.number[:, node]
-        pairs = np.array([self.links[link - len(self.nodes)] for link in links])
-        others = self.at[np.where(pairs[:, 0] == node, pairs[:, 1], pairs[:, 0])]
-        return rng.choice(np.append(links, others[others >= 0]), size, replace=False)
+        links = self.of_link[:, node]
+        ends = np.array([self.links[link - len(self.nodes)] for link in links])
+        neighbours = self.of_node[np.where(ends[:, 0] == node, ends[:, 1], ends[:, 0])]
+        return rng.choice(np.append(links, neighbours[neighbours >= 0]), size, replace=False)
 
 
-def cuts(objects: ObjectCache, made: Schedule, faulty: Faulty) -> Cuts:
-    """Which faults keep which copies of a broadcast from which nodes, bool ``[units, copies, faults, nodes]``.
+def blocked_copies(objects: ObjectCache, schedule: Schedule, faults: PossibleFaults) -> Cuts:
+    """Return which faults keep which copies of a broadcast from which nodes.
 
-    The trees of a unit are its copies. A copy that does not come by any path from the source is kept off by every fault.
+    The trees of a unit are its copies. A copy without a path from the source is blocked by every
+    fault, and so are the missing copies of a unit that has fewer copies than others.
     """
 
-    def make() -> Cuts:
-        units = [
-            [_cut(made, faulty, unit, tree) for tree in copies_of(made, unit)]
-            for unit in range(made.units)
-        ]
-        most = max(map(len, units))
-        lost = np.ones((len(faulty), made.topology.nodes), dtype=bool)
-        return np.stack([np.stack(row + [lost] * (most - len(row))) for row in units])
+    def create() -> Cuts:
+        cuts_of_units = []
+        for unit in range(schedule.units):
+            trees = trees_of_unit(schedule, unit)
+            cuts_of_units.append([_cuts_of_copy(schedule, faults, unit, tree) for tree in trees])
+        copies = max(map(len, cuts_of_units))
+        missing = np.ones((len(faults), schedule.topology.nodes), dtype=bool)
+        padded = [cuts + [missing] * (copies - len(cuts)) for cuts in cuts_of_units]
+        return np.array(padded)
 
-    return objects.array(f"cuts of {made.id}", made.topology.spec, make)
-
-
-def at_once(found: Cuts, faulty: Faulty) -> NDArray[np.uint8]:
-    """How many copies of a unit each fault keeps from each node, uint8 ``[units, faults, nodes]``; who is down is owed none."""
-    out: NDArray[np.uint8] = found.sum(axis=1, dtype=np.uint8)
-    out[:, np.arange(len(faulty.nodes)), faulty.nodes] = 0
-    return out
+    return objects.array(f"cuts of {schedule.id}", schedule.topology.spec, create)
 
 
-def copies_of(made: Schedule, unit: int) -> list[int]:
-    """The trees that carry a unit."""
-    trees: list[int] = np.unique(made.tree[made.unit == unit]).tolist()
+def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8]:
+    """Return how many copies of a unit each fault keeps from each healthy node.
+
+    Returns:
+        uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
+    """
+    counts: NDArray[np.uint8] = cuts.sum(axis=1, dtype=np.uint8)
+    counts[:, np.arange(len(faults.nodes)), faults.nodes] = 0
+    return counts
+
+
+def trees_of_unit(schedule: Schedule, unit: int) -> list[int]:
+    """Return the trees that carry a unit."""
+    trees: list[int] = np.unique(schedule.tree[schedule.unit == unit]).tolist()
     return trees
 
 
-def lacking(found: Cuts, faulty: Faulty, sets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many (healthy node, unit) pairs are missing under each set of faults, int64 ``[sets]``."""
-    out = np.zeros(len(sets), dtype=np.int64)
-    for row, faults in enumerate(sets):
-        dead = faulty.nodes[faults[faults < len(faulty.nodes)]]
-        lost: NDArray[np.bool_] = np.all(np.any(found[:, :, faults], axis=2), axis=1)
-        lost[:, [faulty.source, *dead]] = False
-        out[row] = np.count_nonzero(lost)
-    return out
+def count_missing(
+    cuts: Cuts, faults: PossibleFaults, fault_sets: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the number of missing (healthy node, unit) pairs for each set of faults."""
+    missing = np.zeros(len(fault_sets), dtype=np.int64)
+    for index, chosen in enumerate(fault_sets):
+        faulty_nodes = faults.nodes[chosen[chosen < len(faults.nodes)]]
+        lost: NDArray[np.bool_] = np.all(np.any(cuts[:, :, chosen], axis=2), axis=1)
+        lost[:, [faults.source, *faulty_nodes]] = False
+        missing[index] = np.count_nonzero(lost)
+    return missing
 
 
-def _cut(made: Schedule, faulty: Faulty, unit: int, tree: int) -> Cuts:
-    """Which faults are on the way of one copy to each node, bool ``[faults, nodes]``."""
-    nodes, rows = made.topology.nodes, (made.unit == unit) & (made.tree == tree)
-    parent, port = np.full((2, nodes), -1, dtype=np.int32)
-    parent[made.receiver[rows]], port[made.receiver[rows]] = (
-        made.sender[rows],
-        made.port[rows].astype(np.int32) - 2,
-    )
-    found = np.zeros((len(faulty), nodes), dtype=bool)
-    end, at = np.arange(nodes), np.arange(nodes, dtype=np.int32)
+def _cuts_of_copy(schedule: Schedule, faults: PossibleFaults, unit: int, tree: int) -> Cuts:
+    """Return which faults are on the path of one copy to each node, bool ``[faults, nodes]``."""
+    nodes = schedule.topology.nodes
+    rows = (schedule.unit == unit) & (schedule.tree == tree)
+    receivers = schedule.receiver[rows]
+    parent = np.full(nodes, -1, dtype=np.int32)
+    parent[receivers] = schedule.sender[rows]
+    port = np.full(nodes, -1, dtype=np.int32)
+    port[receivers] = schedule.port[rows].astype(np.int32) - 2
+    cuts = np.zeros((len(faults), nodes), dtype=bool)
+    ends = np.arange(nodes)
+    current = np.arange(nodes, dtype=np.int32)
     for _ in range(nodes):
-        on = (at != faulty.source) & (parent[at] >= 0)
-        if not on.any():
+        has_parent = (current != faults.source) & (parent[current] >= 0)
+        if not has_parent.any():
             break
-        above = parent[at[on]]
-        found[faulty.number[port[at[on]], at[on]], end[on]] = True
-        inner = above != faulty.source
-        found[faulty.at[above[inner]], end[on][inner]] = True
-        at = np.where(on, parent[at], at)
-    found[:, at != faulty.source] = True
-    return found
+        children = current[has_parent]
+        parents = parent[children]
+        cuts[faults.of_link[port[children], children], ends[has_parent]] = True
+        is_inner = parents != faults.source
+        cuts[faults.of_node[parents[is_inner]], ends[has_parent][is_inner]] = True
+        current = np.where(has_parent, parent[current], current)
+    cuts[:, current != faults.source] = True
+    return cuts

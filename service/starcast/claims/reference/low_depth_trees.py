@@ -1,11 +1,12 @@
-"""Edge-disjoint trees of small depth, one from each neighbour of the identity of S_n: a bound, and a search.
+"""Edge-disjoint trees of small depth, one through each neighbour of the identity of S_n.
 
-Such trees use every directed link between other nodes exactly once, n-2 links into each neighbour of the identity and n-1 into
-every other node. So in the n-1 trees a node hangs from its n-1 neighbours, one each (from the identity in the one tree only).
+Such trees use every directed link between other nodes exactly once: n-2 links into each neighbour
+of the identity, and n-1 into every other node. So in the n-1 trees the parents of a node are its
+n-1 neighbours, each in one tree; a neighbour of the identity has the identity in its own tree. An
+assignment of the parents of a node is a tuple with the index of the port for each tree.
 """
 
-from itertools import count
-from itertools import permutations as orders
+from itertools import count, permutations
 from math import prod
 
 import numpy as np
@@ -17,142 +18,178 @@ from starcast.claims.reference.star_labels import rotation, rotation_function
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 
-_FAR = 1_000
-_MOST = 1_000_000
-_TOGETHER = 100_000
+#: Depth of a node that has no path to the root, greater than every real depth.
+_UNREACHABLE = 1_000
+_MAX_COMBINATIONS = 1_000_000
+_BATCH = 100_000
 
 
 def least_depth(objects: ObjectCache, topology: Topology) -> int:
-    """A bound: such trees are at least so deep.
+    """Return a lower bound for the depth of such trees.
 
-    In tree l a node is one link further from the identity than the neighbour from which it hangs. A dealing of its neighbours
-    to the trees that makes it deeper than the trees may be is out. What is left may put it deeper in a tree, which counts
-    against its neighbours' dealings. Where a node has none left, there are no trees of that depth: the next depth is tried.
+    In every tree a node is one level deeper than its parent. Assignments of parents by which a node
+    exceeds a depth are impossible; the others can raise the least level of the node, which rules
+    out assignments of its neighbours. If a node has no assignment left, trees of that depth do not
+    exist, and the next depth is tried.
     """
 
-    def make() -> NDArray[np.int64]:
-        return np.array([next(depth for depth in count(1) if _possible(objects, topology, depth))])
+    def create() -> NDArray[np.int64]:
+        depths = (depth for depth in count(1) if _is_possible(objects, topology, depth))
+        return np.array([next(depths)])
 
-    return int(objects.array("least depth of edge-disjoint trees", topology.spec, make)[0])
+    return int(objects.array("least depth of edge-disjoint trees", topology.spec, create)[0])
 
 
 def rotated_trees(objects: ObjectCache, topology: Topology, depth: int) -> NDArray[np.uint8]:
-    """Edge-disjoint trees at the identity that are rotations of one another and no deeper, uint8 ``[trees, nodes]``.
+    """Return edge-disjoint trees up to a depth that are rotations of one another.
 
-    All ways to hang the nodes are gone through, but those by which a single node is too deep; the first least deep trees count.
-    No rows where there are none, or too many ways.
+    All combinations of assignments are tried, except those by which a single node is too deep. The
+    first trees of the least depth are returned.
+
+    Returns:
+        uint8 ``[trees, nodes]``, the dimensions toward the parents; no rows if there are no such
+        trees, or too many combinations.
     """
     return objects.array(
-        f"trees of depth {depth}", topology.spec, lambda: _searched(objects, topology, depth)
+        f"trees of depth {depth}",
+        topology.spec,
+        lambda: _search_rotated_trees(objects, topology, depth),
     )
 
 
-def _reached(objects: ObjectCache, topology: Topology) -> NDArray[np.int64]:
-    """How far each node is from the identity at least in each tree: through the tree's own child of the root, and not back."""
-    across = objects.neighbours(topology.spec)
-    without = across.copy()
-    for port, there in enumerate(across[:, 0]):
-        without[port, there] = there
-    return np.stack([1 + bfs.search(without, int(child)) for child in across[:, 0]]).astype(
-        np.int64
-    )
+def _least_levels(objects: ObjectCache, topology: Topology) -> NDArray[np.int64]:
+    """Return the distance of each node from the root in each tree, int64 ``[trees, nodes]``.
+
+    Paths begin with the only child of the root in the tree, and do not return to the root.
+    """
+    neighbours = objects.neighbours(topology.spec)
+    without_root = neighbours.copy()
+    for port, child in enumerate(neighbours[:, 0]):
+        without_root[port, child] = child
+    levels = [1 + bfs.search(without_root, int(child)) for child in neighbours[:, 0]]
+    return np.stack(levels).astype(np.int64)
 
 
-def _costs(
+def _levels_by_parent(
     objects: ObjectCache, topology: Topology, levels: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """How deep a node is in a tree at least if it hangs from the neighbour across a port, int64 ``[trees, ports, nodes]``."""
-    across = objects.neighbours(topology.spec)
-    costs = 1 + levels[:, across]
-    for port, child in enumerate(across[:, 0]):
-        costs[:, port, child] = _FAR
-        costs[port, port, child] = 1
-    return costs
+    """Return the least level of a node if its parent is across a port.
 
-
-def _possible(objects: ObjectCache, topology: Topology, depth: int) -> bool:
-    """Whether every node has a dealing of its neighbours by which it is no deeper, as far as the least levels tell."""
-    levels, tree = _reached(objects, topology), np.arange(topology.degree)
-    while True:
-        costs, further = _costs(objects, topology, levels), np.full_like(levels, _FAR)
-        for dealing in orders(range(topology.degree)):
-            own = costs[tree, np.array(dealing)]
-            np.minimum(further, np.where(own.max(axis=0) <= depth, own, _FAR), out=further)
-        further[:, 0] = levels[:, 0]
-        if further.max() >= _FAR or np.array_equal(further, levels):
-            return bool(further.max() < _FAR)
-        levels = np.maximum(levels, further)
-
-
-def _searched(objects: ObjectCache, topology: Topology, depth: int) -> NDArray[np.uint8]:
-    orbits = _orbits(rotation(objects, topology))
-    costs = _costs(objects, topology, _reached(objects, topology))
-    options = [_options(topology.degree, orbit, costs[:, :, orbit[0]], depth) for orbit in orbits]
-    total = prod(map(len, options))
-    none = np.empty((0, topology.nodes), dtype=np.uint8)
-    if total > _MOST:
-        return none
-    best, least = none, depth + 1
-    for start in range(0, total, _TOGETHER):
-        row = np.zeros((min(_TOGETHER, total - start), topology.nodes), dtype=np.uint8)
-        rest = np.arange(start, start + len(row))
-        for orbit, ways in zip(orbits, options, strict=True):
-            rest, chosen = np.divmod(rest, len(ways))
-            row[:, orbit] = ways[chosen]
-        depths = _depths(objects.neighbours(topology.spec), row)
-        if depths.min() < least:
-            best, least = row[depths.argmin()][None], int(depths.min())
-    return _turned(objects, topology, best[0]) if len(best) else none
-
-
-def _orbits(turn: Ranks) -> list[list[int]]:
-    """The necklaces but the identity's, each from its lowest node on."""
-    found, seen = [], {0}
-    for node in range(len(turn)):
-        if node not in seen:
-            orbit, further = [node], int(turn[node])
-            seen.add(node)
-            while further not in seen:
-                orbit.append(further)
-                seen.add(further)
-                further = int(turn[further])
-            found.append(orbit)
-    return found
-
-
-def _options(
-    trees: int, orbit: list[int], costs: NDArray[np.int64], depth: int
-) -> NDArray[np.uint8]:
-    """The dimensions toward the parent in tree 2 for the nodes of an orbit, uint8 ``[ways, nodes of the orbit]``.
-
-    A way deals the first node's ports to the trees. What R^j takes to the node j of the orbit, R^-j takes to tree 2. A shorter
-    orbit comes back to its first node, with the same dealing.
+    Returns:
+        int64 ``[trees, ports, nodes]``.
     """
-    ways = []
-    for dealing in orders(range(trees)):
-        again = tuple((dealing[tree - len(orbit)] + len(orbit)) % trees for tree in range(trees))
-        if again == dealing and costs[np.arange(trees), np.array(dealing)].max() <= depth:
-            ways.append([(dealing[-j % trees] + j) % trees + 2 for j in range(len(orbit))])
-    return np.array(ways, dtype=np.uint8).reshape(-1, len(orbit))
+    neighbours = objects.neighbours(topology.spec)
+    by_parent = 1 + levels[:, neighbours]
+    for port, child in enumerate(neighbours[:, 0]):
+        by_parent[:, port, child] = _UNREACHABLE
+        by_parent[port, port, child] = 1
+    return by_parent
 
 
-def _depths(across: Ranks, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """How deep each of many trees is, int64 ``[rows]``; `_FAR` where it is none."""
-    node = np.arange(rows.shape[1])
-    end = across[np.maximum(rows, 2) - 2, node[None, :]].astype(np.int64)
-    end[:, 0] = 0
-    steps = np.broadcast_to(node > 0, rows.shape).astype(np.int64)
-    for _ in range(rows.shape[1].bit_length()):
-        steps = steps + np.take_along_axis(steps, end, 1)
-        end = np.take_along_axis(end, end, 1)
-    return np.where((end == 0).all(axis=1), steps.max(axis=1), _FAR)
+def _is_possible(objects: ObjectCache, topology: Topology, depth: int) -> bool:
+    """Return whether the least levels leave every node an assignment within a depth."""
+    levels = _least_levels(objects, topology)
+    trees = np.arange(topology.degree)
+    while True:
+        by_parent = _levels_by_parent(objects, topology, levels)
+        raised = np.full_like(levels, _UNREACHABLE)
+        for assignment in permutations(range(topology.degree)):
+            assigned = by_parent[trees, np.array(assignment)]
+            within = np.where(assigned.max(axis=0) <= depth, assigned, _UNREACHABLE)
+            np.minimum(raised, within, out=raised)
+        raised[:, 0] = levels[:, 0]
+        if raised.max() >= _UNREACHABLE or np.array_equal(raised, levels):
+            return bool(raised.max() < _UNREACHABLE)
+        levels = np.maximum(levels, raised)
 
 
-def _turned(objects: ObjectCache, topology: Topology, row: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A tree and its rotations."""
-    turn, rows = rotation(objects, topology), [row]
+def _search_rotated_trees(
+    objects: ObjectCache, topology: Topology, depth: int
+) -> NDArray[np.uint8]:
+    orbits = _rotation_orbits(rotation(objects, topology))
+    levels = _levels_by_parent(objects, topology, _least_levels(objects, topology))
+    options = [
+        _parent_options(topology.degree, orbit, levels[:, :, orbit[0]], depth) for orbit in orbits
+    ]
+    combinations = prod(map(len, options))
+    best = np.empty((0, topology.nodes), dtype=np.uint8)
+    if combinations > _MAX_COMBINATIONS:
+        return best
+    best_depth = depth + 1
+    for start in range(0, combinations, _BATCH):
+        trees = np.zeros((min(_BATCH, combinations - start), topology.nodes), dtype=np.uint8)
+        # The number of a combination has one digit per orbit: the index of its option.
+        remaining = np.arange(start, start + len(trees))
+        for orbit, parents in zip(orbits, options, strict=True):
+            remaining, chosen = np.divmod(remaining, len(parents))
+            trees[:, orbit] = parents[chosen]
+        depths = _tree_depths(objects.neighbours(topology.spec), trees)
+        if depths.min() < best_depth:
+            best = trees[depths.argmin()][None]
+            best_depth = int(depths.min())
+    return _with_rotations(objects, topology, best[0]) if len(best) else best
+
+
+def _rotation_orbits(rotated: Ranks) -> list[list[int]]:
+    """Return the necklaces except that of the identity, each from its lowest node."""
+    orbits = []
+    visited = {0}
+    for first in range(len(rotated)):
+        orbit = []
+        node = first
+        while node not in visited:
+            visited.add(node)
+            orbit.append(node)
+            node = int(rotated[node])
+        if orbit:
+            orbits.append(orbit)
+    return orbits
+
+
+def _parent_options(
+    trees: int, orbit: list[int], levels: NDArray[np.int64], depth: int
+) -> NDArray[np.uint8]:
+    """Return the possible dimensions toward the parents in tree 2, for the nodes of an orbit.
+
+    An assignment for the first node gives those of the others: R^j takes the first node to node j,
+    so R^-j takes tree 2 to the tree of the first node whose parent counts.
+
+    Returns:
+        uint8 ``[options, nodes of the orbit]``.
+    """
+    options = []
+    size = len(orbit)
+    for assignment in permutations(range(trees)):
+        # A shorter orbit returns to its first node, which must then have the same assignment.
+        returned = tuple((assignment[tree - size] + size) % trees for tree in range(trees))
+        if returned != assignment:
+            continue
+        if levels[np.arange(trees), np.array(assignment)].max() <= depth:
+            options.append([(assignment[-j % trees] + j) % trees + 2 for j in range(size)])
+    return np.array(options, dtype=np.uint8).reshape(-1, size)
+
+
+def _tree_depths(neighbours: Ranks, trees: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the depth of each tree, int64 ``[trees]``; `_UNREACHABLE` if it is not a tree."""
+    nodes = trees.shape[1]
+    # Pointer doubling: `ends` is the ancestor of each node `levels` links above the node.
+    ends = neighbours[np.maximum(trees, 2) - 2, np.arange(nodes)[None, :]].astype(np.int64)
+    ends[:, 0] = 0
+    levels = np.broadcast_to(np.arange(nodes) > 0, trees.shape).astype(np.int64)
+    for _ in range(nodes.bit_length()):
+        levels = levels + np.take_along_axis(levels, ends, 1)
+        ends = np.take_along_axis(ends, ends, 1)
+    return np.where((ends == 0).all(axis=1), levels.max(axis=1), _UNREACHABLE)
+
+
+def _with_rotations(
+    objects: ObjectCache, topology: Topology, tree: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """Return a tree and its rotations."""
+    rotated_node = rotation(objects, topology)
+    trees = [tree]
     for _ in range(topology.degree - 1):
-        further = np.zeros_like(row)
-        further[turn] = rotation_function(topology.n)[rows[-1]]
-        rows.append(further)
-    return np.stack(rows)
+        rotated = np.zeros_like(tree)
+        rotated[rotated_node] = rotation_function(topology.n)[trees[-1]]
+        trees.append(rotated)
+    return np.stack(trees)

@@ -1,6 +1,8 @@
-"""The rules of the trees SPT, SPG and EDT on labels (Fragopoulou & Akl, edge-disjoint trees, Def. 6 to 8).
+"""The parent and children functions of the trees SPT, SPG and EDT, on labels.
 
-Written from docs/definitions/edge-disjoint-trees.md, node by node in arrays, without `starcast.trees`.
+Fragopoulou & Akl 1996, Definitions 6 to 8, as in docs/definitions/edge-disjoint-trees.md, without
+`starcast.trees`. Every function takes the labels of all nodes, ``[nodes, n]``; k is the position of
+symbol 1, and S^k the substar of the nodes that have it there.
 """
 
 import numpy as np
@@ -16,123 +18,166 @@ Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-# The rules
+def first_misplaced(labels: Perms) -> Numbers:
+    """Return fmr(x,k): the first j in k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
+    n = labels.shape[1]
+    nodes = np.arange(len(labels))
+    k = positions(labels)[0]
+    first = k.copy()
+    for offset in range(n - 1, 0, -1):
+        j = (k - 2 + offset) % (n - 1) + 2
+        first = np.where(labels[nodes, j - 1] != j, j, first)
+    return np.asarray(first)
 
 
-def first_misplaced(rows: Perms) -> Numbers:
-    """fmr(x,k), k the position of symbol 1: the first j in k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
-    n, node = rows.shape[1], np.arange(len(rows))
-    k = positions(rows)[0]
-    found = k.copy()
-    for off in range(n - 1, 0, -1):
-        j = (k - 2 + off) % (n - 1) + 2
-        found = np.where(rows[node, j - 1] != j, j, found)
-    return np.asarray(found)
+def parents_spt(labels: Perms) -> Numbers:
+    """Return p(x), the dimension of the link from x to its parent in SPT; 0 in S^1."""
+    k = positions(labels)[0]
+    first = labels[:, 0]
+    outside = np.where(first != k, first, first_misplaced(labels))
+    return np.where(k == 1, 0, outside)
 
 
-def toward_root(rows: Perms) -> Numbers:
-    """p(x): the dimension of the link from x to its parent in SPT; 0 in S^1."""
-    k, first = positions(rows)[0], rows[:, 0]
-    return np.where(k == 1, 0, np.where(first != k, first, first_misplaced(rows)))
+def is_next_to_root(labels: Perms) -> Mask:
+    """Return whether x is a neighbour of I, bool ``[nodes]``."""
+    misplaced = (labels != np.arange(1, labels.shape[1] + 1)).sum(axis=1)
+    return np.asarray((misplaced == 2) & (labels[:, 0] != 1))
 
 
-def adjacent(rows: Perms) -> Mask:
-    """Whether x is a neighbour of I."""
-    misplaced = (rows != np.arange(1, rows.shape[1] + 1)).sum(axis=1)
-    return np.asarray((misplaced == 2) & (rows[:, 0] != 1))
+def children_outside_s1(labels: Perms) -> Mask:
+    """Return C1(x): whether dimension d leads to a child in SPT, for x in S^2, .., S^n.
 
-
-def staying(rows: Perms) -> Mask:
-    """C1(x): whether dimension d leads to a child of x in SPT, bool ``[ports, nodes]``, for x in S^2, .., S^n."""
-    n, first = rows.shape[1], rows[:, 0]
-    place = positions(rows)
-    k, fmr = place[0], first_misplaced(rows)
-    j = np.asarray(place[k - 1, np.arange(len(rows))])
+    Returns:
+        bool ``[ports, nodes]``; False in S^1.
+    """
+    n = labels.shape[1]
+    first = labels[:, 0]
+    position = positions(labels)
+    k = position[0]
+    j = np.asarray(position[k - 1, np.arange(len(labels))])
     d = np.arange(2, n + 1)[:, None]
-    merged = (first != k) & (first != j) & (fmr == j)
-    return np.asarray(((d == rows[:, 1:].T) | ((d == j) & merged)) & (k != 1))
+    merged = (first != k) & (first != j) & (first_misplaced(labels) == j)
+    is_child = (d == labels[:, 1:].T) | ((d == j) & merged)
+    return np.asarray(is_child & (k != 1))
 
 
-def children_spt(rows: Perms) -> Mask:
-    """Whether dimension d leads to a child of x in SPT, bool ``[ports, nodes]``; the root's neighbours are all children."""
-    found = staying(rows)
-    found[:, 0] = True
-    return found
+def children_spt(labels: Perms) -> Mask:
+    """Return whether dimension d leads to a child in SPT, bool ``[ports, nodes]``."""
+    children = children_outside_s1(labels)
+    children[:, 0] = True
+    return children
 
 
-def children_spg(rows: Perms) -> Mask:
-    """The same in subtree l of SPG, bool ``[trees, ports, nodes]``: x in S^l has a child in S^1 as well."""
-    n = rows.shape[1]
-    dims, k = np.arange(2, n + 1), positions(rows)[0]
-    below = staying(rows) | ((dims[:, None] == k) & ~adjacent(rows))
-    found = np.asarray(below[None] & (dims[:, None, None] == k))
-    found[:, :, 0] = np.eye(n - 1, dtype=bool)
-    return found
+def children_spg(labels: Perms) -> Mask:
+    """Return whether dimension d leads to a child in subtree l of SPG.
+
+    A node of S^l has a child in S^1 as well.
+
+    Returns:
+        bool ``[trees, ports, nodes]``.
+    """
+    n = labels.shape[1]
+    dimensions = np.arange(2, n + 1)
+    below = _children_with_s1(labels)
+    children = np.asarray(below[None] & (dimensions[:, None, None] == positions(labels)[0]))
+    children[:, :, 0] = np.eye(n - 1, dtype=bool)
+    return children
 
 
-def children_edt(rows: Perms) -> Mask:
-    """The same in subtree l of EDT, bool ``[trees, ports, nodes]`` (Def. 8)."""
-    n = rows.shape[1]
-    dims, node, place = np.arange(2, n + 1), np.arange(len(rows)), positions(rows)
-    d, k, first = dims[:, None], place[0], rows[:, 0]
-    c1 = staying(rows)
-    home = c1 | ((d == k) & ~adjacent(rows))
-    c2 = ~c1 & (d != k)
-    found = np.zeros((n - 1, n - 1, len(rows)), dtype=bool)
-    for tree, own in enumerate(dims):
-        b = place[own - 1]
-        swapped = (d == place[b - 1, node]) & (b != own)
-        outside = np.where(k == own, home, np.where(first == own, c2, (first == k) & swapped))
-        found[tree] = np.where(k == 1, _run_to(rows, b) & (b != own), outside)
-    found[:, :, 0] = np.eye(n - 1, dtype=bool)
-    return found
+def children_edt(labels: Perms) -> Mask:
+    """Return whether dimension d leads to a child in subtree l of EDT (Definition 8).
+
+    Returns:
+        bool ``[trees, ports, nodes]``.
+    """
+    n = labels.shape[1]
+    nodes = np.arange(len(labels))
+    position = positions(labels)
+    k = position[0]
+    first = labels[:, 0]
+    dimensions = np.arange(2, n + 1)
+    d = dimensions[:, None]
+    in_own_substar = _children_with_s1(labels)
+    remaining = ~children_outside_s1(labels) & (d != k)
+    children = np.zeros((n - 1, n - 1, len(labels)), dtype=bool)
+    for tree, subtree in enumerate(dimensions):
+        b = position[subtree - 1]
+        swapped = (d == position[b - 1, nodes]) & (b != subtree)
+        other = np.where(first == subtree, remaining, (first == k) & swapped)
+        outside = np.where(k == subtree, in_own_substar, other)
+        inside = _placed_run(labels, b) & (b != subtree)
+        children[tree] = np.where(k == 1, inside, outside)
+    children[:, :, 0] = np.eye(n - 1, dtype=bool)
+    return children
 
 
-def _run_to(rows: Perms, m: Numbers) -> Mask:
-    """Position m, and the run of correctly placed positions left of it, cyclically in 2..n; bool ``[ports, nodes]``."""
-    n, node = rows.shape[1], np.arange(len(rows))
-    found = np.zeros((n - 1, len(rows)), dtype=bool)
-    unbroken = np.ones(len(rows), dtype=bool)
+def parents_edt(labels: Perms) -> Numbers:
+    """Return the dimension of the link from x to its parent in subtree l of EDT (Definition 8).
+
+    Returns:
+        int64 ``[trees, nodes]``; 0 at I.
+    """
+    n = labels.shape[1]
+    nodes = np.arange(len(labels))
+    position = positions(labels)
+    k = position[0]
+    first = labels[:, 0]
+    q = np.clip(labels[nodes, np.clip(parents_spt(labels), 1, n) - 1], 1, n)
+    parents = np.zeros((n - 1, len(labels)), dtype=np.int64)
+    for tree, subtree in enumerate(range(2, n + 1)):
+        first_or_1 = np.where(first == subtree, 1, subtree)
+        q_or_1 = np.where(q == subtree, 1, subtree)
+        neither = np.where(first == subtree, 1, np.where(q == subtree, k, subtree))
+        other = np.where(first == k, q_or_1, np.where(q == k, first_or_1, neither))
+        symbol = np.where(k == subtree, q, other)
+        parents[tree] = np.where(k == 1, subtree, position[symbol - 1, nodes])
+    parents[:, 0] = 0
+    return parents
+
+
+def _children_with_s1(labels: Perms) -> Mask:
+    """Return C1(x), and dimension k toward S^1 unless x is a neighbour of I."""
+    d = np.arange(2, labels.shape[1] + 1)[:, None]
+    toward_s1 = (d == positions(labels)[0]) & ~is_next_to_root(labels)
+    return np.asarray(children_outside_s1(labels) | toward_s1)
+
+
+def _placed_run(labels: Perms, m: Numbers) -> Mask:
+    """Return position m and the run of correctly placed positions left of m, cyclically in 2..n.
+
+    Returns:
+        bool ``[ports, nodes]``.
+    """
+    n = labels.shape[1]
+    nodes = np.arange(len(labels))
+    run = np.zeros((n - 1, len(labels)), dtype=bool)
+    unbroken = np.ones(len(labels), dtype=bool)
     for back in range(n - 1):
         j = (m - 2 - back) % (n - 1) + 2
-        unbroken &= (rows[node, j - 1] == j) | (back == 0)
-        found[j - 2, node] |= unbroken
-    return found
+        unbroken &= (labels[nodes, j - 1] == j) | (back == 0)
+        run[j - 2, nodes] |= unbroken
+    return run
 
 
-def parents_edt(rows: Perms) -> Numbers:
-    """The dimension of the link from x to its parent in subtree l of EDT, int64 ``[trees, nodes]``; 0 at I (Def. 8)."""
-    n, node, place = rows.shape[1], np.arange(len(rows)), positions(rows)
-    k, first = place[0], rows[:, 0]
-    q = np.clip(rows[node, np.clip(toward_root(rows), 1, n) - 1], 1, n)
-    found = np.zeros((n - 1, len(rows)), dtype=np.int64)
-    for tree, own in enumerate(range(2, n + 1)):
-        case_1 = np.where(first == own, 1, own)
-        case_2 = np.where(q == own, 1, own)
-        case_3 = np.where(first == own, 1, np.where(q == own, k, own))
-        other = np.where(first == k, case_2, np.where(q == k, case_1, case_3))
-        symbol = np.where(k == own, q, other)
-        found[tree] = np.where(k == 1, own, place[symbol - 1, node])
-    found[:, 0] = 0
-    return found
+# Trees of forests
 
 
-# Trees as they are found
+def is_child(objects: ObjectCache, topology: Topology, parent_port: NDArray[np.integer]) -> Mask:
+    """Return whether dimension d leads to a child of x in a tree, bool ``[ports, nodes]``.
+
+    The neighbour is a child if d is also its own dimension toward its parent, which is x.
+    """
+    dimensions = np.array(topology.ports)[:, None]
+    return np.asarray(parent_port[objects.neighbours(topology.spec)] == dimensions)
 
 
-def is_child(objects: ObjectCache, topology: Topology, row: NDArray[np.integer]) -> Mask:
-    """Whether the node across dimension d from x has its parent across d, which is x, bool ``[ports, nodes]``."""
-    dims = np.array(topology.ports)[:, None]
-    return np.asarray(row[objects.neighbours(topology.spec)] == dims)
-
-
-def branch(parent: Ranks, root: int) -> Ranks:
-    """The child of the root from which each node hangs, along its parents; -1 where it hangs from none."""
-    at = np.arange(len(parent), dtype=np.int32)
+def branches(parent: Ranks, root: int) -> Ranks:
+    """Return the child of the root above each node, along the parents; -1 if there is none."""
+    current = np.arange(len(parent), dtype=np.int32)
     for _ in range(len(parent)):
-        above = parent[at]
-        further = np.where((above == root) | (above < 0), at, above)
-        if np.array_equal(further, at):
+        above = parent[current]
+        higher = np.where((above == root) | (above < 0), current, above)
+        if np.array_equal(higher, current):
             break
-        at = further
-    return np.where(parent[at] == root, at, np.int32(-1))
+        current = higher
+    return np.where(parent[current] == root, current, np.int32(-1))

@@ -1,5 +1,6 @@
-"""Fragopoulou & Akl, edge-disjoint spanning trees, sections 4.1 and 4.2: broadcasting M messages."""
+"""Fragopoulou & Akl 1996, sections 4.1, 4.2 and 5: broadcasts of M messages."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from math import factorial
@@ -9,248 +10,227 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
+from starcast.claims.papers.edge_disjoint_trees.collectives import (
+    ExecutedCollective,
+    execute_collective,
+)
 from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import outgoing_links
 from starcast.claims.registry import check
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
-from starcast.simulator import Simulation
 from starcast.support.integers import ceil_div
 from starcast.trees.model import Forest
 
-#: The catalogue's shortest-path trees that span.
-_SHORTEST = ("greedy", "necklace", "balanced", "near-balanced")
+#: Constructions of the catalogue with one spanning shortest-path tree.
+SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
-def _messages(n: int) -> range:
-    """Numbers of messages: fewer than there are trees, as many, and more, dividing n-1 or not."""
+def numbers_of_messages(n: int) -> range:
+    """Return numbers of messages: fewer than trees, as many, and more, dividing n-1 or not."""
     return range(1, 2 * n + 1)
 
 
-def _broadcast(
-    check: ClaimCheck, messages: int, copies: int = 1, root: int = 0
-) -> tuple[Schedule, Simulation]:
-    """The broadcast of section 4.2, carried out."""
-    made = check.objects.schedule(
-        check.topology.spec,
-        "broadcast",
-        "edge-disjoint",
-        root=root,
-        messages=messages,
-        copies=copies,
-    )
-    return made, check.execute(made)
-
-
-def _single(check: ClaimCheck, messages: int) -> tuple[Schedule, Simulation]:
-    """The messages one after the other down one shortest-path tree, carried out."""
-    made = check.objects.schedule(check.topology.spec, "broadcast", "greedy", segments=messages)
-    return made, check.execute(made)
+def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
+    """Yield the broadcasts of section 4.2 from the identity, one copy of each message."""
+    for messages in numbers_of_messages(check.topology.n):
+        yield execute_collective(check, "broadcast", messages, 1)
 
 
 # One tree
 
 
 @check("EDT.S41-pipe")
-def _pipelined(check: ClaimCheck) -> None:
+def pipelined_steps(check: ClaimCheck) -> None:
+    """Check the steps of pipelines along shortest-path trees."""
     n = check.topology.n
     for messages in (1, 2, 3, n - 1, 2 * n):
-        for tree in _trees(check):
+        for tree in shortest_path_trees(check):
             key = (check.topology.spec, "pipelined", tree.id, tree.construction, messages)
-            made = check.objects.get_or_create("schedule", key, partial(_line, tree, messages))
-            steps = check.execute(made).steps
-            check.equal(
-                "steps",
-                steps,
-                messages + diameter(n) - 1,
-                M=messages,
-                tree=tree.construction,
-                of=made,
-            )
+            create = partial(_build_pipeline, tree, messages)
+            schedule = check.objects.get_or_create("schedule", key, create)
+            steps = check.execute(schedule).steps
+            place = {"M": messages, "tree": tree.construction, "of": schedule}
+            check.equal("steps", steps, messages + diameter(n) - 1, **place)
 
 
-def _line(tree: Forest, messages: int) -> Schedule:
-    return build_pipeline(
-        tree, "all", messages, algorithm=tree.construction, arguments={"segments": messages}
-    )
+def _build_pipeline(tree: Forest, messages: int) -> Schedule:
+    arguments = {"segments": messages}
+    return build_pipeline(tree, "all", messages, algorithm=tree.construction, arguments=arguments)
 
 
-def _trees(check: ClaimCheck) -> list[Forest]:
-    """Shortest-path trees: from the catalogue, and drawn at random."""
+def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
+    """Yield shortest-path trees of the catalogue, then trees drawn at random."""
     topology = check.topology
     roots = bfs.roots(topology)
-    found = [
-        check.objects.forest(topology.spec, "greedy", root=root) for root in (*roots[:3], roots[-1])
-    ]
-    found += [check.objects.forest(topology.spec, name) for name in _SHORTEST[1:]]
+    for root in (*roots[:3], roots[-1]):
+        yield check.objects.forest(topology.spec, "greedy", root=root)
+    for construction in SHORTEST_PATH_TREES[1:]:
+        yield check.objects.forest(topology.spec, construction)
     for seed in range(3):
-        row = check.objects.array(
-            f"shortest-path tree {seed}", topology.spec, partial(_drawn, check, seed)
-        )
-        found.append(Forest(topology, row[None], 0, f"random-{seed}", spanning=False))
-    return found
+        create = partial(_draw_tree, check, seed)
+        row = check.objects.array(f"shortest-path tree {seed}", topology.spec, create)
+        yield Forest(topology, row[None], 0, f"random-{seed}", spanning=False)
 
 
-def _drawn(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
-    """A port toward the identity for every node, drawn from all those that lead closer, uint8 ``[nodes]``."""
-    distance, across = (
-        bfs.distances(check.objects, check.topology.spec),
-        check.objects.neighbours(check.topology.spec),
-    )
-    weight = np.random.default_rng([seed, check.topology.n]).random(across.shape)
-    row: NDArray[np.uint8] = (np.argmax(weight * (distance[across] < distance), axis=0) + 2).astype(
-        np.uint8
-    )
-    row[0] = 0
-    return row
+def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
+    """Draw a port of each node from those that lead closer to the identity, uint8 ``[nodes]``."""
+    distance = bfs.distances(check.objects, check.topology.spec)
+    neighbours = check.objects.neighbours(check.topology.spec)
+    weight = np.random.default_rng([seed, check.topology.n]).random(neighbours.shape)
+    is_closer = distance[neighbours] < distance
+    ports = np.asarray(np.argmax(weight * is_closer, axis=0) + 2, dtype=np.uint8)
+    ports[0] = 0
+    return ports
 
 
 # Bounds, and the time of section 4.2
 
 
-def _least_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], list[str]]:
-    """The fewest steps in which the house broadcasts M unit messages, M = 1, 2, .., and by which algorithm.
+def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
+    """Return the fewest steps of the catalogue's broadcasts for each number of messages.
 
-    All algorithms of the all-port model that send one unit over a link in a step.
+    All algorithms of the all-port model that send one unit over a link per step are executed.
+
+    Returns:
+        The steps, and the algorithms that take them.
     """
-    spec, found, names = check.topology.spec, [], []
-    for messages in _messages(check.topology.n):
-        made = {
-            "greedy": check.objects.schedule(spec, "broadcast", "greedy", segments=messages),
-            "recursive-substar": check.objects.schedule(
-                spec, "broadcast", "recursive-substar", messages=messages
-            ),
-            "edge-disjoint": check.objects.schedule(
-                spec, "broadcast", "edge-disjoint", messages=messages, copies=1
-            ),
+    schedule_of = partial(check.objects.schedule, check.topology.spec, "broadcast")
+    fewest = []
+    algorithms = []
+    for messages in numbers_of_messages(check.topology.n):
+        schedules = {
+            "greedy": schedule_of("greedy", segments=messages),
+            "recursive-substar": schedule_of("recursive-substar", messages=messages),
+            "edge-disjoint": schedule_of("edge-disjoint", messages=messages, copies=1),
         }
-        steps = {name: check.execute(schedule).steps for name, schedule in made.items()}
-        best = min(steps, key=lambda name: steps[name])
-        found.append(steps[best])
-        names.append(best)
-    return np.array(found), names
+        steps = {name: check.execute(schedule).steps for name, schedule in schedules.items()}
+        best = min(steps, key=steps.__getitem__)
+        fewest.append(steps[best])
+        algorithms.append(best)
+    return np.array(fewest), np.array(algorithms)
 
 
 @check("EDT.S42-bound")
-def _bound(check: ClaimCheck) -> None:
+def lower_bound(check: ClaimCheck) -> None:
+    """Check that no broadcast beats the bound, and the bound of section 4.1 and Table 1."""
     n = check.topology.n
-    messages = np.array(_messages(n))
-    rounds = np.array([ceil_div(int(each), n - 1) for each in messages])
-    least, names = _least_steps(check)
-    place = {"M": messages, "algorithm": np.array(names)}
-    check.at_least("steps", least, rounds + diameter(n), **place)
+    messages = np.array(numbers_of_messages(n))
+    bound = -(-messages // (n - 1)) + diameter(n)
+    fewest, algorithms = fewest_steps(check)
+    place = {"M": messages, "algorithm": algorithms}
+    check.at_least("steps", fewest, bound, **place)
     instead = check.correction(
         "ceil(M/(n-1)) + D_n - 1 is a bound, which one shortest-path tree meets for M = 1"
     )
-    instead.at_least("steps", least, rounds + diameter(n) - 1, **place)
-    instead.equal("steps for M = 1", least[0], diameter(n))
+    instead.at_least("steps", fewest, bound - 1, **place)
+    instead.equal("steps for M = 1", fewest[0], diameter(n))
     other = check.reading("with - 1, as in section 4.1 and Table 1")
-    other.at_least("steps", least, rounds + diameter(n) - 1, **place)
+    other.at_least("steps", fewest, bound - 1, **place)
 
 
 @check("EDT.SNB.steps")
-def _steps(check: ClaimCheck) -> None:
+def steps_of_broadcasts(check: ClaimCheck) -> None:
+    """Check the steps for all numbers of messages, and for n messages at other sources."""
     n = check.topology.n
-    for messages in _messages(n):
-        made, took = _broadcast(check, messages)
-        check.at_most(
-            "steps", took.steps, ceil_div(messages, n - 1) + diameter(n) + 3, M=messages, of=made
-        )
+    for broadcast in broadcasts(check):
+        bound = ceil_div(broadcast.messages, n - 1) + diameter(n) + 3
+        place = {"M": broadcast.messages, "of": broadcast.schedule}
+        check.at_most("steps", broadcast.simulation.steps, bound, **place)
     for root in bfs.roots(check.topology):
-        made, took = _broadcast(check, n, root=root)
-        check.at_most(
-            "steps",
-            took.steps,
-            ceil_div(n, n - 1) + diameter(n) + 3,
-            M=n,
-            root=check.topology.label(root),
-            of=made,
-        )
+        broadcast = execute_collective(check, "broadcast", n, 1, root)
+        bound = ceil_div(n, n - 1) + diameter(n) + 3
+        place = {"M": n, "root": check.topology.label(root), "of": broadcast.schedule}
+        check.at_most("steps", broadcast.simulation.steps, bound, **place)
 
 
-@check("EDT.SNB.transmissions")
-def _transmissions(check: ClaimCheck) -> None:
-    for messages in _messages(check.topology.n):
-        made, took = _broadcast(check, messages)
-        stated = messages * (factorial(check.topology.n) - 1)
-        check.equal("transmissions", took.transmissions, stated, M=messages, of=made)
+@check("EDT.SNB.transmissions", given=broadcasts)
+def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
+    """Check that a broadcast takes M(n!-1) transmissions."""
+    stated = broadcast.messages * (factorial(check.topology.n) - 1)
+    place = {"M": broadcast.messages, "of": broadcast.schedule}
+    check.equal("transmissions", broadcast.simulation.transmissions, stated, **place)
 
 
 @check("EDT.SNB.speedup")
-def _speedup(check: ClaimCheck) -> None:
+def speedup_in_the_limit(check: ClaimCheck) -> None:
+    """Compare the additional steps for n-1 more messages along one tree and along EDT."""
     n = check.topology.n
-    more = n - 1
     for messages in range(1, 2 * n):
-        single = _single(check, messages + more)[1].steps - _single(check, messages)[1].steps
-        made, after = _broadcast(check, messages + more)
-        several = after.steps - _broadcast(check, messages)[1].steps
-        limit = Fraction(single, several) if several else Fraction(0)
-        check.equal(
-            "limit of the quotient of the steps", limit, Fraction(n - 1), M=messages, of=made
-        )
+        more = messages + n - 1
+        one_tree = _one_tree_steps(check, more) - _one_tree_steps(check, messages)
+        longer = execute_collective(check, "broadcast", more, 1)
+        shorter = execute_collective(check, "broadcast", messages, 1)
+        several_trees = longer.simulation.steps - shorter.simulation.steps
+        limit = Fraction(one_tree, several_trees) if several_trees else Fraction(0)
+        place = {"M": messages, "of": longer.schedule}
+        check.equal("limit of the quotient of the steps", limit, Fraction(n - 1), **place)
 
 
-def _used(check: ClaimCheck, messages: int) -> tuple[Schedule, NDArray[np.bool_]]:
-    """Whether each directed link carries a message, bool ``[nodes, ports]``."""
-    made, _ = _broadcast(check, messages)
-    used = np.zeros((check.topology.nodes, check.topology.degree), dtype=bool)
-    used[made.sender, made.port.astype(np.int64) - 2] = True
-    return made, used
+def _one_tree_steps(check: ClaimCheck, messages: int) -> int:
+    schedule = check.objects.schedule(check.topology.spec, "broadcast", "greedy", segments=messages)
+    return check.execute(schedule).steps
+
+
+def long_broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
+    """Yield broadcasts of n-1 and more messages."""
+    for messages in range(check.topology.n - 1, 2 * check.topology.n):
+        yield execute_collective(check, "broadcast", messages, 1)
+
+
+def _used_links(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return whether each directed link carries a message, bool ``[nodes, ports]``."""
+    used = np.zeros((schedule.topology.nodes, schedule.topology.degree), dtype=bool)
+    used[schedule.sender, schedule.port.astype(np.int64) - 2] = True
+    return used
 
 
 @check("EDT.SNB.links")
-def _directed(check: ClaimCheck) -> None:
-    topology, across = check.topology, check.objects.neighbours(check.topology.spec)
+def directed_links_are_used(check: ClaimCheck) -> None:
+    """Check which directed links carry a message."""
+    topology = check.topology
+    neighbours = check.objects.neighbours(topology.spec)
+    links = outgoing_links(check.objects, topology)
     instead = check.correction("it sends over every directed link but the n-1 into the source")
-    for messages in range(topology.n - 1, 2 * topology.n):
-        made, used = _used(check, messages)
-        links = outgoing_links(check.objects, topology)
-        check.true(
-            "whether the directed link carries a message", used, M=messages, link=links, of=made
-        )
-        instead.equal(
-            "whether the directed link carries a message",
-            used,
-            across.T != 0,
-            M=messages,
-            link=links,
-        )
+    what = "whether the directed link carries a message"
+    for broadcast in long_broadcasts(check):
+        messages = broadcast.messages
+        used = _used_links(broadcast.schedule)
+        check.true(what, used, M=messages, link=links, of=broadcast.schedule)
+        instead.equal(what, used, neighbours.T != 0, M=messages, link=links)
         stated = (topology.n - 1) * (factorial(topology.n) - 1)
-        instead.equal(
-            "directed links that carry a message", np.count_nonzero(used), stated, M=messages
-        )
+        count = np.count_nonzero(used)
+        instead.equal("directed links that carry a message", count, stated, M=messages)
 
 
-@check("EDT.SNB-links-undirected")
-def _undirected(check: ClaimCheck) -> None:
-    topology, across = check.topology, check.objects.neighbours(check.topology.spec)
-    for messages in range(topology.n - 1, 2 * topology.n):
-        made, used = _used(check, messages)
-        back = np.stack([used[there, port] for port, there in enumerate(across)], axis=1)
-        check.true(
-            "whether the link carries a message",
-            used | back,
-            M=messages,
-            link=outgoing_links(check.objects, topology),
-            of=made,
-        )
-        count = np.count_nonzero(used | back)
-        check.equal(
-            "links that carry a message, each from both ends",
-            count,
-            factorial(topology.n) * (topology.n - 1),
-            M=messages,
-        )
+@check("EDT.SNB-links-undirected", given=long_broadcasts)
+def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
+    """Check that every link carries a message in one direction at least."""
+    topology = check.topology
+    used = _used_links(broadcast.schedule)
+    neighbours = check.objects.neighbours(topology.spec)
+    reverse = [used[row, port] for port, row in enumerate(neighbours)]
+    either = used | np.stack(reverse, axis=1)
+    links = outgoing_links(check.objects, topology)
+    place = {"M": broadcast.messages, "link": links, "of": broadcast.schedule}
+    check.true("whether the link carries a message", either, **place)
+    count = np.count_nonzero(either)
+    stated = factorial(topology.n) * (topology.n - 1)
+    what = "links that carry a message, each from both ends"
+    check.equal(what, count, stated, M=broadcast.messages)
 
 
 @check("EDT.concl-optimal")
-def _optimal(check: ClaimCheck) -> None:
+def steps_against_the_bound(check: ClaimCheck) -> None:
+    """Compare the steps of the broadcast with the lower bound."""
     n = check.topology.n
     instead = check.correction(
-        "it takes ceil(M/(n-1)) + D_n + 1 steps for odd n, one more for even n: 2 or 3 above the bound"
+        "it takes ceil(M/(n-1)) + D_n + 1 steps for odd n, one more for even n: "
+        "2 or 3 above the bound"
     )
-    for messages in _messages(n):
-        made, took = _broadcast(check, messages)
-        rounds = ceil_div(messages, n - 1)
-        check.at_most("steps", took.steps, rounds + diameter(n) - 1, M=messages, of=made)
-        instead.equal("steps", took.steps, rounds + diameter(n) + (1 if n % 2 else 2), M=messages)
+    for broadcast in broadcasts(check):
+        messages = broadcast.messages
+        steps = broadcast.simulation.steps
+        bound = ceil_div(messages, n - 1) + diameter(n) - 1
+        check.at_most("steps", steps, bound, M=messages, of=broadcast.schedule)
+        instead.equal("steps", steps, bound + (2 if n % 2 else 3), M=messages)

@@ -1,6 +1,6 @@
-"""Fragopoulou & Akl, edge-disjoint spanning trees, sections 4.4 to 4.6: multinode broadcasting, scattering, total exchange."""
+"""Fragopoulou & Akl 1996, sections 4.4 to 4.6: allgather, scatter and alltoall in n-1 copies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import factorial
 
@@ -10,351 +10,323 @@ from numpy.typing import NDArray
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
+from starcast.claims.papers.edge_disjoint_trees.collectives import (
+    ExecutedCollective,
+    execute_collective,
+)
 from starcast.claims.reference import bfs
 from starcast.claims.reference import star_labels as labels
-from starcast.claims.reference.fault_cuts import Faulty, Place
+from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
-from starcast.claims.registry import check
+from starcast.claims.registry import Provider, check
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation, simulate_acknowledged
 
-_EXPANDED = 6  # up to which n + M all sources are written out
+#: Schedules are expanded to the rows of all sources if n + M is at most this.
+MAX_EXPANDED = 6
 
 
-def _made(
-    check: ClaimCheck, collective: str, messages: int = 1, root: int = 0
-) -> tuple[Schedule, Simulation]:
-    """A collective of the paper with n-1 copies, carried out."""
-    n = check.topology.n
-    made = check.objects.schedule(
-        check.topology.spec, collective, "edge-disjoint", root=root, messages=messages, copies=n - 1
-    )
-    return made, check.execute(made)
+def collectives(collective: str, numbers: Sequence[int]) -> Provider[ExecutedCollective]:
+    """Yield a collective of the paper from the identity for some numbers of messages."""
+
+    def provide(check: ClaimCheck) -> Iterator[ExecutedCollective]:
+        for messages in numbers:
+            yield execute_collective(check, collective, messages, check.topology.n - 1)
+
+    return provide
 
 
-def _written_out(check: ClaimCheck, made: Schedule) -> Schedule:
-    """The same, the rows of all sources written out."""
-    return check.objects.get_or_create("schedule", (made.id, "expanded"), made.expand)
+allgathers = collectives("allgather", (1, 2, 3))
+scatters = collectives("scatter", (1, 2, 3))
+alltoalls = collectives("alltoall", (1, 2, 3))
 
 
-def _conflict_free(check: ClaimCheck, collective: str) -> None:
-    """No directed link carries two messages in a step, all n! sources sending: by dimensions, and written out where few."""
-    for messages in (1, 2, 3):
-        made, took = _made(check, collective, messages)
-        check.equal(
-            "messages on a directed link in a step, at most",
-            took.largest_packet,
-            1,
-            M=messages,
-            of=made,
-        )
-        if check.topology.n + messages <= _EXPANDED:
-            all_sources = _written_out(check, made)
-            took = check.execute(all_sources)
-            check.equal(
-                "messages on a directed link, written out",
-                took.largest_packet,
-                1,
-                M=messages,
-                of=all_sources,
-            )
-            keys = (
-                all_sources.step.astype(np.int64) * check.topology.nodes + all_sources.sender
-            ) * (check.topology.n + 1)
-            used = np.unique(keys + all_sources.port)
-            check.equal(
-                "rows on different links or in different steps",
-                len(used),
-                len(all_sources),
-                M=messages,
-                of=all_sources,
-            )
+def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None:
+    """Check that no directed link carries two messages in a step if all n! sources send.
+
+    The simulator verifies a symmetric schedule by its dimensions. Small schedules are expanded to
+    the rows of all sources as well.
+    """
+    messages = executed.messages
+    place = {"M": messages, "of": executed.schedule}
+    what = "messages on a directed link in a step, at most"
+    check.equal(what, executed.simulation.largest_packet, 1, **place)
+    if check.topology.n + messages > MAX_EXPANDED:
+        return
+    key = (executed.schedule.id, "expanded")
+    expanded = check.objects.get_or_create("schedule", key, executed.schedule.expand)
+    place = {"M": messages, "of": expanded}
+    largest_packet = check.execute(expanded).largest_packet
+    check.equal("messages on a directed link, written out", largest_packet, 1, **place)
+    senders = expanded.step.astype(np.int64) * check.topology.nodes + expanded.sender
+    link_steps = np.unique(senders * (check.topology.n + 1) + expanded.port)
+    what = "rows on different links or in different steps"
+    check.equal(what, len(link_steps), len(expanded), **place)
 
 
 # Section 4.4
 
 
-@check("EDT.MNB.conflict-free")
-def _allgather(check: ClaimCheck) -> None:
-    _conflict_free(check, "allgather")
+@check("EDT.MNB.conflict-free", given=allgathers)
+def allgather_is_conflict_free(check: ClaimCheck, allgather: ExecutedCollective) -> None:
+    """Check that no directed link carries two messages in a step."""
+    check_conflict_free(check, allgather)
 
 
-@check("EDT.MNB.steps")
-def _allgather_steps(check: ClaimCheck) -> None:
-    for messages in (1, 2, 3):
-        made, took = _made(check, "allgather", messages)
-        check.equal(
-            "steps", took.steps, messages * (factorial(check.topology.n) - 1), M=messages, of=made
-        )
-        waiting = _waiting(check, made, [])
-        check.equal(
-            "steps, waiting for acknowledgements",
-            waiting.steps,
-            messages * (factorial(check.topology.n) - 1),
-            M=messages,
-        )
-        rows = np.lexsort((made.step, made.tree))
-        stated = np.resize(np.arange(1, took.steps + 1), len(made))
-        check.equal(
-            "step of a row of a subtree",
-            made.step[rows],
-            stated,
-            subtree=made.tree[rows] + 2,
-            M=messages,
-            of=made,
-        )
+@check("EDT.MNB.steps", given=allgathers)
+def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
+    """Check the steps with and without acknowledgements, and that subtrees send in every step."""
+    schedule = allgather.schedule
+    messages = allgather.messages
+    steps = allgather.simulation.steps
+    stated = messages * (factorial(check.topology.n) - 1)
+    check.equal("steps", steps, stated, M=messages, of=schedule)
+    acknowledged = _execute_acknowledged(check, schedule, []).steps
+    check.equal("steps, waiting for acknowledgements", acknowledged, stated, M=messages)
+    rows = np.lexsort((schedule.step, schedule.tree))
+    check.equal(
+        "step of a row of a subtree",
+        schedule.step[rows],
+        np.resize(np.arange(1, steps + 1), len(schedule)),
+        subtree=schedule.tree[rows] + 2,
+        M=messages,
+        of=schedule,
+    )
 
 
-@check("EDT.MNB.transmissions")
-def _allgather_transmissions(check: ClaimCheck) -> None:
-    n, nodes = check.topology.n, factorial(check.topology.n)
-    for messages in (1, 2, 3):
-        made, took = _made(check, "allgather", messages)
-        check.equal(
-            "transmissions",
-            took.transmissions,
-            messages * nodes * (n - 1) * (nodes - 1),
-            M=messages,
-            of=made,
-        )
+@check("EDT.MNB.transmissions", given=allgathers)
+def allgather_transmissions(check: ClaimCheck, allgather: ExecutedCollective) -> None:
+    """Check that an allgather takes M n!(n-1)(n!-1) transmissions."""
+    nodes = factorial(check.topology.n)
+    stated = allgather.messages * nodes * (check.topology.n - 1) * (nodes - 1)
+    place = {"M": allgather.messages, "of": allgather.schedule}
+    check.equal("transmissions", allgather.simulation.transmissions, stated, **place)
 
 
-def _waiting(check: ClaimCheck, made: Schedule, faults: Sequence[Place]) -> Simulation:
-    """The allgather carried out as printed: a node passes messages on when the child before has acknowledged them."""
-    key = ("acknowledged", made.id, *map(str, faults))
+def _execute_acknowledged(
+    check: ClaimCheck, schedule: Schedule, faults: Sequence[FaultyPart]
+) -> Simulation:
+    """Execute an allgather as printed.
+
+    A node sends a message to its next child when the child before has acknowledged it.
+    """
+    key = ("acknowledged", schedule.id, *map(str, faults))
     return check.objects.get_or_create(
-        "simulation", key, lambda: simulate_acknowledged(made, faults).simulation
+        "simulation", key, lambda: simulate_acknowledged(schedule, faults).simulation
     )
 
 
 @check(
     "EDT.MNB.fault-tolerant", bytes_per_node=lambda topology: 400 * topology.degree * topology.nodes
 )
-def _waiting_under_faults(check: ClaimCheck) -> None:
-    made, _ = _made(check, "allgather")
+def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
+    """Count what sets of faults keep from healthy nodes, with and without acknowledgements."""
+    schedule = execute_collective(check, "allgather", 1, check.topology.n - 1).schedule
     instead = check.correction(
         "driven by steps, the same schedule waits for nobody and survives every such set of faults"
     )
-    sets, told = _fault_sets(check)
-    for faults, words in zip(sets, told, strict=True):
-        took = _waiting(check, made, faults)
-        at = {"faults": words, **({} if took.missing == 0 else _missed(check, took))}
-        check.equal(
-            "(healthy node, message) pairs that are missing", took.missing, 0, of=made, **at
-        )
-        instead.equal(
-            "pairs that are missing",
-            check.objects.simulation(made, faults).missing,
-            0,
-            faults=words,
-        )
+    for faults in _fault_sets(check):
+        described = " and ".join(_describe_fault(check, fault) for fault in faults)
+        simulation = _execute_acknowledged(check, schedule, faults)
+        place = {"faults": described, **_first_missing(check, simulation), "of": schedule}
+        what = "(healthy node, message) pairs that are missing"
+        check.equal(what, simulation.missing, 0, **place)
+        missing = check.objects.simulation(schedule, faults).missing
+        instead.equal("pairs that are missing", missing, 0, faults=described)
 
 
-def _missed(check: ClaimCheck, took: Simulation) -> dict[str, str]:
-    """The first node that misses something, and whose message it is; with one message a source its number is the source."""
-    if not took.undelivered:
+def _first_missing(check: ClaimCheck, simulation: Simulation) -> dict[str, str]:
+    """Return the first node that misses a message, and the source of the message."""
+    if simulation.missing == 0 or not simulation.undelivered:
         return {}
-    node, unit = took.undelivered[0]
+    node, unit = simulation.undelivered[0]
+    # With one message per source, the number of a unit is the rank of its source.
     return {"node": node, "source": check.topology.label(unit)}
 
 
-def _fault_sets(check: ClaimCheck) -> tuple[list[list[Place]], list[str]]:
-    """Sets of 1 to n-2 faults, the identity or one of its links first: single ones, then some that are drawn."""
-    topology, across = check.topology, check.objects.neighbours(check.topology.spec)
-    others = Faulty(check.objects, topology)
-    first: list[Place] = [0, *((0, int(there)) for there in across[:, 0])]
-    sets: list[list[Place]] = [[fault] for fault in first]
+def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
+    """Return sets of 1 to n-2 faults, the identity or one of its links first.
+
+    All single faults come first, then random sets.
+    """
+    topology = check.topology
+    faults = PossibleFaults(check.objects, topology)
+    neighbours = check.objects.neighbours(topology.spec)[:, 0]
+    first: list[FaultyPart] = [0, *((0, int(neighbour)) for neighbour in neighbours)]
+    sets: list[list[FaultyPart]] = [[fault] for fault in first]
     rng = np.random.default_rng(topology.n)
     for size in range(2, topology.n - 1):
         for _ in range(16 if topology.n == 4 else 2):
-            more = rng.choice(len(others), size - 1, replace=False)
-            chosen = [
-                first[int(rng.integers(len(first)))],
-                *(others.fault(int(fault)) for fault in more),
-            ]
+            numbers = rng.choice(len(faults), size - 1, replace=False)
+            others = [faults.fault(int(number)) for number in numbers]
+            chosen = [first[int(rng.integers(len(first)))], *others]
             sets.append(list(dict.fromkeys(chosen)))
-    return sets, [" and ".join(map(partial(_label, check), faults)) for faults in sets]
+    return sets
 
 
-def _label(check: ClaimCheck, fault: Place) -> str:
+def _describe_fault(check: ClaimCheck, fault: FaultyPart) -> str:
     ends = fault if isinstance(fault, tuple) else (fault,)
-    return " - ".join(check.topology.label(check.topology.node(end)) for end in ends)
+    return " - ".join(check.topology.label(end) for end in ends)
 
 
 # Section 4.5
 
 
-@check("EDT.SC.steps")
-def _scatter_steps(check: ClaimCheck) -> None:
-    for messages, root in _cases(check):
-        made, took = _made(check, "scatter", messages, root)
-        stated = messages * (factorial(check.topology.n) - 1)
-        place = {"M": messages, "root": check.topology.label(root), "of": made}
-        check.equal("steps", took.steps, stated, **place)
-        hops = np.bincount(
-            made.unit * np.int64(check.topology.n) + made.tree,
-            minlength=made.units * check.topology.n,
-        )
-        tree, goal = _first_hops(made, root)
-        level = hops[goal * check.topology.n + tree]
-        deepest_first = (np.diff(level) <= 0) | (np.diff(tree) > 0)
-        check.true(
-            "whether a deeper node's message does not leave later",
-            deepest_first,
-            subtree=tree[1:] + 2,
-            **place,
-        )
+def scatters_from_roots(check: ClaimCheck) -> Iterator[ExecutedCollective]:
+    """Yield scatters of some numbers of messages at the identity, of one message at other roots."""
+    yield from scatters(check)
+    for root in bfs.roots(check.topology)[1:]:
+        yield execute_collective(check, "scatter", 1, check.topology.n - 1, root)
 
 
-def _first_hops(made: Schedule, root: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The tree and the unit of all that leaves the root, tree by tree, in the order of steps."""
-    leaves = np.flatnonzero(made.sender == root)
-    order = leaves[np.lexsort((made.step[leaves], made.tree[leaves]))]
-    return made.tree[order].astype(np.int64), made.unit[order].astype(np.int64)
+@check("EDT.SC.steps", given=scatters_from_roots)
+def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
+    """Check the number of steps, and that the messages for the deepest nodes leave first."""
+    n = check.topology.n
+    schedule = scatter.schedule
+    stated = scatter.messages * (factorial(n) - 1)
+    root = check.topology.label(schedule.root)
+    place = {"M": scatter.messages, "root": root, "of": schedule}
+    check.equal("steps", scatter.simulation.steps, stated, **place)
+    # The links that a unit crosses in a tree are the level of its destination there.
+    keys = schedule.unit * np.int64(n) + schedule.tree
+    levels = np.bincount(keys, minlength=schedule.units * n)
+    tree, unit = _first_hops(schedule)
+    level = levels[unit * n + tree]
+    is_deepest_first = (np.diff(level) <= 0) | (np.diff(tree) > 0)
+    what = "whether a deeper node's message does not leave later"
+    check.true(what, is_deepest_first, subtree=tree[1:] + 2, **place)
 
 
-def _cases(check: ClaimCheck) -> list[tuple[int, int]]:
-    """Numbers of messages at the identity, and one message at other roots."""
-    return [(1, 0), (2, 0), (3, 0), *((1, root) for root in bfs.roots(check.topology)[1:])]
+def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the trees and units of the rows that leave the root, by tree, then by step."""
+    leaves = np.flatnonzero(schedule.sender == schedule.root)
+    order = leaves[np.lexsort((schedule.step[leaves], schedule.tree[leaves]))]
+    return schedule.tree[order].astype(np.int64), schedule.unit[order].astype(np.int64)
 
 
-@check("EDT.SC.bottleneck")
-def _bottleneck(check: ClaimCheck) -> None:
+@check("EDT.SC.bottleneck", given=scatters_from_roots)
+def scatter_bound(check: ClaimCheck, scatter: ExecutedCollective) -> None:
+    """Check that every link of the source carries M(n!-1) messages."""
     topology = check.topology
-    over = outgoing_links(check.objects, topology)
-    for messages, root in _cases(check):
-        made, took = _made(check, "scatter", messages, root)
-        stated = messages * (factorial(topology.n) - 1)
-        leave = np.bincount(made.port[made.sender == root], minlength=topology.n + 1)[2:]
-        check.equal(
-            "messages over a link of the source",
-            leave,
-            stated,
-            M=messages,
-            link=partial(over, root),
-            of=made,
-        )
-        check.at_least("steps", took.steps, stated, M=messages, root=topology.label(root), of=made)
+    schedule = scatter.schedule
+    root = schedule.root
+    stated = scatter.messages * (factorial(topology.n) - 1)
+    leaving = np.bincount(schedule.port[schedule.sender == root], minlength=topology.n + 1)[2:]
+    link = partial(outgoing_links(check.objects, topology), root)
+    place = {"M": scatter.messages, "of": schedule}
+    check.equal("messages over a link of the source", leaving, stated, **place, link=link)
+    steps = scatter.simulation.steps
+    check.at_least("steps", steps, stated, **place, root=topology.label(root))
 
 
-# The levels of EDT sum up to t_n + 3(n-2)(n-1)! - 2(n-2)! + 2 in each of its trees
-
-
-def _level_sum(n: int) -> growth.Number:
+def level_sum(n: int) -> growth.Number:
+    """Return the sum of the levels of each tree of EDT, t_n + 3(n-2)(n-1)! - 2(n-2)! + 2."""
     return distance_sum(n) + 3 * (n - 2) * growth.factorial(n - 1) - 2 * growth.factorial(n - 2) + 2
 
 
-def _to_distances(n: int) -> growth.Number:
-    return growth.divided(_level_sum(n), distance_sum(n))
+def _levels_by_distances(n: int) -> growth.Number:
+    return growth.divided(level_sum(n), distance_sum(n))
 
 
-def _transmissions(check: ClaimCheck, collective: str, stated: Callable[[int], int]) -> None:
-    """The exact count behind an order: what is executed, M times the levels of all trees."""
-    for messages in (1, 2, 3):
-        made, took = _made(check, collective, messages)
-        check.equal(
-            "transmissions",
-            took.transmissions,
-            messages * stated(check.topology.n),
-            M=messages,
-            of=made,
-        )
+def _check_transmissions(
+    check: ClaimCheck, executed: ExecutedCollective, stated: Callable[[int], int]
+) -> None:
+    """Check the exact count behind an order: M times the levels of all trees."""
+    expected = executed.messages * stated(check.topology.n)
+    place = {"M": executed.messages, "of": executed.schedule}
+    check.equal("transmissions", executed.simulation.transmissions, expected, **place)
 
 
 @check("EDT.SC.transmissions")
-def _scatter_transmissions(check: ClaimCheck) -> None:
-    _transmissions(check, "scatter", lambda n: (n - 1) * int(_level_sum(n)))
-    check.same_order("transmissions / (M(n-1) t_n)", _to_distances)
+def scatter_transmissions(check: ClaimCheck) -> None:
+    """Check the transmissions of scatters, and their order."""
+    for scatter in scatters(check):
+        _check_transmissions(check, scatter, lambda n: (n - 1) * int(level_sum(n)))
+    check.same_order("transmissions / (M(n-1) t_n)", _levels_by_distances)
 
 
 # Section 4.6
 
 
 @check("EDT.TE.conflict-free")
-def _exchange(check: ClaimCheck) -> None:
-    _conflict_free(check, "alltoall")
-    made, _ = _made(check, "alltoall")
-    _, goal = _first_hops(made, 0)
-    there = np.resize(goal, (check.topology.n - 1, factorial(check.topology.n) - 1))
-    turn = labels.rotation(check.objects, check.topology)
+def alltoall_is_conflict_free(check: ClaimCheck) -> None:
+    """Check that no directed link carries two messages in a step, and the order of messages."""
+    for alltoall in alltoalls(check):
+        check_conflict_free(check, alltoall)
+    schedule = execute_collective(check, "alltoall", 1, check.topology.n - 1).schedule
+    _, unit = _first_hops(schedule)
+    destination = np.resize(unit, (check.topology.n - 1, factorial(check.topology.n) - 1))
+    rotated = labels.rotation(check.objects, check.topology)
     check.equal(
         "destinations through the next subtree",
-        there[1:],
-        turn[there[:-1]],
+        destination[1:],
+        rotated[destination[:-1]],
         subtree=lambda row, _: row + 3,
-        of=made,
+        of=schedule,
     )
 
 
 @check("EDT.TE.steps")
-def _exchange_steps(check: ClaimCheck) -> None:
-    for messages in (1, 2, 3):
-        made, took = _made(check, "alltoall", messages)
-        check.equal(
-            "steps", took.steps, messages * int(_level_sum(check.topology.n)), M=messages, of=made
-        )
+def alltoall_steps(check: ClaimCheck) -> None:
+    """Check the steps of total exchanges, and their order without M(n!-1)."""
+    for alltoall in alltoalls(check):
+        stated = alltoall.messages * int(level_sum(check.topology.n))
+        place = {"M": alltoall.messages, "of": alltoall.schedule}
+        check.equal("steps", alltoall.simulation.steps, stated, **place)
     check.order(
         "(steps - M(n!-1)) / (M t_n)",
-        lambda n: growth.divided(_level_sum(n) - growth.factorial(n) + 1, distance_sum(n)),
+        lambda n: growth.divided(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)),
     )
 
 
 @check("EDT.TE.transmissions")
-def _exchange_transmissions(check: ClaimCheck) -> None:
-    _transmissions(check, "alltoall", lambda n: factorial(n) * (n - 1) * int(_level_sum(n)))
-    check.same_order("transmissions / (M n!(n-1) t_n)", _to_distances)
+def alltoall_transmissions(check: ClaimCheck) -> None:
+    """Check the transmissions of total exchanges, and their order."""
+    for alltoall in alltoalls(check):
+        _check_transmissions(check, alltoall, lambda n: factorial(n) * (n - 1) * int(level_sum(n)))
+    check.same_order("transmissions / (M n!(n-1) t_n)", _levels_by_distances)
 
 
-@check("EDT.TE.fault-tolerant")
-def _paths(check: ClaimCheck) -> None:
+@check("EDT.TE.fault-tolerant", given=collectives("alltoall", (1, 2)))
+def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
+    """Check that every message takes n-1 paths to its destination that share no inner node."""
     topology = check.topology
-    for messages in (1, 2):
-        made, _ = _made(check, "alltoall", messages)
-        order = np.lexsort((made.step, made.tree, made.unit))
-        unit, tree, sender, receiver = (column[order].astype(np.int64) for column in _columns(made))
-        goal = unit // messages
-        first = np.append(True, (unit[1:] != unit[:-1]) | (tree[1:] != tree[:-1]))
-        last = np.append(first[1:], True)
-        place = {"M": messages, "of": made}
-        check.equal(
-            "where a path begins",
-            sender[first],
-            0,
-            destination=node_labels(check.topology, goal[first]),
-            subtree=tree[first] + 2,
-            **place,
-        )
-        check.equal(
-            "where a path ends", receiver[last], goal[last], subtree=tree[last] + 2, **place
-        )
-        check.equal(
-            "next hop from",
-            sender[~first],
-            receiver[~last],
-            destination=node_labels(check.topology, goal[~first]),
-            **place,
-        )
-        goals = np.arange(messages, topology.nodes * messages) // messages
-        paths = np.bincount(unit[first], minlength=topology.nodes * messages)[messages:]
-        check.equal(
-            "paths of a message",
-            paths,
-            topology.n - 1,
-            destination=node_labels(check.topology, goals),
-            **place,
-        )
-        inner = unit[~last] * topology.nodes + receiver[~last]
-        check.equal(
-            "inner nodes of a message's paths, all different",
-            len(np.unique(inner)),
-            len(inner),
-            **place,
-        )
-        direct = np.count_nonzero(first & last)
-        check.equal("paths of a single link", direct, messages * topology.degree, **place)
-        ends = np.count_nonzero((receiver[~last] == 0) | (receiver[~last] == goal[~last]))
-        check.equal("paths that pass their own ends", ends, 0, **place)
+    schedule = alltoall.schedule
+    messages = alltoall.messages
+    order = np.lexsort((schedule.step, schedule.tree, schedule.unit))
+    unit = schedule.unit[order].astype(np.int64)
+    tree = schedule.tree[order].astype(np.int64)
+    sender = schedule.sender[order].astype(np.int64)
+    receiver = schedule.receiver[order].astype(np.int64)
+    destination = unit // messages
+    first = np.append(True, (unit[1:] != unit[:-1]) | (tree[1:] != tree[:-1]))
+    last = np.append(first[1:], True)
+    place = {"M": messages, "of": schedule}
 
+    check.equal(
+        "where a path begins",
+        sender[first],
+        0,
+        destination=node_labels(topology, destination[first]),
+        subtree=tree[first] + 2,
+        **place,
+    )
+    subtrees = tree[last] + 2
+    check.equal("where a path ends", receiver[last], destination[last], subtree=subtrees, **place)
+    names = node_labels(topology, destination[~first])
+    check.equal("next hop from", sender[~first], receiver[~last], destination=names, **place)
 
-def _columns(made: Schedule) -> tuple[NDArray[np.integer], ...]:
-    return made.unit, made.tree, made.sender, made.receiver
+    units = np.arange(messages, topology.nodes * messages)
+    paths = np.bincount(unit[first], minlength=topology.nodes * messages)[messages:]
+    names = node_labels(topology, units // messages)
+    check.equal("paths of a message", paths, topology.n - 1, destination=names, **place)
+    inner = receiver[~last]
+    inner_of_unit = unit[~last] * topology.nodes + inner
+    distinct = len(np.unique(inner_of_unit))
+    what = "inner nodes of a message's paths, all different"
+    check.equal(what, distinct, len(inner_of_unit), **place)
+    direct = np.count_nonzero(first & last)
+    check.equal("paths of a single link", direct, messages * topology.degree, **place)
+    is_own_end = (inner == 0) | (inner == destination[~last])
+    check.equal("paths that pass their own ends", np.count_nonzero(is_own_end), 0, **place)

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl, edge-disjoint spanning trees, section 2 and the start of 3: operations on S_n, and SPT and SPG."""
+"""Fragopoulou & Akl 1996, sections 2 and 3: operations on S_n, and the trees SPT and SPG."""
 
 from math import factorial
 
@@ -7,304 +7,256 @@ from numpy.typing import NDArray
 
 from starcast import checkers
 from starcast.claims.check import ClaimCheck
+from starcast.claims.providers import forests, neighbour_table
 from starcast.claims.reference import bfs
 from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
 from starcast.claims.reference.place_labels import links_by_port, node_labels
 from starcast.claims.registry import check
 from starcast.permutations import Perms, Ranks
+from starcast.trees.model import Forest
+
+shortest_path_trees = forests("shortest-path")
+shortest_path_graphs = forests("shortest-path-graph")
 
 
 @check("EDT.ex")
-def _cycle_notation(check: ClaimCheck) -> None:
-    node = [int(symbol) for symbol in check.topology.label(check.topology.rank("341526"))]
-    following = {
-        a: b
-        for cycle in ((1, 3), (2, 4, 5))
-        for a, b in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
-    }
-    symbol = np.arange(1, check.topology.n + 1)
-    check.equal(
-        "symbol that follows", node, [following.get(s, s) for s in symbol.tolist()], symbol=symbol
-    )
-
-
-@check("EDT.S1")
-def _substars(check: ClaimCheck) -> None:
-    topology, n = check.topology, check.topology.n
-    rows, across = labels.symbols(check.objects, topology), check.objects.neighbours(topology.spec)
-    k = labels.positions(rows)[0]
-    inner = np.array([np.count_nonzero(k == place) for place in range(1, n + 1)])
-    check.equal("nodes of S^k", inner, factorial(n - 1), substar=np.arange(1, n + 1))
-    nodes = np.flatnonzero(k == 1)
-    check.equal(
-        "nodes of S^1 next to one of S^1",
-        (k[across[:, nodes]] == 1).sum(axis=0),
-        0,
-        node=node_labels(topology, nodes),
-    )
-    if n > 2 and (inner == factorial(n - 1)).all():
-        _like_smaller(check, rows, k)
-
-
-def _like_smaller(check: ClaimCheck, rows: Perms, k: NDArray[np.int64]) -> None:
-    """Every S^k, k >= 2, is S_{n-1}: without its position k and symbol 1, a node keeps its neighbours in S^k."""
-    topology, n = check.topology, check.topology.n
-    smaller = check.objects.topology(f"S{n - 1}")
-    across, below = check.objects.neighbours(topology.spec), check.objects.neighbours(smaller.spec)
-    for place in range(2, n + 1):
-        nodes = np.flatnonzero(k == place)
-        short = np.clip(np.delete(rows, place - 1, axis=1) - 1, 1, n - 1)
-        image = labels.ranks_of(check.objects, smaller, short[nodes])
-        check.equal(
-            "nodes of S_{n-1} that are met",
-            np.sort(image),
-            np.arange(smaller.nodes),
-            node=nodes,
-            substar=place,
-        )
-        for d in (d for d in range(2, n + 1) if d != place):
-            there = across[d - 2, nodes]
-            shorter = d - 1 if d > place else d
-            found = np.where(
-                k[there] == place, labels.ranks_of(check.objects, smaller, short[there]), -1
-            )
-            stated = below[shorter - 2, image]
-            label = [topology.label(int(node)) for node in nodes]
-            check.equal(
-                "neighbour in S_{n-1}",
-                found,
-                stated,
-                substar=place,
-                node=np.array(label),
-                dimension=d,
-            )
-
-
-@check("EDT.L1")
-def _translation(check: ClaimCheck) -> None:
+def cycle_notation(check: ClaimCheck) -> None:
+    """Check the symbols that follow one another in the cycles of the example."""
     topology = check.topology
-    across, dims = check.objects.neighbours(topology.spec), np.array(topology.ports)[:, None]
+    label = topology.label(topology.rank("341526"))
+    following = {1: 3, 3: 1, 2: 4, 4: 5, 5: 2}
+    symbols = np.arange(1, topology.n + 1)
+    stated = [following.get(symbol, symbol) for symbol in symbols.tolist()]
+    check.equal("symbol that follows", [int(symbol) for symbol in label], stated, symbol=symbols)
+
+
+@check("EDT.S1", given=neighbour_table())
+def substars(check: ClaimCheck, neighbours: Ranks) -> None:
+    """Check the nodes and links of S^1, and map S^2, .., S^n to S_{n-1}."""
+    topology = check.topology
+    n = topology.n
+    symbols = labels.symbols(check.objects, topology)
+    k = labels.positions(symbols)[0]
+    sizes = np.bincount(k, minlength=n + 1)[1:]
+    stated = factorial(n - 1)
+    check.equal("nodes of S^k", sizes, stated, substar=np.arange(1, n + 1))
+    nodes = np.flatnonzero(k == 1)
+    inside = (k[neighbours[:, nodes]] == 1).sum(axis=0)
+    check.equal("nodes of S^1 next to one of S^1", inside, 0, node=node_labels(topology, nodes))
+    if n > 2 and (sizes == stated).all():
+        for position in range(2, n + 1):
+            _check_substar(check, symbols, k, position)
+
+
+def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], position: int) -> None:
+    """Check that S^k without position k and symbol 1 is S_{n-1}, node by node and link by link."""
+    topology = check.topology
+    n = topology.n
+    neighbours = check.objects.neighbours(topology.spec)
+    smaller = check.objects.topology(f"S{n - 1}")
+    smaller_neighbours = check.objects.neighbours(smaller.spec)
+    nodes = np.flatnonzero(k == position)
+    rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
+    image = labels.ranks_of(check.objects, smaller, rest[nodes])
+    expected = np.arange(smaller.nodes)
+    what = "nodes of S_{n-1} that are met"
+    check.equal(what, np.sort(image), expected, node=nodes, substar=position)
+    node_names = np.array([topology.label(int(node)) for node in nodes])
+    for dimension in np.delete(np.arange(2, n + 1), position - 2):
+        neighbour = neighbours[dimension - 2, nodes]
+        neighbour_image = labels.ranks_of(check.objects, smaller, rest[neighbour])
+        # Dimensions beyond the deleted position shift by one.
+        smaller_dimension = dimension - 1 if dimension > position else dimension
+        check.equal(
+            "neighbour in S_{n-1}",
+            np.where(k[neighbour] == position, neighbour_image, -1),
+            smaller_neighbours[smaller_dimension - 2, image],
+            substar=position,
+            node=node_names,
+            dimension=dimension,
+        )
+
+
+@check("EDT.L1", given=neighbour_table())
+def translations_keep_dimensions(check: ClaimCheck, neighbours: Ranks) -> None:
+    """Check that T_h is a permutation of the nodes and keeps the dimension of every link."""
+    topology = check.topology
+    dimensions = np.array(topology.ports)[:, None]
+    links = links_by_port(check.objects, topology)
     for h in range(topology.nodes) if topology.n <= 5 else bfs.roots(topology, 24):
         image = labels.translation(check.objects, topology, h)
-        check.equal(
-            "nodes that are met",
-            np.sort(image),
-            np.arange(topology.nodes),
-            h=topology.label(h),
-            node=topology.label,
-        )
-        found = _dimension(across, image, image[across])
-        check.equal(
-            "dimension of the translated link",
-            found,
-            dims,
-            h=topology.label(h),
-            link=links_by_port(check.objects, topology),
-        )
+        place = {"h": topology.label(h)}
+        nodes = np.arange(topology.nodes)
+        check.equal("nodes that are met", np.sort(image), nodes, **place, node=topology.label)
+        observed = _dimensions(neighbours, image, image[neighbours])
+        check.equal("dimension of the translated link", observed, dimensions, **place, link=links)
 
 
-def _dimension(across: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-    """The dimension of the link from each node ``[nodes]`` to others ``[ports, nodes]``; 0 where there is none."""
-    found = np.zeros(head.shape, dtype=np.int64)
-    for row, there in enumerate(across):
-        found = np.where(there[tail] == head, row + 2, found)
-    return found
+def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
+    """Return the dimension of the link from each tail to each head; 0 if there is no link.
+
+    Args:
+        neighbours: neighbour table.
+        tail: ``[nodes]``.
+        head: ``[ports, nodes]``.
+
+    Returns:
+        int64 ``[ports, nodes]``.
+    """
+    dimensions = np.zeros(head.shape, dtype=np.int64)
+    for port, row in enumerate(neighbours):
+        dimensions = np.where(row[tail] == head, port + 2, dimensions)
+    return dimensions
 
 
-@check("EDT.L2")
-def _rotation(check: ClaimCheck) -> None:
-    topology, n = check.topology, check.topology.n
-    across, dims = check.objects.neighbours(topology.spec), np.array(topology.ports)
-    turn, rows = labels.rotation(check.objects, topology), labels.symbols(check.objects, topology)
-    check.equal("nodes that are met", np.sort(turn), np.arange(topology.nodes), node=topology.label)
-    found = _dimension(across, turn, turn[across])
-    check.equal(
-        "dimension of the rotated link",
-        found,
-        labels.rotation_function(n)[dims][:, None],
-        link=links_by_port(check.objects, topology),
-    )
-    kept = rows[turn, 0] == rows[:, 0]
-    check.equal("whether the first symbol is kept", kept, rows[:, 0] == 1, node=topology.label)
+@check("EDT.L2", given=neighbour_table())
+def rotation_of_links(check: ClaimCheck, neighbours: Ranks) -> None:
+    """Check dimensions, first symbols and distances after the rotation R."""
+    topology = check.topology
+    rotated = labels.rotation(check.objects, topology)
+    first = labels.symbols(check.objects, topology)[:, 0]
+    links = links_by_port(check.objects, topology)
+    nodes = np.arange(topology.nodes)
+    check.equal("nodes that are met", np.sort(rotated), nodes, node=topology.label)
+    observed = _dimensions(neighbours, rotated, rotated[neighbours])
+    stated = labels.rotation_function(topology.n)[np.array(topology.ports)][:, None]
+    check.equal("dimension of the rotated link", observed, stated, link=links)
+    is_kept = first[rotated] == first
+    check.equal("whether the first symbol is kept", is_kept, first == 1, node=topology.label)
     for root in bfs.roots(topology):
-        before, after = (
-            bfs.distances(check.objects, topology.spec, node) for node in (root, int(turn[root]))
-        )
-        check.equal(
-            "distance after the rotation",
-            after[turn],
-            before,
-            of_node=topology.label(root),
-            node=topology.label,
-        )
-    check.equal(
-        "different dimensions of a link and its rotations",
-        _distinct(across, turn),
-        n - 1,
-        link=links_by_port(check.objects, topology),
-    )
+        before = bfs.distances(check.objects, topology.spec, root)
+        after = bfs.distances(check.objects, topology.spec, int(rotated[root]))
+        place = {"of_node": topology.label(root), "node": topology.label}
+        check.equal("distance after the rotation", after[rotated], before, **place)
+    what = "different dimensions of a link and its rotations"
+    check.equal(what, _count_dimensions(neighbours, rotated), topology.n - 1, link=links)
 
 
-def _distinct(across: Ranks, turn: Ranks) -> NDArray[np.int64]:
-    """How many dimensions each link has in n-2 rotations and as it is, ``[ports, nodes]``."""
-    seen = np.zeros((len(across), *across.shape), dtype=bool)
-    tail, head = np.arange(across.shape[1], dtype=np.int32), across
-    for _ in range(len(across)):
-        dimension = _dimension(across, tail, head)
-        seen |= dimension == np.arange(2, len(across) + 2)[:, None, None]
-        tail, head = turn[tail], turn[head]
-    return np.asarray(seen.sum(axis=0))
+def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
+    """Return how many dimensions each link and its n-2 rotations have, ``[ports, nodes]``."""
+    ports, nodes = neighbours.shape
+    occurs = np.zeros((ports, ports, nodes), dtype=bool)
+    tail = np.arange(nodes, dtype=np.int32)
+    head = neighbours
+    for _ in range(ports):
+        dimensions = _dimensions(neighbours, tail, head)
+        occurs |= dimensions == np.arange(2, ports + 2)[:, None, None]
+        tail = rotated[tail]
+        head = rotated[head]
+    return np.asarray(occurs.sum(axis=0))
 
 
 @check("EDT.L3")
-def _necklaces(check: ClaimCheck) -> None:
-    topology, n = check.topology, check.topology.n
-    turn, rows = labels.rotation(check.objects, topology), labels.symbols(check.objects, topology)
-    size = _orbit_sizes(turn, n)
-    outside = np.flatnonzero(rows[:, 0] != 1)
-    check.equal(
-        "nodes of a necklace outside S^1", size[outside], n - 1, node=node_labels(topology, outside)
-    )
-    check.equal(
-        "n-1 modulo the nodes of a necklace", (n - 1) % np.maximum(size, 1), 0, node=topology.label
-    )
-    check.true("a necklace ends within n-1 rotations", size > 0, node=topology.label)
+def necklaces(check: ClaimCheck) -> None:
+    """Check the sizes of the orbits of R, distances along them, and the examples."""
+    topology = check.topology
+    n = topology.n
+    rotated = labels.rotation(check.objects, topology)
+    sizes = _necklace_sizes(rotated, n)
+    outside = np.flatnonzero(labels.symbols(check.objects, topology)[:, 0] != 1)
+    what = "nodes of a necklace outside S^1"
+    check.equal(what, sizes[outside], n - 1, node=node_labels(topology, outside))
+    remainder = (n - 1) % np.maximum(sizes, 1)
+    check.equal("n-1 modulo the nodes of a necklace", remainder, 0, node=topology.label)
+    check.true("a necklace ends within n-1 rotations", sizes > 0, node=topology.label)
     distance = bfs.distances(check.objects, topology.spec)
-    check.equal("distance along a necklace", distance[turn], distance, node=topology.label)
+    check.equal("distance along a necklace", distance[rotated], distance, node=topology.label)
     for example in (("4123", "2413", "3421"), ("13254", "15432")):
-        if len(example[0]) == n:
-            ranks = np.array([topology.rank(label) for label in example])
-            check.equal(
-                "nodes of the example, rotated",
-                turn[ranks],
-                np.roll(ranks, -1),
-                node=np.array(example),
-            )
-            check.equal(
-                "nodes of the example's necklace", size[ranks], len(ranks), node=np.array(example)
-            )
+        if len(example[0]) != n:
+            continue
+        nodes = np.array([topology.rank(label) for label in example])
+        names = np.array(example)
+        what = "nodes of the example, rotated"
+        check.equal(what, rotated[nodes], np.roll(nodes, -1), node=names)
+        check.equal("nodes of the example's necklace", sizes[nodes], len(nodes), node=names)
 
 
-def _orbit_sizes(turn: Ranks, n: int) -> NDArray[np.int64]:
-    """After how many rotations each node is itself again; 0 if not within n-1."""
-    here = np.arange(len(turn), dtype=np.int32)
-    size, at = np.zeros(len(turn), dtype=np.int64), here
+def _necklace_sizes(rotated: Ranks, n: int) -> NDArray[np.int64]:
+    """Return after how many rotations each node returns to itself; 0 if not within n-1."""
+    nodes = np.arange(len(rotated), dtype=np.int32)
+    sizes = np.zeros(len(rotated), dtype=np.int64)
+    current = nodes
     for count in range(1, n):
-        at = turn[at]
-        size = np.where((at == here) & (size == 0), count, size)
-    return size
+        current = rotated[current]
+        sizes = np.where((current == nodes) & (sizes == 0), count, sizes)
+    return sizes
 
 
 # SPT and SPG
 
 
-@check("EDT.D6")
-def _inverse_spt(check: ClaimCheck) -> None:
-    rows, row = (
-        labels.symbols(check.objects, check.topology),
-        check.objects.forest(check.topology.spec, "shortest-path").parent_port[0],
-    )
-    check.equal(
-        "dimension toward the parent in SPT",
-        row,
-        rules.toward_root(rows),
-        node=check.topology.label,
-    )
-    found = rules.is_child(check.objects, check.topology, row)
-    check.equal(
-        "whether it is a child in SPT",
-        found,
-        rules.children_spt(rows),
-        link=links_by_port(check.objects, check.topology),
-    )
-
-
-@check("EDT.L4")
-def _shortest(check: ClaimCheck) -> None:
+@check("EDT.D6", given=shortest_path_trees)
+def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
+    """Check the dimensions toward parents and children in SPT against Definition 6."""
     topology = check.topology
-    tree = check.objects.forest(topology.spec, "shortest-path")
-    check.passes(checkers.rooted(topology, tree.parent_port, tree.root), of=tree)
-    across, k = (
-        check.objects.neighbours(topology.spec),
-        labels.positions(labels.symbols(check.objects, topology))[0],
-    )
-    parent = bfs.parents(check.objects, topology, tree.parent_port[0])
-    hangs = rules.branch(parent, 0)
-    stated = np.where(k > 1, across[np.maximum(k - 2, 0), 0], -1)
+    symbols = labels.symbols(check.objects, topology)
+    parent_port = forest.parent_port[0]
+    stated = rules.parents_spt(symbols)
+    check.equal("dimension toward the parent in SPT", parent_port, stated, node=topology.label)
+    is_child = rules.is_child(check.objects, topology, parent_port)
+    links = links_by_port(check.objects, topology)
+    check.equal("whether it is a child in SPT", is_child, rules.children_spt(symbols), link=links)
+
+
+@check("EDT.L4", given=shortest_path_trees)
+def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
+    """Check that subtree k consists of the nodes of S^k, each at the level of its distance."""
+    topology = check.topology
+    check.passes(checkers.rooted(topology, forest.parent_port, forest.root), of=forest)
+    neighbours = check.objects.neighbours(topology.spec)
+    k = labels.positions(labels.symbols(check.objects, topology))[0]
+    parent = bfs.parents(check.objects, topology, forest.parent_port[0])
+    stated = np.where(k > 1, neighbours[np.maximum(k - 2, 0), 0], -1)
     nodes = np.arange(1, topology.nodes)
     check.equal(
         "neighbour of the root above",
-        hangs[1:],
+        rules.branches(parent, 0)[1:],
         stated[1:],
         node=node_labels(topology, nodes),
-        of=tree,
+        of=forest,
     )
-    level, distance = bfs.levels(parent, 0), bfs.distances(check.objects, topology.spec)
+    level = bfs.levels(parent, 0)
+    distance = bfs.distances(check.objects, topology.spec)
     outside = np.flatnonzero(k > 1)
-    check.equal(
-        "level in SPT",
-        level[outside],
-        distance[outside],
-        node=node_labels(topology, outside),
-        of=tree,
-    )
+    place = {"node": node_labels(topology, outside), "of": forest}
+    check.equal("level in SPT", level[outside], distance[outside], **place)
 
 
-@check("EDT.D7")
-def _inverse_spg(check: ClaimCheck) -> None:
-    topology, rows = check.topology, labels.symbols(check.objects, check.topology)
-    trees = check.objects.forest(topology.spec, "shortest-path-graph")
-    check.equal("subtrees of SPG", trees.trees, topology.n - 1, of=trees)
-    k, dims = labels.positions(rows)[0], np.array(topology.ports)
-    for own, row, children in zip(dims, trees.parent_port, rules.children_spg(rows), strict=False):
-        stated = np.where(k == 1, own, np.where(k == own, rules.toward_root(rows), 0))
-        stated[0] = 0
-        check.equal(
-            "dimension toward the parent in SPG",
-            row,
-            stated,
-            subtree=own,
-            node=topology.label,
-            of=trees,
-        )
-        found = rules.is_child(check.objects, topology, row)
-        check.equal(
-            "whether it is a child in SPG",
-            found,
-            children,
-            subtree=own,
-            link=links_by_port(check.objects, topology),
-            of=trees,
-        )
-
-
-@check("EDT.L5")
-def _parallel(check: ClaimCheck) -> None:
+@check("EDT.D7", given=shortest_path_graphs)
+def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
+    """Check the dimensions toward parents and children in every subtree against Definition 7."""
     topology = check.topology
-    trees = check.objects.forest(topology.spec, "shortest-path-graph")
-    check.equal("subtrees of SPG", trees.trees, topology.n - 1, of=trees)
-    check.passes(checkers.rooted(topology, trees.parent_port, trees.root), of=trees)
-    inner = np.flatnonzero(labels.symbols(check.objects, topology)[:, 0] == 1)[1:]
-    member = (trees.parent_port[:, inner] != 0).sum(axis=0)
-    check.equal(
-        "subtrees that have the node",
-        member,
-        topology.n - 1,
-        node=node_labels(topology, inner),
-        of=trees,
-    )
-    check.passes(checkers.disjoint_paths(topology, trees.parent_port, trees.root), of=trees)
-    level = bfs.depths(check.objects, topology, trees.parent_port)
-    distance, across = (
-        bfs.distances(check.objects, topology.spec),
-        check.objects.neighbours(topology.spec),
-    )
-    least = (1 + distance[across[:, inner]]).sum(axis=0)
-    check.equal(
-        "total length of the paths",
-        level[:, inner].sum(axis=0),
-        least,
-        node=node_labels(topology, inner),
-        of=trees,
-    )
+    symbols = labels.symbols(check.objects, topology)
+    check.equal("subtrees of SPG", forest.trees, topology.n - 1, of=forest)
+    k = labels.positions(symbols)[0]
+    links = links_by_port(check.objects, topology)
+    parents_spt = rules.parents_spt(symbols)
+    children_spg = rules.children_spg(symbols)
+    for subtree, row, children in zip(
+        topology.ports, forest.parent_port, children_spg, strict=False
+    ):
+        stated = np.where(k == 1, subtree, np.where(k == subtree, parents_spt, 0))
+        stated[0] = 0
+        place = {"subtree": subtree, "of": forest}
+        check.equal("dimension toward the parent in SPG", row, stated, **place, node=topology.label)
+        is_child = rules.is_child(check.objects, topology, row)
+        check.equal("whether it is a child in SPG", is_child, children, **place, link=links)
+
+
+@check("EDT.L5", given=shortest_path_graphs)
+def spg_paths(check: ClaimCheck, forest: Forest) -> None:
+    """Check that the n-1 paths of the nodes of S^1 are disjoint and of the least total length."""
+    topology = check.topology
+    check.equal("subtrees of SPG", forest.trees, topology.n - 1, of=forest)
+    check.passes(checkers.rooted(topology, forest.parent_port, forest.root), of=forest)
+    nodes = np.flatnonzero(labels.symbols(check.objects, topology)[:, 0] == 1)[1:]
+    place = {"node": node_labels(topology, nodes), "of": forest}
+    subtrees = (forest.parent_port[:, nodes] != 0).sum(axis=0)
+    check.equal("subtrees that have the node", subtrees, topology.n - 1, **place)
+    check.passes(checkers.disjoint_paths(topology, forest.parent_port, forest.root), of=forest)
+    levels = bfs.depths(check.objects, topology, forest.parent_port)[:, nodes]
+    distance = bfs.distances(check.objects, topology.spec)
+    neighbours = check.objects.neighbours(topology.spec)
+    least = (1 + distance[neighbours[:, nodes]]).sum(axis=0)
+    check.equal("total length of the paths", levels.sum(axis=0), least, **place)

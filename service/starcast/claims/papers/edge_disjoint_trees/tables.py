@@ -1,12 +1,13 @@
-"""Fragopoulou & Akl 1996, Tables 1 to 3: lower bounds for M messages in x copies, on star graphs and on hypercubes.
+"""Fragopoulou & Akl 1996, Tables 1 to 3: lower bounds for M messages in x copies.
 
-Each copy of a message reaches a node over a path of its own, which shares no link with those of the others. So the source sends
-a message over x of its links, a node receives it x times, and every path is at least as long as the distance.
+Each copy of a message reaches a node over its own path, which shares no link with the paths of the
+other copies. So the source sends a message over x of its links, a node receives it x times, and
+every path is at least as long as the distance. `QUANTITIES` counts this for each row, and `TABLES`
+has the formulas that the tables state.
 """
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
 from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
@@ -16,210 +17,219 @@ from starcast.claims.model import BYTES_PER_LINK
 from starcast.claims.reference import lower_bound_counts
 from starcast.claims.reference.cube_schedules import unit_schedules_on_cube
 from starcast.claims.reference.lower_bound_counts import NodeCounts, count_from_node
-from starcast.claims.registry import register
+from starcast.claims.registry import check_rows
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
 Value = int | Fraction
+#: A stated bound as a function of n (of k for hypercubes), M and x.
+Formula = Callable[[int, int, int], Value]
 
 
-class Entry(NamedTuple):
-    """What is counted for a cell that all three tables have.
+class Quantity(NamedTuple):
+    """The count behind a row that all three tables have.
 
     Attributes:
-        cell: what the ids call it.
-        collective: whose.
-        why: the argument, in words.
-        counts: what it counts, for M and x.
+        collective: name of the collective.
+        argument: the argument in words.
+        value: the count as a function of the counts of a node, M and x.
     """
 
-    cell: str
     collective: str
-    why: str
-    counts: Callable[[NodeCounts, int, int], Value]
-
-    @property
-    def what(self) -> str:
-        """Steps or transmissions."""
-        return "steps" if self.cell.endswith("time") else "transmissions"
-
-    @property
-    def copied(self) -> bool:
-        """Whether messages go in copies."""
-        return self.cell.startswith("ft-")
+    argument: str
+    value: Callable[[NodeCounts, int, int], Value]
 
 
-_LEAVES = "the last message leaves the source, and has D-1 links to go"
-ENTRIES = (
-    Entry(
-        "broadcast-time", "broadcast", _LEAVES, lambda c, m, _x: ceil_div(m, c.links) + c.far - 1
+QUANTITIES = {
+    "broadcast-time": Quantity(
+        "broadcast",
+        "the last message leaves the source, and has D-1 links to go",
+        lambda node, m, _: ceil_div(m, node.links) + node.far - 1,
     ),
-    Entry(
-        "broadcast-transmissions",
+    "broadcast-transmissions": Quantity(
         "broadcast",
         "messages that all but the source lack",
-        lambda c, m, _x: m * c.others,
+        lambda node, m, _: m * node.others,
     ),
-    Entry(
-        "ft-broadcast-time",
+    "ft-broadcast-time": Quantity(
         "broadcast",
         "the last copy leaves the source, and has D-1 links to go",
-        lambda c, m, x: ceil_div(m * x, c.links) + c.far - 1,
+        lambda node, m, x: ceil_div(m * x, node.links) + node.far - 1,
     ),
-    Entry(
-        "ft-broadcast-transmissions",
+    "ft-broadcast-transmissions": Quantity(
         "broadcast",
         "copies that all but the source lack",
-        lambda c, m, x: m * x * c.others,
+        lambda node, m, x: m * x * node.others,
     ),
-    Entry(
-        "ft-allgather-time",
+    "ft-allgather-time": Quantity(
         "allgather",
         "copies that a node lacks, shared by its links",
-        lambda c, m, x: ceil_div(m * x * c.others, c.links),
+        lambda node, m, x: ceil_div(m * x * node.others, node.links),
     ),
-    Entry(
-        "ft-allgather-transmissions",
+    "ft-allgather-transmissions": Quantity(
         "allgather",
         "copies that all nodes lack",
-        lambda c, m, x: m * x * c.nodes * c.others,
+        lambda node, m, x: m * x * node.nodes * node.others,
     ),
-    Entry(
-        "ft-scatter-time",
+    "ft-scatter-time": Quantity(
         "scatter",
         "copies that the source sends, shared by its links",
-        lambda c, m, x: ceil_div(m * x * c.others, c.links),
+        lambda node, m, x: ceil_div(m * x * node.others, node.links),
     ),
-    Entry(
-        "ft-scatter-transmissions",
+    "ft-scatter-transmissions": Quantity(
         "scatter",
         "distances that the copies travel",
-        lambda c, m, x: m * x * c.total,
+        lambda node, m, x: m * x * node.total,
     ),
-    Entry(
-        "ft-alltoall-time",
+    "ft-alltoall-time": Quantity(
         "alltoall",
         "distances that all copies travel, shared by all links",
-        lambda c, m, x: Fraction(m * x * c.nodes * c.total, c.nodes * c.links),
+        lambda node, m, x: Fraction(m * x * node.nodes * node.total, node.nodes * node.links),
     ),
-    Entry(
-        "ft-alltoall-transmissions",
+    "ft-alltoall-transmissions": Quantity(
         "alltoall",
         "distances that all copies travel",
-        lambda c, m, x: m * x * c.nodes * c.total,
+        lambda node, m, x: m * x * node.nodes * node.total,
     ),
-)
-
-Stated = Callable[[int, int, int], Value]
+}
 
 
-def _nodes(n: int) -> int:
+def star_nodes(n: int) -> int:
+    """Return n!."""
     return int(factorial(n))
 
 
-#: Table 1, in the order of the entries: a function of n, M and x, and its symbols. There is no x but n-1.
-_TABLE_1: tuple[tuple[Stated, str], ...] = (
-    (lambda n, m, _x: ceil_div(m, n - 1) + diameter(n) - 1, "ceil(M/(n-1)) + D - 1"),
-    (lambda n, m, _x: m * (_nodes(n) - 1), "M(n!-1)"),
-    (lambda n, m, _x: m + diameter(n) - 1, "M + D - 1"),
-    (lambda n, m, _x: m * (n - 1) * (_nodes(n) - 1), "M(n-1)(n!-1)"),
-    (lambda n, m, _x: m * (_nodes(n) - 1), "M(n!-1)"),
-    (lambda n, m, _x: m * _nodes(n) * (n - 1) * (_nodes(n) - 1), "M n!(n-1)(n!-1)"),
-    (lambda n, m, _x: m * (_nodes(n) - 1), "M(n!-1)"),
-    (lambda n, m, _x: m * (n - 1) * distance_sum(n), "M(n-1) t_n"),
-    (lambda n, m, _x: m * distance_sum(n), "M t_n"),
-    (lambda n, m, _x: m * _nodes(n) * (n - 1) * distance_sum(n), "M n!(n-1) t_n"),
-)
-_TABLE_2: tuple[tuple[Stated, str], ...] = (
-    (lambda n, m, _x: ceil_div(m, n - 1) + diameter(n) - 1, "ceil(M/(n-1)) + D - 1"),
-    (lambda n, m, _x: m * (_nodes(n) - 1), "M(n!-1)"),
-    (lambda n, m, x: ceil_div(m * x, n - 1) + diameter(n) - 1, "ceil(Mx/(n-1)) + D - 1"),
-    (lambda n, m, x: m * x * (_nodes(n) - 1), "Mx(n!-1)"),
-    (lambda n, m, x: ceil_div(m * x * (_nodes(n) - 1), n - 1), "ceil(Mx(n!-1)/(n-1))"),
-    (lambda n, m, x: m * x * _nodes(n) * (_nodes(n) - 1), "Mx n!(n!-1)"),
-    (lambda n, m, x: ceil_div(m * x * (_nodes(n) - 1), n - 1), "ceil(Mx(n!-1)/(n-1))"),
-    (lambda n, m, x: m * x * distance_sum(n), "Mx t_n"),
-    (lambda n, m, x: Fraction(m * x * distance_sum(n), n - 1), "Mx t_n/(n-1)"),
-    (lambda n, m, x: m * x * _nodes(n) * distance_sum(n), "Mx n! t_n"),
-)
-_TABLE_3: tuple[tuple[Stated, str], ...] = (
-    (lambda k, m, _x: ceil_div(m, k) + k - 1, "ceil(M/k) + k - 1"),
-    (lambda k, m, _x: m * (2**k - 1), "M(2^k-1)"),
-    (lambda k, m, x: ceil_div(m * x, k) + k - 1, "ceil(Mx/k) + k - 1"),
-    (lambda k, m, x: m * x * (2**k - 1), "Mx(2^k-1)"),
-    (lambda k, m, x: ceil_div(m * x * (2**k - 1), k), "ceil(Mx(2^k-1)/k)"),
-    (lambda k, m, x: m * x * 2**k * (2**k - 1), "Mx 2^k(2^k-1)"),
-    (lambda k, m, x: ceil_div(m * x * (2**k - 1), k), "ceil(Mx(2^k-1)/k)"),
-    (lambda k, m, x: m * x * k * 2 ** (k - 1), "Mx k 2^(k-1)"),
-    (lambda k, m, x: m * x * 2 ** (k - 1), "Mx 2^(k-1)"),
-    (lambda k, m, x: m * x * k * 2 ** (2 * k - 1), "Mx k 2^(2k-1)"),
-)
+#: Table 1: S_n, n-1 copies.
+TABLE_1: dict[str, Formula] = {
+    "broadcast-time": lambda n, m, _: ceil_div(m, n - 1) + diameter(n) - 1,
+    "broadcast-transmissions": lambda n, m, _: m * (star_nodes(n) - 1),
+    "ft-broadcast-time": lambda n, m, _: m + diameter(n) - 1,
+    "ft-broadcast-transmissions": lambda n, m, _: m * (n - 1) * (star_nodes(n) - 1),
+    "ft-allgather-time": lambda n, m, _: m * (star_nodes(n) - 1),
+    "ft-allgather-transmissions": (
+        lambda n, m, _: m * star_nodes(n) * (n - 1) * (star_nodes(n) - 1)
+    ),
+    "ft-scatter-time": lambda n, m, _: m * (star_nodes(n) - 1),
+    "ft-scatter-transmissions": lambda n, m, _: m * (n - 1) * distance_sum(n),
+    "ft-alltoall-time": lambda n, m, _: m * distance_sum(n),
+    "ft-alltoall-transmissions": lambda n, m, _: m * star_nodes(n) * (n - 1) * distance_sum(n),
+}
+#: Table 2: S_n, x copies.
+TABLE_2: dict[str, Formula] = {
+    "broadcast-time": lambda n, m, _: ceil_div(m, n - 1) + diameter(n) - 1,
+    "broadcast-transmissions": lambda n, m, _: m * (star_nodes(n) - 1),
+    "ft-broadcast-time": lambda n, m, x: ceil_div(m * x, n - 1) + diameter(n) - 1,
+    "ft-broadcast-transmissions": lambda n, m, x: m * x * (star_nodes(n) - 1),
+    "ft-allgather-time": lambda n, m, x: ceil_div(m * x * (star_nodes(n) - 1), n - 1),
+    "ft-allgather-transmissions": lambda n, m, x: m * x * star_nodes(n) * (star_nodes(n) - 1),
+    "ft-scatter-time": lambda n, m, x: ceil_div(m * x * (star_nodes(n) - 1), n - 1),
+    "ft-scatter-transmissions": lambda n, m, x: m * x * distance_sum(n),
+    "ft-alltoall-time": lambda n, m, x: Fraction(m * x * distance_sum(n), n - 1),
+    "ft-alltoall-transmissions": lambda n, m, x: m * x * star_nodes(n) * distance_sum(n),
+}
+#: Table 3: Q_k, x copies.
+TABLE_3: dict[str, Formula] = {
+    "broadcast-time": lambda k, m, _: ceil_div(m, k) + k - 1,
+    "broadcast-transmissions": lambda k, m, _: m * (2**k - 1),
+    "ft-broadcast-time": lambda k, m, x: ceil_div(m * x, k) + k - 1,
+    "ft-broadcast-transmissions": lambda k, m, x: m * x * (2**k - 1),
+    "ft-allgather-time": lambda k, m, x: ceil_div(m * x * (2**k - 1), k),
+    "ft-allgather-transmissions": lambda k, m, x: m * x * 2**k * (2**k - 1),
+    "ft-scatter-time": lambda k, m, x: ceil_div(m * x * (2**k - 1), k),
+    "ft-scatter-transmissions": lambda k, m, x: m * x * k * 2 ** (k - 1),
+    "ft-alltoall-time": lambda k, m, x: m * x * 2 ** (k - 1),
+    "ft-alltoall-transmissions": lambda k, m, x: m * x * k * 2 ** (2 * k - 1),
+}
+TABLES = {1: TABLE_1, 2: TABLE_2, 3: TABLE_3}
 
 
-def _amounts(topology: Topology, entry: Entry, table: int) -> Iterator[tuple[int, int]]:
-    """M and x to look at."""
+class Cell(NamedTuple):
+    """A cell: number of the table, name of the row, and the bound that the table states."""
+
+    table: int
+    row: str
+    stated: Formula
+
+    @property
+    def unit(self) -> str:
+        """What the bound counts: steps or transmissions."""
+        return "steps" if self.row.endswith("time") else "transmissions"
+
+    @property
+    def has_copies(self) -> bool:
+        """True if messages are sent in copies."""
+        return self.row.startswith("ft-")
+
+    @property
+    def quantity(self) -> Quantity:
+        """The count behind the row."""
+        return QUANTITIES[self.row]
+
+
+def amounts(topology: Topology, cell: Cell) -> Iterator[tuple[int, int]]:
+    """Yield the values of M and x with which a cell is checked."""
     degree = topology.degree
-    several = {1, 2, 3, degree, degree + 1} if entry.collective == "broadcast" else {1, 2}
-    copies = {1} if not entry.copied else {degree} if table == 1 else {1, 2, degree}
-    for messages in sorted(several):
+    is_broadcast = cell.quantity.collective == "broadcast"
+    numbers = {1, 2, 3, degree, degree + 1} if is_broadcast else {1, 2}
+    copies = {1}
+    if cell.has_copies:
+        copies = {degree} if cell.table == 1 else {1, 2, degree}
+    for messages in sorted(numbers):
         for x in sorted(copies & set(range(1, degree + 1))):
             yield messages, x
 
 
-def _schedules(
-    check: ClaimCheck, collective: str, messages: int, copies: int
-) -> Iterator[Schedule]:
-    if check.topology.family == "hypercube":
-        return unit_schedules_on_cube(check, collective, "all", messages, copies)
-    return lower_bound_counts.unit_schedules_on_star(check, collective, "all", messages, copies)
+def schedules(check: ClaimCheck, cell: Cell, messages: int, copies: int) -> Iterator[Schedule]:
+    """Return all schedules of the catalogue for a cell that send one unit per link and step."""
+    on_star = lower_bound_counts.unit_schedules_on_star
+    is_cube = check.topology.family == "hypercube"
+    unit_schedules = unit_schedules_on_cube if is_cube else on_star
+    return unit_schedules(check, cell.quantity.collective, "all", messages, copies)
 
 
-def _bound(check: ClaimCheck, *, entry: Entry, stated: Stated, table: int) -> None:
-    """The counts are those stated, and no schedule takes less."""
+def check_bound(check: ClaimCheck, cell: Cell) -> None:
+    """Check that the count is the stated bound, and that no schedule beats the bound."""
     size = check.topology.n
-    found = count_from_node(check, degree=size if table == 3 else size - 1)
-    for messages, x in _amounts(check.topology, entry, table):
-        place = {"M": messages, "x": x} if entry.copied else {"M": messages}
-        least = stated(size, messages, x)
-        check.equal(entry.why, entry.counts(found, messages, x), least, **place)
+    node = count_from_node(check, degree=size if cell.table == 3 else size - 1)
+    for messages, x in amounts(check.topology, cell):
+        place = {"M": messages, "x": x} if cell.has_copies else {"M": messages}
+        bound = cell.stated(size, messages, x)
+        count = cell.quantity.value(node, messages, x)
+        check.equal(cell.quantity.argument, count, bound, **place)
         lower_bound_counts.check_not_beaten(
-            check, _schedules(check, entry.collective, messages, x), least, entry.what, **place
+            check, schedules(check, cell, messages, x), bound, cell.unit, **place
         )
-    if entry.cell == "ft-alltoall-time" and table > 1:
-        _fragment(check, entry, found, table)
+    if cell.row == "ft-alltoall-time" and cell.table > 1:
+        _check_fragment(check, cell, node)
 
 
-def _fragment(check: ClaimCheck, entry: Entry, found: NodeCounts, table: int) -> None:
-    """What is left of the row in the scan."""
+def _check_fragment(check: ClaimCheck, cell: Cell, node: NodeCounts) -> None:
+    """Check the part of the row that is legible in the scan as a bound."""
     other = check.reading(
-        "the term with which the damaged row begins, ceil(Mx(N-1)/degree): a bound too, and a weaker one"
+        "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
+        "a bound too, and a weaker one"
     )
-    for messages, x in _amounts(check.topology, entry, table):
-        least = ceil_div(messages * x * found.others, found.links)
+    for messages, x in amounts(check.topology, cell):
+        bound = ceil_div(messages * x * node.others, node.links)
         lower_bound_counts.check_not_beaten(
-            other,
-            _schedules(check, entry.collective, messages, x),
-            least,
-            entry.what,
-            M=messages,
-            x=x,
+            other, schedules(check, cell, messages, x), bound, cell.unit, M=messages, x=x
         )
 
 
-def _weight(topology: Topology, entry: Entry, table: int) -> int:
-    """Schedules of all M and x: a row a node and copy, and one a link of its path where it is addressed."""
-    each = 2 * topology.n if entry.collective in ("scatter", "alltoall") else 1
-    return max(
-        BYTES_PER_LINK * topology.degree,
-        80 * each * sum(m * x for m, x in _amounts(topology, entry, table)),
-    )
+def schedules_bytes(topology: Topology, cell: Cell) -> int:
+    """Return the bytes per node of the schedules of all M and x.
+
+    There is a row per node and copy, or a row per link of its path if each node has its own units.
+    """
+    is_addressed = cell.quantity.collective in ("scatter", "alltoall")
+    rows = 2 * topology.n if is_addressed else 1
+    copies = sum(messages * x for messages, x in amounts(topology, cell))
+    return max(BYTES_PER_LINK * topology.degree, 80 * rows * copies)
 
 
-for _table, _cells in ((1, _TABLE_1), (2, _TABLE_2), (3, _TABLE_3)):
-    for _entry, (_stated, _) in zip(ENTRIES, _cells, strict=True):
-        register(
-            f"EDT.Tab{_table}.{_entry.cell}",
-            partial(_bound, entry=_entry, stated=_stated, table=_table),
-            bytes_per_node=partial(_weight, entry=_entry, table=_table),
-        )
+for _table, _formulas in TABLES.items():
+    _cells = {
+        f"EDT.Tab{_table}.{row}": Cell(_table, row, stated) for row, stated in _formulas.items()
+    }
+    check_rows(check_bound, _cells, bytes_per_node=schedules_bytes)

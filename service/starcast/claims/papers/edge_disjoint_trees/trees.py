@@ -1,4 +1,6 @@
-"""Fragopoulou & Akl, edge-disjoint spanning trees, section 3: the trees EDT, their depth, order and translations."""
+"""Fragopoulou & Akl 1996, section 3: the trees EDT, their depth, order and translations."""
+
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,43 +18,62 @@ from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 
-def _edt(check: ClaimCheck, root: int = 0) -> Forest:
-    """The trees EDT, which are n-1."""
-    trees = check.objects.forest(check.topology.spec, "edge-disjoint", root=root)
-    check.equal("subtrees of EDT", trees.trees, check.topology.n - 1, of=trees)
-    return trees
+def edt(check: ClaimCheck, root: int = 0) -> Forest:
+    """Return EDT at a root, and record that it has n-1 subtrees."""
+    forest = check.objects.forest(check.topology.spec, "edge-disjoint", root=root)
+    check.equal("subtrees of EDT", forest.trees, check.topology.n - 1, of=forest)
+    return forest
+
+
+def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
+    """Yield EDT at the identity."""
+    yield edt(check)
+
+
+def _is_rooted(forest: Forest) -> bool:
+    return checkers.rooted(forest.topology, forest.parent_port, forest.root).holds
+
+
+def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
+    """Record whether every tree spans, and return it."""
+    result = checkers.spanning(forest.topology, forest.parent_port, forest.root)
+    check.passes(result, of=forest)
+    return result.holds
+
+
+def _subtree(row: int, _: int) -> int:
+    return row + 2
+
+
+def _node_of_second_axis(topology: Topology) -> Callable[[int, int], str]:
+    return lambda _, node: topology.label(node)
 
 
 # Definition 8
 
 
-@check("EDT.D8.consistent")
-def _consistent(check: ClaimCheck) -> None:
-    rows, trees = labels.symbols(check.objects, check.topology), _edt(check)
-    stated, children = rules.parents_edt(rows), rules.children_edt(rows)
-    for own, row, parent, child in zip(
-        check.topology.ports, trees.parent_port, stated, children, strict=False
-    ):
-        check.equal(
-            "dimension toward the parent",
-            row,
-            parent,
-            subtree=own,
-            node=check.topology.label,
-            of=trees,
-        )
-        found = rules.is_child(check.objects, check.topology, row)
-        check.equal(
-            "whether it is a child",
-            found,
-            child,
-            subtree=own,
-            link=links_by_port(check.objects, check.topology),
-            of=trees,
-        )
+@check("EDT.D8.consistent", given=edt_forests)
+def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
+    """Check the dimensions toward parents and children in every subtree against Definition 8."""
+    topology = check.topology
+    symbols = labels.symbols(check.objects, topology)
+    links = links_by_port(check.objects, topology)
+    rows = zip(
+        topology.ports,
+        forest.parent_port,
+        rules.parents_edt(symbols),
+        rules.children_edt(symbols),
+        strict=False,
+    )
+    for subtree, row, parents, children in rows:
+        place = {"subtree": subtree, "of": forest}
+        check.equal("dimension toward the parent", row, parents, **place, node=topology.label)
+        is_child = rules.is_child(check.objects, topology, row)
+        check.equal("whether it is a child", is_child, children, **place, link=links)
 
 
-_EXAMPLES = (
+#: The worked examples: node, subtree, parent.
+EXAMPLES = (
     ("3124", 3, "1324"),
     ("3124", 4, "4123"),
     ("2143", 4, "1243"),
@@ -62,287 +83,231 @@ _EXAMPLES = (
 )
 
 
-@check("EDT.D8.examples")
-def _examples(check: ClaimCheck) -> None:
-    trees = _edt(check)
-    topology, across = check.topology, check.objects.neighbours(check.topology.spec)
-    for node, subtree, parent in _EXAMPLES:
-        port = int(trees.parent_port[min(subtree - 2, trees.trees - 1), topology.rank(node)])
-        found = int(across[port - 2, topology.rank(node)]) if port in topology.ports else -1
-        check.equal(
-            "rank of the parent",
-            found,
-            topology.rank(parent),
-            node=node,
-            subtree=subtree,
-            parent=parent,
-            of=trees,
-        )
+@check("EDT.D8.examples", given=edt_forests)
+def examples(check: ClaimCheck, forest: Forest) -> None:
+    """Check the parents of the worked examples."""
+    topology = check.topology
+    neighbours = check.objects.neighbours(topology.spec)
+    for node, subtree, parent in EXAMPLES:
+        rank = topology.rank(node)
+        port = int(forest.parent_port[min(subtree - 2, forest.trees - 1), rank])
+        observed = int(neighbours[port - 2, rank]) if port in topology.ports else -1
+        place = {"node": node, "subtree": subtree, "parent": parent, "of": forest}
+        check.equal("rank of the parent", observed, topology.rank(parent), **place)
 
 
-@check("EDT.D8.spanning")
-def _spanning(check: ClaimCheck) -> None:
-    topology, trees = check.topology, _edt(check)
-    check.passes(checkers.spanning(topology, trees.parent_port, trees.root), of=trees)
-    if (
-        checkers.rooted(topology, trees.parent_port, trees.root).holds
-        and trees.trees == topology.n - 1
-    ):
-        sizes = checkers.branch_sizes(topology, trees.parent_port, trees.root)
-        stated = (topology.nodes - 1) * np.eye(topology.n - 1, dtype=int)
-        check.equal(
-            "nodes over each link of I",
-            sizes,
-            stated,
-            subtree=lambda row, _: row + 2,
-            dimension=lambda _, d: d + 2,
-            of=trees,
-        )
+@check("EDT.D8.spanning", given=edt_forests)
+def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
+    """Check that subtree l contains every node, over the link of dimension l of the root."""
+    topology = check.topology
+    _check_spanning(check, forest)
+    if not _is_rooted(forest) or forest.trees != topology.n - 1:
+        return
+    sizes = checkers.branch_sizes(topology, forest.parent_port, forest.root)
+    stated = (topology.nodes - 1) * np.eye(topology.n - 1, dtype=int)
+    check.equal(
+        "nodes over each link of I",
+        sizes,
+        stated,
+        subtree=_subtree,
+        dimension=lambda _, column: column + 2,
+        of=forest,
+    )
 
 
 # Lemma 6
 
 
-@check("EDT.L6.1")
-def _disjoint(check: ClaimCheck) -> None:
-    trees = _edt(check)
-    check.passes(checkers.rooted(check.topology, trees.parent_port, trees.root), of=trees)
-    if checkers.rooted(check.topology, trees.parent_port, trees.root).holds:
-        check.passes(
-            checkers.edge_disjoint(check.topology, trees.parent_port, trees.root), of=trees
-        )
+@check("EDT.L6.1", given=edt_forests)
+def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
+    """Check that no directed link is in two subtrees."""
+    arguments = (check.topology, forest.parent_port, forest.root)
+    check.passes(checkers.rooted(*arguments), of=forest)
+    if _is_rooted(forest):
+        check.passes(checkers.edge_disjoint(*arguments), of=forest)
 
 
-@check("EDT.L6.2")
-def _rotations(check: ClaimCheck) -> None:
-    topology, trees = check.topology, _edt(check)
-    turn = labels.rotation(check.objects, topology)
-    for tree, row in enumerate(trees.parent_port):
-        further = trees.parent_port[(tree + 1) % trees.trees]
-        stated = labels.rotation_function(topology.n)[row]
-        check.equal(
-            "dimension toward the parent of R(x)",
-            further[turn],
-            stated,
-            subtree=tree + 2,
-            x=topology.label,
-            of=trees,
-        )
+@check("EDT.L6.2", given=edt_forests)
+def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
+    """Check that R takes the links of subtree l to those of subtree r(l)."""
+    topology = check.topology
+    rotated_node = labels.rotation(check.objects, topology)
+    rotated_dimension = labels.rotation_function(topology.n)
+    for tree, row in enumerate(forest.parent_port):
+        next_row = forest.parent_port[(tree + 1) % forest.trees]
+        place = {"subtree": tree + 2, "x": topology.label, "of": forest}
+        what = "dimension toward the parent of R(x)"
+        check.equal(what, next_row[rotated_node], rotated_dimension[row], **place)
 
 
-@check("EDT.L6.3")
-def _parallel(check: ClaimCheck) -> None:
-    topology, trees = check.topology, _edt(check)
-    check.passes(checkers.spanning(topology, trees.parent_port, trees.root), of=trees)
-    if checkers.spanning(topology, trees.parent_port, trees.root).holds:
-        check.passes(checkers.disjoint_paths(topology, trees.parent_port, trees.root), of=trees)
-        more = bfs.depths(check.objects, topology, trees.parent_port) - bfs.distances(
-            check.objects, topology.spec
-        )
-        check.at_most(
-            "links more than the distance",
-            more,
-            4,
-            subtree=lambda row, _: row + 2,
-            node=_second(topology),
-            of=trees,
-        )
+@check("EDT.L6.3", given=edt_forests)
+def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
+    """Check that the n-1 paths of a node are disjoint, and at most 4 longer than the distance."""
+    topology = check.topology
+    if not _check_spanning(check, forest):
+        return
+    check.passes(checkers.disjoint_paths(topology, forest.parent_port, forest.root), of=forest)
+    levels = bfs.depths(check.objects, topology, forest.parent_port)
+    extra = levels - bfs.distances(check.objects, topology.spec)
+    place = {"subtree": _subtree, "node": _node_of_second_axis(topology), "of": forest}
+    check.at_most("links more than the distance", extra, 4, **place)
 
 
-def _second(topology: Topology) -> object:
-    return lambda _, node: topology.label(node)
+@check("EDT.L6.4", given=edt_forests)
+def depth_bound(check: ClaimCheck, forest: Forest) -> None:
+    """Check that the depth is at most D_n + 4."""
+    topology = check.topology
+    if _check_spanning(check, forest):
+        bound = diameter(topology.n) + 4
+        height = checkers.height(topology, forest.parent_port, forest.root, bound=bound)
+        check.passes(height, "<=", of=forest)
 
 
-@check("EDT.L6.4")
-def _depth(check: ClaimCheck) -> None:
-    topology, trees = check.topology, _edt(check)
-    spans = checkers.spanning(topology, trees.parent_port, trees.root)
-    check.passes(spans, of=trees)
-    if spans.holds:
-        height = checkers.height(
-            topology, trees.parent_port, trees.root, bound=diameter(topology.n) + 4
-        )
-        check.passes(height, "<=", of=trees)
-
-
-@check("EDT.depth")
-def _optimal_depth(check: ClaimCheck) -> None:
-    topology, trees = check.topology, _edt(check)
-    height = int(
-        np.max(
-            checkers.height(topology, trees.parent_port, trees.root, bound=topology.nodes).measured
-        )
-    )
+@check("EDT.depth", given=edt_forests)
+def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
+    """Compare the depth of EDT with a lower bound, and with trees that a search finds."""
+    topology = check.topology
+    height = _height(topology, forest.parent_port)
     bound = low_depth_trees.least_depth(check.objects, topology)
-    found = low_depth_trees.rotated_trees(check.objects, topology, height - 1)
-    depth = _judged(topology, found)
+    lower_trees = low_depth_trees.rotated_trees(check.objects, topology, height - 1)
+    depth = _depth_of_valid_trees(topology, lower_trees)
     if depth is None:
-        check.at_least("depth of any such trees, by the nodes' levels", bound, height, of=trees)
+        what = "depth of any such trees, by the nodes' levels"
+        check.at_least(what, bound, height, of=forest)
     else:
-        what, told = "depth of trees that are rotations of one another", "".join(map(str, found[0]))
-        check.at_least(what, depth, height, subtree=2, dimensions_to_parents_by_rank=told, of=trees)
+        what = "depth of trees that are rotations of one another"
+        dimensions = "".join(map(str, lower_trees[0]))
+        place = {"subtree": 2, "dimensions_to_parents_by_rank": dimensions, "of": forest}
+        check.at_least(what, depth, height, **place)
     instead = check.correction(
-        "no such trees are less deep than D_n + 2. EDT has it on S_3 and S_5, and 1 more on S_4, where others have it"
+        "no such trees are less deep than D_n + 2. "
+        "EDT has it on S_3 and S_5, and 1 more on S_4, where others have it"
     )
-    instead.equal("least depth by the nodes' levels", bound, diameter(topology.n) + 2)
-    instead.equal(
-        "depth of the best trees", height if depth is None else depth, diameter(topology.n) + 2
-    )
-    instead.equal("depth of EDT", height, diameter(topology.n) + (2 if topology.n % 2 else 3))
+    least = diameter(topology.n) + 2
+    instead.equal("least depth by the nodes' levels", bound, least)
+    instead.equal("depth of the best trees", height if depth is None else depth, least)
+    instead.equal("depth of EDT", height, least if topology.n % 2 else least + 1)
 
 
-def _judged(topology: Topology, rows: NDArray[np.uint8]) -> int | None:
-    """How deep such trees are by the checkers; None where they are not what they should be."""
-    if len(rows) != topology.degree or not checkers.spanning(topology, rows, 0).holds:
-        return None
-    own = checkers.branch_sizes(topology, rows, 0) == (topology.nodes - 1) * np.eye(
-        topology.degree, dtype=int
-    )
-    if not own.all() or not checkers.edge_disjoint(topology, rows, 0).holds:
-        return None
+def _height(topology: Topology, rows: NDArray[np.uint8]) -> int:
     return int(np.max(checkers.height(topology, rows, 0, bound=topology.nodes).measured))
 
 
-@check("EDT.twice")
-def _twice(check: ClaimCheck) -> None:
-    topology, trees = check.topology, _edt(check)
-    across = check.objects.neighbours(topology.spec)
+def _depth_of_valid_trees(topology: Topology, rows: NDArray[np.uint8]) -> int | None:
+    """Return the depth of trees; None unless they span over their own links, edge-disjoint."""
+    if len(rows) != topology.degree or not checkers.spanning(topology, rows, 0).holds:
+        return None
+    expected = (topology.nodes - 1) * np.eye(topology.degree, dtype=int)
+    if not np.array_equal(checkers.branch_sizes(topology, rows, 0), expected):
+        return None
+    return _height(topology, rows) if checkers.edge_disjoint(topology, rows, 0).holds else None
+
+
+@check("EDT.twice", given=edt_forests)
+def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
+    """Count the trees of every directed link."""
+    topology = check.topology
+    neighbours = check.objects.neighbours(topology.spec)
     links = outgoing_links(check.objects, topology)
-    load = checkers.loads(topology, trees.parent_port, trees.root)
-    check.equal("trees that have the directed link", load, 1, link=links, of=trees)
+    loads = checkers.loads(topology, forest.parent_port, forest.root)
+    check.equal("trees that have the directed link", loads, 1, link=links, of=forest)
     instead = check.correction(
         "every directed link is in exactly one tree, but the n-1 links into I, which are in none"
     )
-    instead.equal(
-        "trees that have the directed link", load, np.where(across.T == 0, 0, 1), link=links
-    )
-    instead.equal("directed links of EDT", load.sum(), (topology.n - 1) * (topology.nodes - 1))
+    stated = np.where(neighbours.T == 0, 0, 1)
+    instead.equal("trees that have the directed link", loads, stated, link=links)
+    instead.equal("directed links of EDT", loads.sum(), (topology.n - 1) * (topology.nodes - 1))
 
 
 # Other roots, and the order of children
 
 
-@check("EDT.root")
-def _any_root(check: ClaimCheck) -> None:
-    topology, trees = check.topology, _edt(check)
+@check("EDT.root", given=edt_forests)
+def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
+    """Check that EDT at h is the translation of EDT at I, and edge-disjoint spanning trees."""
+    topology = check.topology
     for root in bfs.roots(topology):
-        there = _edt(check, root)
-        image = labels.translation(check.objects, topology, root)
-        check.passes(checkers.spanning(topology, there.parent_port, root), of=there)
-        if not checkers.spanning(topology, there.parent_port, root).holds:
+        translated = edt(check, root)
+        if not _check_spanning(check, translated):
             return
-        check.passes(checkers.edge_disjoint(topology, there.parent_port, root), of=there)
-        for own, row, moved in zip(
-            topology.ports, trees.parent_port, there.parent_port, strict=False
-        ):
-            place = {"h": topology.label(root), "subtree": own, "of": there}
-            check.equal(
-                "dimension toward the parent of T_h(x)",
-                moved[image],
-                row,
-                x=topology.label,
-                **place,
-            )
-            child, other = (
-                rules.is_child(check.objects, topology, ports) for ports in (moved, row)
-            )
-            check.equal(
-                "whether T_h(x) has a child there",
-                child[:, image],
-                other,
-                x=_second(topology),
-                **place,
-            )
+        check.passes(checkers.edge_disjoint(topology, translated.parent_port, root), of=translated)
+        image = labels.translation(check.objects, topology, root)
+        rows = zip(topology.ports, forest.parent_port, translated.parent_port, strict=False)
+        for subtree, row, translated_row in rows:
+            place = {"h": topology.label(root), "subtree": subtree, "of": translated}
+            what = "dimension toward the parent of T_h(x)"
+            check.equal(what, translated_row[image], row, **place, x=topology.label)
+            observed = rules.is_child(check.objects, topology, translated_row)[:, image]
+            stated = rules.is_child(check.objects, topology, row)
+            x = _node_of_second_axis(topology)
+            check.equal("whether T_h(x) has a child there", observed, stated, **place, x=x)
 
 
-@check("EDT.order")
-def _order(check: ClaimCheck) -> None:
-    topology, trees = check.topology, _edt(check)
-    spans = checkers.spanning(topology, trees.parent_port, trees.root)
-    check.passes(spans, of=trees)
-    if not spans.holds or trees.trees != topology.n - 1:
+@check("EDT.order", given=edt_forests)
+def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
+    """Check that the links at each place of the traversals are rotations of one another."""
+    topology = check.topology
+    if not _check_spanning(check, forest) or forest.trees != topology.n - 1:
         return
-    turn = labels.rotation(check.objects, topology)
-    walks = np.stack(
-        [
-            _traversal(check, row, own)
-            for own, row in zip(topology.ports, trees.parent_port, strict=True)
-        ]
-    )
-    hop = np.arange(1, topology.nodes)
-    for tree, walk in enumerate(walks):
-        further = walks[(tree + 1) % len(walks)]
-        check.equal(
-            "node that link h leads to, rotated",
-            further,
-            turn[walk],
-            subtree=tree + 2,
-            h=hop,
-            of=trees,
-        )
-    dims = np.sort([row[walk] for row, walk in zip(trees.parent_port, walks, strict=True)], axis=0)
+    rotated = labels.rotation(check.objects, topology)
+    rows = list(zip(topology.ports, forest.parent_port, strict=True))
+    traversals = [_traversal(check, row, subtree) for subtree, row in rows]
+    index = np.arange(1, topology.nodes)
+    for tree, order in enumerate(traversals):
+        next_order = traversals[(tree + 1) % len(traversals)]
+        place = {"subtree": tree + 2, "h": index, "of": forest}
+        check.equal("node that link h leads to, rotated", next_order, rotated[order], **place)
+    dimensions = [row[order] for (_, row), order in zip(rows, traversals, strict=True)]
     check.equal(
         "dimensions of links h, sorted",
-        dims.T,
+        np.sort(dimensions, axis=0).T,
         np.arange(2, topology.n + 1),
         h=lambda h, _: h + 1,
-        of=trees,
+        of=forest,
     )
 
 
-def _traversal(check: ClaimCheck, row: NDArray[np.uint8], own: int) -> Ranks:
-    """The nodes of a tree but the root, in the order of its depth-first traversal in the order phi_own."""
-    across, child = (
-        check.objects.neighbours(check.topology.spec),
-        rules.is_child(check.objects, check.topology, row),
-    )
-    phi = [(own - 2 + turn) % check.topology.degree for turn in range(check.topology.degree)]
-    order, waiting = [], [0]
-    while waiting:
-        node = waiting.pop()
+def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
+    """Return the nodes of a tree except the root, depth first, children in the order phi."""
+    degree = check.topology.degree
+    neighbours = check.objects.neighbours(check.topology.spec)
+    is_child = rules.is_child(check.objects, check.topology, row)
+    phi = [(subtree - 2 + offset) % degree for offset in range(degree)]
+    order = []
+    stack = [0]
+    while stack:
+        node = stack.pop()
         order.append(node)
-        waiting += [int(across[port, node]) for port in reversed(phi) if child[port, node]]
+        stack += [int(neighbours[port, node]) for port in reversed(phi) if is_child[port, node]]
     return np.array(order[1:], dtype=np.int32)
 
 
 @check("EDT.L7")
-def _no_conflict(check: ClaimCheck) -> None:
+def sources_do_not_conflict(check: ClaimCheck) -> None:
+    """Check that links of different dimensions are different for all translations."""
     topology = check.topology
     images = labels.translations(check.objects, topology)
-    made = check.objects.schedule(
+    schedule = check.objects.schedule(
         topology.spec, "allgather", "edge-disjoint", messages=1, copies=topology.n - 1
     )
     rng = np.random.default_rng(topology.n)
-    sets = [
-        (rng.integers(topology.nodes, size=topology.degree), np.arange(topology.degree))
-        for _ in range(10)
-    ]
-    steps = rng.permutation(np.arange(1, made.steps + 1))[:20]
-    of_steps = [
-        (made.sender[made.step == step], made.port[made.step == step].astype(np.int64) - 2)
-        for step in steps
-    ]
-    check.equal(
-        "different dimensions",
-        [len(set(ports.tolist())) for _, ports in of_steps],
-        topology.n - 1,
-        step=steps,
-        of=made,
-    )
-    across = check.objects.neighbours(topology.spec)
-    named = outgoing_links(check.objects, topology)
-    for nodes, ports in (*sets, *of_steps):
-        first = named(int(nodes[0]), int(ports[0]))
-        # Where a link really leads after the translation decides its dimension.
-        tail, head = (
-            np.clip(images[:, ends], 0, topology.nodes - 1)
-            for ends in (nodes, across[ports, nodes])
-        )
+    ports = np.arange(topology.degree)
+    drawn = [(rng.integers(topology.nodes, size=topology.degree), ports) for _ in range(10)]
+    steps = rng.permutation(np.arange(1, schedule.steps + 1))[:20]
+    sent = []
+    for step in steps:
+        rows = schedule.step == step
+        sent.append((schedule.sender[rows], schedule.port[rows].astype(np.int64) - 2))
+    dimensions = [len(np.unique(ports)) for _, ports in sent]
+    check.equal("different dimensions", dimensions, topology.n - 1, step=steps, of=schedule)
+    neighbours = check.objects.neighbours(topology.spec)
+    links = outgoing_links(check.objects, topology)
+    for nodes, ports in (*drawn, *sent):
+        place = {"first_link": links(int(nodes[0]), int(ports[0]))}
+        tail = np.clip(images[:, nodes], 0, topology.nodes - 1)
+        head = np.clip(images[:, neighbours[ports, nodes]], 0, topology.nodes - 1)
         used = np.unique(tail.astype(np.int64) * topology.nodes + head)
-        check.equal("directed links used", len(used), topology.nodes * len(ports), first_link=first)
-        check.equal(
-            "links of another dimension",
-            np.count_nonzero(across[ports, tail] != head),
-            0,
-            first_link=first,
-        )
+        check.equal("directed links used", len(used), topology.nodes * len(ports), **place)
+        # The real end of a translated link decides its dimension.
+        changed = np.count_nonzero(neighbours[ports, tail] != head)
+        check.equal("links of another dimension", changed, 0, **place)
