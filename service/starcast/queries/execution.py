@@ -15,19 +15,19 @@ from starcast.support.text import did_you_mean
 from starcast.trees import constructions
 
 _STATES = {
-    "topology": "MATCH (t:Topology) WHERE t.name IN $ids RETURN t.name AS id, t.state AS state",
+    "topology": "MATCH (t:Topology) WHERE t.spec IN $ids RETURN t.spec AS id, t.state AS state",
     "forest": """
         MATCH (f:Forest)-[:ON]->(t:Topology) WHERE f.id IN $ids
         RETURN f.id AS id, f.trees AS trees,
           CASE t.state WHEN 'complete' THEN f.state ELSE t.state END AS state""",
     "schedule": """
         MATCH (s:Schedule) WHERE s.id IN $ids
-        MATCH (t:Topology {name: s.topology})
+        MATCH (t:Topology {spec: s.topology})
         RETURN s.id AS id, CASE t.state WHEN 'complete' THEN s.state ELSE t.state END AS state""",
 }
 #: For each type of artifact its node label and the property with its id.
 _KEYS = {
-    "topology": ("Topology", "name"),
+    "topology": ("Topology", "spec"),
     "forest": ("Forest", "id"),
     "schedule": ("Schedule", "id"),
 }
