@@ -118,7 +118,7 @@ def shift_nodes(topology: Topology, label_symbols: Perms, last: int, places: int
     """Return the images of nodes if positions and symbols 2..last are shifted cyclically.
 
     Args:
-        topology: S_{n,k}; the shift is an automorphism of it.
+        topology: S_{n,k}, of which the shift is an automorphism.
         label_symbols: symbols of the nodes.
         last: k, or n for k = n-1, where the missing symbol is in position n.
         places: number of places of the shift.

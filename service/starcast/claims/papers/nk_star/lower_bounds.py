@@ -1,6 +1,6 @@
 """Li, Chen, Xiang & Yao: lower bounds, Lemmas 1 and 2, and the rows 'optimal' of Tables 1 and 2."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -156,7 +156,7 @@ def start_up_order(check: ClaimCheck, bound: Bound) -> None:
 
 
 #: The order of the transmission in a cell of the tables, in words and as a formula.
-_CELLS = {
+_CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
     ("broadcast", "all"): ("m/(n-1)", lambda n, k: divided(1, n - 1)),  # noqa: ARG005
     ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005
     ("allgather", "all"): ("m(N-1)/(n-1)", lambda n, k: divided(arrangements(n, k) - 1, n - 1)),

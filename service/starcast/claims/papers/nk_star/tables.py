@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
+import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers
@@ -164,7 +165,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
         check.true("a packet has at most one segment a tree", small, **place)
 
 
-def _loads(check: ClaimCheck) -> NDArray:
+def _loads(check: ClaimCheck) -> NDArray[np.integer]:
     """Return the number of trees MT on each directed link, ``[nodes, ports]``."""
     forest = check.objects.forest(check.topology.spec, MANY_TREES)
     return checkers.loads(check.topology, forest.parent_port, 0)

@@ -33,7 +33,7 @@ from starcast.claims.registry import check
 
 #: p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
-#: What is recorded about a segment beyond the executed numbers.
+#: The text of a finding about segments beyond the executed numbers.
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
