@@ -12,13 +12,7 @@ from starcast.claims.growth import divided
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import nk_loads
 from starcast.claims.reference.nk_labels import n_and_k
-from starcast.claims.reference.nk_loads import (
-    allgather_bytes,
-    bytes_formula,
-    class_loads,
-    height_bound,
-    optimal_bytes,
-)
+from starcast.claims.reference.nk_loads import allgather_bytes, bytes_formula, class_loads
 from starcast.claims.reference.nk_pipelines import (
     GRID,
     MANY_TREES,
@@ -166,7 +160,8 @@ def order_of_time_on_one_tree(check: ClaimCheck) -> None:
     check.order(
         "time over D T_s + m(N-1)/(n-1) T_c",
         lambda n, k: nk_loads.greatest_quotient(
-            (nk_diameter(n, k), nk_diameter(n, k)), (bytes_formula(n, k), optimal_bytes(n, k))
+            (nk_diameter(n, k), nk_diameter(n, k)),
+            (bytes_formula(n, k), nk_loads.optimal_bytes(n, k)),
         ),
     )
 
@@ -176,7 +171,8 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
     _check_bytes_and_height(check)
     check.order(
-        "bytes over m(N-1)/(n-1)", lambda n, k: divided(bytes_formula(n, k), optimal_bytes(n, k))
+        "bytes over m(N-1)/(n-1)",
+        lambda n, k: divided(bytes_formula(n, k), nk_loads.optimal_bytes(n, k)),
     )
 
 
@@ -242,7 +238,7 @@ def time_on_many_trees(check: ClaimCheck) -> None:
         "(kN/n - 1)/(k-1)) beside; for k = 1 and k = n-1 exactly m(N-1)/(n-1) T_c beside"
     )
     correction.equal("start-ups", levels, greatest_height(check, MANY_TREES))
-    bound = GRID.T_s * height_bound(n, k) + GRID.m * GRID.T_c * bytes_formula(n, k)
+    bound = GRID.T_s * nk_loads.height_bound(n, k) + GRID.m * GRID.T_c * bytes_formula(n, k)
     correction.at_most("time", time, bound, **GRID.place)
 
 
@@ -260,7 +256,7 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     correction = check.correction(
         "it takes at most 2(n-1)D start-ups, and exactly (N-1)m T_c beside"
     )
-    correction.at_most("start-ups", steps, (n - 1) * height_bound(n, k))
+    correction.at_most("start-ups", steps, (n - 1) * nk_loads.height_bound(n, k))
     correction.equal("bytes over m", share, others)
 
 

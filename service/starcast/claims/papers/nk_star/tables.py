@@ -13,21 +13,8 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest, sqrt
 from starcast.claims.providers import executions
-from starcast.claims.reference import nk_loads
-from starcast.claims.reference.nk_congestion import (
-    contains_shared_links,
-    least_loads,
-    least_sends,
-    least_sum,
-)
+from starcast.claims.reference import nk_congestion, nk_loads
 from starcast.claims.reference.nk_labels import n_and_k
-from starcast.claims.reference.nk_loads import (
-    bytes_formula,
-    class_loads,
-    greatest_quotient,
-    height_bound,
-    optimal_bytes,
-)
 from starcast.claims.reference.nk_pipelines import (
     MANY_TREES,
     ONE_TREE,
@@ -39,8 +26,10 @@ from starcast.claims.reference.pipelines import Pipeline
 from starcast.claims.registry import check_rows
 from starcast.support.integers import ceil_div
 
-#: A quantity as a function of n and k.
-Formula = Callable[[int, int], Number]
+
+def stated_height(n: int, k: int) -> int:
+    """Return 2D-1, the height of the trees MT in the tables."""
+    return 2 * nk_diameter(n, k) - 1
 
 
 def register_cells(
@@ -153,7 +142,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check heights of at most 2D, and the slots with 1 and 2 segments per tree."""
     n, k = n_and_k(check.topology)
     height = greatest_height(check, MANY_TREES)
-    low = 0 < height <= height_bound(n, k)
+    low = 0 < height <= nk_loads.height_bound(n, k)
     check.true("the trees span, and are at most 2D high", low)
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
         p = int(broadcast.arguments["segments"])
@@ -176,12 +165,12 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
-        check.order(what, lambda n, k: divided(height_bound(n, k), 2 * nk_diameter(n, k) - 1))
+        check.order(what, lambda n, k: divided(nk_loads.height_bound(n, k), stated_height(n, k)))
         return
     what = "2(n-1)D T_s, no less than the time with T_c = 0, over (n-1)(2D-1)T_s"
     check.order(
         what,
-        lambda n, k: divided((n - 1) * height_bound(n, k), (n - 1) * (2 * nk_diameter(n, k) - 1)),
+        lambda n, k: divided((n - 1) * nk_loads.height_bound(n, k), one_port_height(n, k)),
     )
 
 
@@ -205,9 +194,9 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
     _check_many_trees(check, ports)
     check.order(
         "2D(T_s + m T_c), no less than the time with p = 1, over (2D-1)T_s + m(N-1)/(n-1) T_c",
-        lambda n, k: greatest_quotient(
-            (height_bound(n, k), 2 * nk_diameter(n, k) - 1),
-            (height_bound(n, k), optimal_bytes(n, k)),
+        lambda n, k: nk_loads.greatest_quotient(
+            (nk_loads.height_bound(n, k), stated_height(n, k)),
+            (nk_loads.height_bound(n, k), nk_loads.optimal_bytes(n, k)),
         ),
     )
 
@@ -230,30 +219,30 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     what = "segments that one more adds to the packets"
     check.equal(what, packets[1] - packets[0], total)
     what = "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more"
-    check.true(what, port_loads >= least_loads(n, k))
+    check.true(what, port_loads >= nk_congestion.least_loads(n, k))
     what = "the links and the trees of which this is proved for all n and k are there"
-    check.true(what, contains_shared_links(check.objects, check.topology))
+    check.true(what, nk_congestion.contains_shared_links(check.objects, check.topology))
     what = (
         "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k-1}})/(n-1), no more than the bytes "
         "over m, over 1"
     )
-    check.order(what, lambda n, k: divided(least_sum(n, k), n - 1))
+    check.order(what, lambda n, k: divided(nk_congestion.least_sum(n, k), n - 1))
     other = check.reading(
         "no sub-slots: only what a node itself sends, one packet after the other, takes time"
     )
     sends = loads.sum(axis=1).max()
-    other.true("the busiest node sends at least so often", sends >= least_sends(n, k))
+    other.true("the busiest node sends at least so often", sends >= nk_congestion.least_sends(n, k))
     what = (
         "max{n-1, t(n-k-t+1)}/(n-1) with the best t < k, t < n-k, no more than the bytes over m of "
         "one node, over 1"
     )
-    other.order(what, lambda n, k: divided(least_sends(n, k), n - 1))
+    other.order(what, lambda n, k: divided(nk_congestion.least_sends(n, k), n - 1))
     correction = check.correction(
         "its bytes are at least that sum over n-1, times m, which for k = n/2 grows like n m, and "
         "with p without end at most c m, c the congestion of the trees"
     )
     what = "bytes over m, times n-1"
-    correction.at_least(what, port_loads.sum(), least_sum(n, k))
+    correction.at_least(what, port_loads.sum(), nk_congestion.least_sum(n, k))
     correction.at_most(what, port_loads.sum(), (n - 1) * int(loads.max()))
 
 
@@ -288,69 +277,43 @@ check_rows(
 # Table 2
 
 
-def others(n: int, k: int) -> Number:
-    """Return N-1."""
-    return arrangements(n, k) - 1
-
-
-def one_port_start_ups(n: int, k: int) -> Number:
-    """Return (n-1)D."""
-    return (n - 1) * nk_diameter(n, k)
-
-
-def one_port_height_bound(n: int, k: int) -> Number:
-    """Return 2(n-1)D."""
-    return (n - 1) * height_bound(n, k)
-
-
 @dataclass(frozen=True)
 class Line:
-    """A row of Table 2.
-
-    Attributes:
-        trees: the construction.
-        ports: the port model.
-        executed: start-ups, and bytes over m, that the execution does not exceed.
-        stated: those in the table.
-        words: the stated terms in words.
-    """
+    """A row of Table 2: trees, port model, stated start-ups, and the stated terms in words."""
 
     trees: str
     ports: str
-    executed: tuple[Formula, Formula]
-    stated: tuple[Formula, Formula]
-    words: tuple[str, str]
+    start_ups: Callable[[int, int], Number]
+    start_ups_text: str
+    bytes_text: str
+
+    def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
+        """Return the start-ups that the execution does not exceed, and the stated start-ups."""
+        levels = nk_diameter(n, k) if self.trees == ONE_TREE else nk_loads.height_bound(n, k)
+        return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
+
+    def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
+        """Return the bytes over m that the execution does not exceed, and the stated bytes."""
+        if self.ports == "all":
+            return nk_loads.bytes_formula(n, k), nk_loads.optimal_bytes(n, k)
+        return arrangements(n, k) - 1, arrangements(n, k) - 1
+
+
+def one_port_diameter(n: int, k: int) -> Number:
+    """Return n(n-1)D."""
+    return n * (n - 1) * nk_diameter(n, k)
+
+
+def one_port_height(n: int, k: int) -> Number:
+    """Return (n-1)(2D-1)."""
+    return (n - 1) * stated_height(n, k)
 
 
 LINES = (
-    Line(
-        ONE_TREE,
-        "all",
-        (nk_diameter, bytes_formula),
-        (nk_diameter, optimal_bytes),
-        ("D T_s", "m(N-1)/(n-1) T_c"),
-    ),
-    Line(
-        MANY_TREES,
-        "all",
-        (height_bound, bytes_formula),
-        (lambda n, k: 2 * nk_diameter(n, k) - 1, optimal_bytes),
-        ("(2D-1)T_s", "m(N-1)/(n-1) T_c"),
-    ),
-    Line(
-        ONE_TREE,
-        "one",
-        (one_port_start_ups, others),
-        (lambda n, k: n * (n - 1) * nk_diameter(n, k), others),
-        ("n(n-1)D T_s", "(N-1)m T_c"),
-    ),
-    Line(
-        MANY_TREES,
-        "one",
-        (one_port_height_bound, others),
-        (lambda n, k: (n - 1) * (2 * nk_diameter(n, k) - 1), others),
-        ("(n-1)(2D-1)T_s", "(N-1)m T_c"),
-    ),
+    Line(ONE_TREE, "all", nk_diameter, "D T_s", "m(N-1)/(n-1) T_c"),
+    Line(MANY_TREES, "all", stated_height, "(2D-1)T_s", "m(N-1)/(n-1) T_c"),
+    Line(ONE_TREE, "one", one_port_diameter, "n(n-1)D T_s", "(N-1)m T_c"),
+    Line(MANY_TREES, "one", one_port_height, "(n-1)(2D-1)T_s", "(N-1)m T_c"),
 )
 
 
@@ -358,19 +321,20 @@ def _check_levels(check: ClaimCheck, line: Line) -> None:
     """Check the height of the trees, and the bytes of all levels."""
     topology = check.topology
     n, k = n_and_k(topology)
-    loads = class_loads(check, line.trees)
+    loads = nk_loads.class_loads(check, line.trees)
     levels = len(loads)
     if line.trees == ONE_TREE:
         check.equal("levels", levels, nk_diameter(n, k))
     else:
-        check.true("levels are at most 2D", levels <= height_bound(n, k))
+        check.true("levels are at most 2D", levels <= nk_loads.height_bound(n, k))
     if line.ports == "all":
-        formula = bytes_formula(n, k)
+        formula = nk_loads.bytes_formula(n, k)
         share = nk_loads.bytes_by_class(loads)
         check.equal("bytes over m, each class of links by itself", share, formula)
         check.true("bytes over m are no more", nk_loads.all_port_bytes(loads) <= formula)
         return
-    check.equal("bytes over m", nk_loads.one_port_bytes(topology, loads), others(n, k))
+    share = nk_loads.one_port_bytes(topology, loads)
+    check.equal("bytes over m", share, arrangements(n, k) - 1)
     few = nk_loads.last_sub_slot(topology, loads) <= (n - 1) * levels
     check.true("start-ups are at most n-1 for every level", few)
 
@@ -378,37 +342,32 @@ def _check_levels(check: ClaimCheck, line: Line) -> None:
 def allgather_start_up(check: ClaimCheck, line: Line) -> None:
     """Check the order of the start-ups."""
     _check_levels(check, line)
-    _check_order(check, f"start-up over {line.words[0]}", line, (0,))
+    what = f"start-up over {line.start_ups_text}"
+    check.order(what, lambda n, k: divided(*line.start_up_terms(n, k)))
 
 
 def allgather_transmission(check: ClaimCheck, line: Line) -> None:
     """Check the order of the bytes."""
     _check_levels(check, line)
-    _check_order(check, f"transmission over {line.words[1]}", line, (1,))
+    what = f"transmission over {line.bytes_text}"
+    check.order(what, lambda n, k: divided(*line.byte_terms(n, k)))
 
 
 def allgather_overall(check: ClaimCheck, line: Line) -> None:
     """Check the order of the time."""
     _check_levels(check, line)
-    _check_order(check, f"time over {' + '.join(line.words)}", line, (0, 1))
-
-
-def _check_order(check: ClaimCheck, what: str, line: Line, terms: tuple[int, ...]) -> None:
-    formulas = [(line.executed[term], line.stated[term]) for term in terms]
     check.order(
-        what,
-        lambda n, k: greatest_quotient(
-            *((executed(n, k), stated(n, k)) for executed, stated in formulas)
-        ),
+        f"time over {line.start_ups_text} + {line.bytes_text}",
+        lambda n, k: nk_loads.greatest_quotient(line.start_up_terms(n, k), line.byte_terms(n, k)),
     )
 
 
-def _line_rows(column: str) -> dict[str, Line]:
+def _cells(column: str) -> dict[str, Line]:
     """Return the lines by the claim ids of their cells in a column."""
     names = {ONE_TREE: "one-tree", MANY_TREES: "many-trees"}
     return {f"NK.Tab2.{line.ports}port-{names[line.trees]}-{column}": line for line in LINES}
 
 
-check_rows(allgather_start_up, _line_rows("startup"))
-check_rows(allgather_transmission, _line_rows("transmission"))
-check_rows(allgather_overall, _line_rows("overall"))
+check_rows(allgather_start_up, _cells("startup"))
+check_rows(allgather_transmission, _cells("transmission"))
+check_rows(allgather_overall, _cells("overall"))
