@@ -151,9 +151,8 @@ def height_bound(n: int, k: int) -> int:
 
 
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
-    """Return the greatest quotient of two sums over all positive parameters, term by term.
+    """Return the greatest quotient of two sums over all positive parameters.
 
-    Args:
-        terms: for each parameter, its coefficient in the measured and in the stated sum.
+    ``terms`` are the coefficients of each parameter in the measured and in the stated sum.
     """
     return greatest(divided(measured, stated) for measured, stated in terms)

@@ -28,7 +28,7 @@ from starcast.claims.reference.nk_pipelines import (
     greatest_height,
 )
 from starcast.claims.reference.pipelines import Pipeline
-from starcast.claims.reference.surds import add_sqrt, rational_sqrt
+from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
 
 #: p = 1, 1/2, .., 1/2^64.
@@ -95,20 +95,9 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
 
 
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
-    """Return the times that the theorems print, on the grid of parameters.
-
-    Args:
-        n: the size.
-        height: height of the trees.
-        slot: start-ups per slot.
-    """
-    return exact_array(
-        add_sqrt(
-            slot * ((height - 1) * T_s + b / (n - 1)),
-            slot**2 * 4 * b * (height - 1) * T_s / (n - 1),
-        )
-        for T_s, b in GRID.each()
-    )
+    """Return c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) for slots of c start-ups."""
+    line = Pipeline(height, Fraction(1, n - 1), slot)
+    return exact_array(line.exact_least(*load) for load in GRID.each())
 
 
 def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -> None:

@@ -70,12 +70,9 @@ def internal_cycles_take_formula_1(check: ClaimCheck, source: Distances) -> None
     steps = source.values[node] - source.values[corrected]
     check.equal("steps", steps, stated, node=topology.labels(node), symbols=m)
     inside = np.flatnonzero(of_nodes.beta == 0)
-    check.equal(
-        "steps of all internal cycles",
-        source.values[inside],
-        of_nodes.internal_steps[inside],
-        node=topology.labels(inside),
-    )
+    stated = of_nodes.internal_steps[inside]
+    what = "steps of all internal cycles"
+    check.equal(what, source.values[inside], stated, node=topology.labels(inside))
 
 
 @check("NK.E2", given=from_identity)
@@ -99,13 +96,9 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
     parents, levels = parents_and_levels(check, tree)
     distance = bfs.distances(check.objects, topology.spec, root)
     child = np.flatnonzero(distance > 0)
-    check.equal(
-        "distance of the parent",
-        distance[parents[child]],
-        distance[child] - 1,
-        node=topology.labels(child),
-        of=tree,
-    )
+    stated = distance[child] - 1
+    labels = topology.labels(child)
+    check.equal("distance of the parent", distance[parents[child]], stated, node=labels, of=tree)
     height = nk_diameter(*n_and_k(topology))
     check.equal("height", levels.max(), height, root=topology.label(root), of=tree)
 
@@ -155,21 +148,16 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     depth = levels[leaf].astype(np.int64)
-    # The other leaf is the first whose level differs by more than 1, if any, for the smallest
-    # counterexample; otherwise it is the first whose level differs most.
+    # For the smallest counterexample, the other leaf is the first whose level differs by more than
+    # 1; if there is none, the first whose level differs most.
     other = np.zeros(len(leaf), dtype=np.intp)
     for value in np.unique(depth):
         difference = np.abs(depth - value)
         is_far = difference > 1
         other[depth == value] = np.argmax(is_far if is_far.any() else difference)
-    check.at_most(
-        "difference of the levels",
-        np.abs(depth - depth[other]),
-        1,
-        node=topology.labels(leaf),
-        other=topology.labels(leaf[other]),
-        of=tree,
-    )
+    difference = np.abs(depth - depth[other])
+    place = {"node": topology.labels(leaf), "other": topology.labels(leaf[other]), "of": tree}
+    check.at_most("difference of the levels", difference, 1, **place)
     correction = check.correction(
         "the highest leaf is on level k, for k = 2 and n >= 4 on level 3, and the deepest on level "
         "D"
@@ -216,11 +204,7 @@ def _farthest_forms(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form of the proof, and which have a form that it omits.
 
-    Args:
-        n: the size.
-        k: the size.
-        first: whether p_1 = 1.
-        of_nodes: cycles of the nodes.
+    ``first`` is whether p_1 = 1.
     """
     beta = of_nodes.beta
     none = np.zeros_like(first)
@@ -281,11 +265,7 @@ def _count_reached(
 ) -> NDArray[np.int64]:
     """Return how often the paths of SP from Id reach each node with other dimensions.
 
-    Args:
-        check: recorder with the topology.
-        tree: SP(Id).
-        dimension: the new dimension of each dimension.
-        in_order: whether the brackets are sorted at every node.
+    With ``in_order`` the brackets are sorted at every node.
     """
     topology = check.topology
     n, k = n_and_k(topology)
