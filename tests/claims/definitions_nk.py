@@ -1,6 +1,6 @@
-"""(n,k)-stars, their trees and executions in plain Python, for the second implementations: nodes are tuples of symbols.
+"""(n,k)-stars, their trees and executions in plain Python, for the second implementations.
 
-Written from the definitions alone. Nothing here imports the package.
+Nodes are tuples of symbols. Everything follows the definitions and imports nothing of the package.
 """
 
 from collections import Counter, defaultdict, deque
@@ -17,18 +17,18 @@ Levels = dict[Link, int]
 """The links of a tree, away from its root, with their levels."""
 
 Row = tuple[int, Node, Node, Hashable]
-"""A unit crosses a link: the step from 1, the sender, the receiver, the unit."""
+"""A unit crosses a link: step (from 1), sender, receiver and unit."""
 
 
 def sizes(spec: str) -> tuple[int, int]:
-    """The n and the k of S_{n,k}."""
+    """Return n and k of S_{n,k}."""
     n, k = spec.removeprefix("S").split(",")
     return int(n), int(k)
 
 
 @cache
 def nodes(n: int, k: int) -> list[Node]:
-    """All nodes in the order of their ranks."""
+    """Return all nodes in rank order."""
     return list(permutations(range(1, n + 1), k))
 
 
@@ -41,7 +41,7 @@ def missing(node: Node, n: int) -> list[int]:
 
 
 def exchanged(label: Node, i: int) -> Node:
-    """Positions 1 and i exchanged."""
+    """Return the label with positions 1 and i exchanged."""
     others = list(label)
     others[0], others[i - 1] = others[i - 1], others[0]
     return tuple(others)
@@ -49,12 +49,15 @@ def exchanged(label: Node, i: int) -> Node:
 
 @cache
 def neighbours(node: Node, n: int) -> dict[int, Node]:
-    """By dimension: exchanges 2..k; then k+s moves s places on in the sorted clique of all first symbols, cyclically."""
+    """Return the neighbours by dimension: exchanges 2..k, then residual links k+s.
+
+    Port k+s moves by s places in the sorted clique of all first symbols, cyclically.
+    """
     k = len(node)
     clique = sorted([node[0], *missing(node, n)])
     at = clique.index(node[0])
-    moved = {k + s: (clique[(at + s) % len(clique)], *node[1:]) for s in range(1, n - k + 1)}
-    return {i: exchanged(node, i) for i in range(2, k + 1)} | moved
+    residual = {k + s: (clique[(at + s) % len(clique)], *node[1:]) for s in range(1, n - k + 1)}
+    return {i: exchanged(node, i) for i in range(2, k + 1)} | residual
 
 
 def dimension(link: Link, n: int) -> int:
@@ -63,16 +66,16 @@ def dimension(link: Link, n: int) -> int:
 
 @cache
 def distances(n: int, k: int) -> Mapping[Node, int]:
-    """Distances from 12..k, by breadth-first search."""
-    found = {identity(k): 0}
-    waiting = deque(found)
+    """Return the distances from 12..k, by breadth-first search."""
+    distance = {identity(k): 0}
+    waiting = deque(distance)
     while waiting:
         node = waiting.popleft()
         for other in neighbours(node, n).values():
-            if other not in found:
-                found[other] = found[node] + 1
+            if other not in distance:
+                distance[other] = distance[node] + 1
                 waiting.append(other)
-    return found
+    return distance
 
 
 def diameter(n: int, k: int) -> int:
@@ -80,27 +83,27 @@ def diameter(n: int, k: int) -> int:
 
 
 def chain(node: Node, symbol: int) -> list[int]:
-    """The positions of an external symbol's chain; as a symbol, the last one is missing, and desired."""
-    found = [node.index(symbol) + 1]
-    while found[-1] in node:
-        found.append(node.index(found[-1]) + 1)
-    return found
+    """Return the positions of an external symbol's chain; the last is a missing, desired symbol."""
+    positions = [node.index(symbol) + 1]
+    while positions[-1] in node:
+        positions.append(node.index(positions[-1]) + 1)
+    return positions
 
 
 def internal_cycles(node: Node) -> list[list[int]]:
-    """The positions of every cycle of misplaced symbols 1..k."""
-    found: list[list[int]] = []
+    """Return the positions of every cycle of misplaced symbols 1..k."""
+    cycles: list[list[int]] = []
     for first in range(1, len(node) + 1):
         cycle = [first]
         while (after := node[cycle[-1] - 1]) <= len(node) and after != first:
             cycle.append(after)
         if after == first and len(cycle) > 1 and first == min(cycle):
-            found.append(cycle)
-    return found
+            cycles.append(cycle)
+    return cycles
 
 
 def homewards(node: Node) -> Node:
-    """Definition 3: the parent in SP(Id)."""
+    """Return the parent in SP(Id), by Definition 3."""
     k, first = len(node), node[0]
     if first == 1:
         misplaced: list[int] = [i for i in range(2, k + 1) if node[i - 1] != i]
@@ -117,25 +120,25 @@ def relabelled(q: Node, node: Node) -> Node:
 
 
 def extended(node: Node, n: int) -> Node:
-    """The label of n symbols: those that are missing behind, in order."""
+    """Return the label of n symbols: the missing symbols follow in order."""
     return (*node, *missing(node, n))
 
 
 @cache
 def spanning_tree(n: int, k: int) -> dict[Node, Node]:
-    """The parents of SP(Id)."""
+    """Return the parents in SP(Id)."""
     return {node: homewards(node) for node in nodes(n, k) if node != identity(k)}
 
 
 def shifted(n: int, i: int) -> Node:
-    """R_i(Id), all n symbols."""
+    """Return R_i(Id), with all n symbols."""
     label = tuple(range(1, n + 1))
     return label[n - i % n :] + label[: n - i % n]
 
 
 @cache
 def rooted(n: int, k: int, i: int) -> dict[Node, Node]:
-    """The parents of SP(R_i(Id))."""
+    """Return the parents in SP(R_i(Id))."""
     q = shifted(n, i)
     return {
         relabelled(q, node): relabelled(q, above) for node, above in spanning_tree(n, k).items()
@@ -144,7 +147,7 @@ def rooted(n: int, k: int, i: int) -> dict[Node, Node]:
 
 @cache
 def reversed_path(n: int, k: int, i: int) -> dict[Node, Node]:
-    """The parents of MT(R_i(Id)): the links of the path from R_i(Id) to Id turned round."""
+    """Return the parents in MT(R_i(Id)): the path from R_i(Id) to Id is reversed."""
     parents = dict(rooted(n, k, i))
     node, turned = identity(k), dict[Node, Node]()
     while node in parents:
@@ -155,19 +158,21 @@ def reversed_path(n: int, k: int, i: int) -> dict[Node, Node]:
 
 
 def levels(parents: Mapping[Node, Node], root: Node) -> Levels:
-    """Every node is reached from the root, once."""
+    """Return the links with their levels; every node is reached from the root once."""
     children = defaultdict[Node, list[Node]](list)
     for node, above in parents.items():
         children[above].append(node)
-    found, depth, waiting = Levels(), {root: 0}, deque([root])
+    level = Levels()
+    depth = {root: 0}
+    waiting = deque([root])
     while waiting:
         node = waiting.popleft()
         for child in children[node]:
             assert child not in depth
-            found[node, child] = depth[child] = depth[node] + 1
+            level[node, child] = depth[child] = depth[node] + 1
             waiting.append(child)
     assert depth.keys() == parents.keys() | {root}
-    return found
+    return level
 
 
 @cache
@@ -181,7 +186,7 @@ def many_trees(n: int, k: int) -> list[Levels]:
 
 
 def segments(trees: Sequence[Levels], p: int) -> list[Row]:
-    """Every tree passes p segments on, one after the other: segment j crosses level l in slot l+j."""
+    """Pipeline p segments down every tree: segment j crosses level l in slot l+j."""
     return [
         (level + j, *link, (number, j))
         for number, tree in enumerate(trees)
@@ -191,14 +196,14 @@ def segments(trees: Sequence[Levels], p: int) -> list[Row]:
 
 
 def by_dimension(rows: Iterable[Row], n: int) -> list[Row]:
-    """Every slot cut into n-1 sub-slots, one a dimension."""
+    """Divide every slot into n-1 sub-slots, one per dimension."""
     return [
         ((step - 1) * (n - 1) + dimension((a, b), n) - 1, a, b, unit) for step, a, b, unit in rows
     ]
 
 
 def from_all(rows: Iterable[Row], n: int, k: int) -> list[Row]:
-    """What 12..k sends, sent by every node: relabelled, the units marked by their source."""
+    """Repeat the rows of source 12..k for every source: relabelled, with units of that source."""
     written = list(rows)
     sources = {source: extended(source, n) for source in nodes(n, k)}
     return [
@@ -211,9 +216,10 @@ def from_all(rows: Iterable[Row], n: int, k: int) -> list[Row]:
 def execute(
     rows: Iterable[Row], held: Mapping[Node, set[Hashable]], one_port: bool = False
 ) -> list[int]:
-    """Run a schedule: the largest packet of every step in which there is one; every node ends with every unit.
+    """Execute a schedule, and return the largest packet of every step that has packets.
 
-    A unit is sent by a node that held it before the step; units on one link in one step are one packet.
+    Every sender holds its units before the step, units on one link in one step are one packet, and
+    every node ends with every unit.
     """
     steps = defaultdict[int, list[Row]](list)
     for row in rows:
@@ -240,7 +246,7 @@ def execute(
 
 
 def root_of(value: Fraction) -> Fraction | None:
-    """The square root, where it is rational."""
+    """Return the square root if it is rational."""
     above, below = isqrt(value.numerator), isqrt(value.denominator)
     return (
         Fraction(above, below)
@@ -250,12 +256,12 @@ def root_of(value: Fraction) -> Fraction | None:
 
 
 def surd(rational: Fraction, square: Fraction) -> int | str:
-    """The number rational + sqrt(square), as counterexamples have it."""
+    """Return rational + sqrt(square), as written in counterexamples."""
     if (exact := root_of(square)) is not None:
         return number(rational + exact)
     return f"{rational} + sqrt({square})" if rational else f"sqrt({square})"
 
 
 def exceeds(value: Fraction, rational: Fraction, square: Fraction) -> bool:
-    """Whether a value is greater than rational + sqrt(square)."""
+    """Return whether a value is greater than rational + sqrt(square)."""
     return value > rational and (value - rational) ** 2 > square

@@ -1,4 +1,4 @@
-"""Second implementations for what fails of Li, Chen, Xiang & Yao: times, orders and tables."""
+"""Second implementations of failing claims of Li, Chen, Xiang & Yao: times, orders and tables."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
@@ -32,9 +32,9 @@ ONE = {"m": 1, "T_s": 1, "T_c": 1}
 
 
 def packets(trees: Sequence[Levels], p: int, n: int, k: int, one_port: bool) -> list[int]:
-    """One-to-all broadcast of p segments a tree: the largest packet of every step, in segments.
+    """Return the largest packets of a broadcast of p segments per tree, in segments.
 
-    Sub-slots in which nothing is sent take no time: the least that can be meant.
+    Sub-slots without a transmission take no time, which is the most favourable reading.
     """
     rows = segments(trees, p)
     if one_port:
@@ -43,7 +43,10 @@ def packets(trees: Sequence[Levels], p: int, n: int, k: int, one_port: bool) -> 
 
 
 def least_time(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> tuple[Fraction, int]:
-    """With m = T_s = T_c = 1 and the best number of segments, of which every one takes a step of its own."""
+    """Return the least time for m = T_s = T_c = 1, and the number of segments.
+
+    Every segment takes a step, so that p is at most the least time.
+    """
     best: list[tuple[Fraction, int]] = []
     for p in count(1):
         if best and p > best[0][0]:
@@ -53,21 +56,28 @@ def least_time(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> tuple
     raise AssertionError
 
 
-def _slower(
+def compare_least_time(
     spec: str, trees: Sequence[Levels], rational: Fraction, square: Fraction, one_port: bool
 ) -> Place | None:
     n, k = sizes(spec)
-    found, p = least_time(trees, n, k, one_port)
-    if not exceeds(found, rational, square):
+    measured, p = least_time(trees, n, k, one_port)
+    if not exceeds(measured, rational, square):
         return None
-    return {"n": n, "k": k, **ONE, "p": p, "found": number(found), "stated": surd(rational, square)}
+    return {
+        "n": n,
+        "k": k,
+        **ONE,
+        "p": p,
+        "found": number(measured),
+        "stated": surd(rational, square),
+    }
 
 
 @reimplements("NK.T2")
 def _one_tree_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
     h = diameter(n, k)
-    return _slower(
+    return compare_least_time(
         spec,
         [one_tree(n, k)],
         h - 1 + Fraction(1, n - 1),
@@ -80,7 +90,7 @@ def _one_tree_all_port(spec: str) -> Place | None:
 def _one_tree_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
     h = diameter(n, k)
-    return _slower(
+    return compare_least_time(
         spec,
         [one_tree(n, k)],
         Fraction((n - 1) * (h - 1) + 1),
@@ -93,7 +103,7 @@ def _one_tree_one_port(spec: str) -> Place | None:
 def _many_trees_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
     h = 2 * diameter(n, k)
-    return _slower(
+    return compare_least_time(
         spec,
         many_trees(n, k),
         h - 1 + Fraction(1, n - 1),
@@ -106,7 +116,7 @@ def _many_trees_all_port(spec: str) -> Place | None:
 def _many_trees_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
     h = 2 * diameter(n, k)
-    return _slower(
+    return compare_least_time(
         spec,
         many_trees(n, k),
         Fraction((n - 1) * (h - 1) + 1),
@@ -116,7 +126,7 @@ def _many_trees_one_port(spec: str) -> Place | None:
 
 
 def allgather(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> list[int]:
-    """All-to-all broadcast, level by level: the largest packet of every step, in shares of a message."""
+    """Return the largest packets of an all-to-all broadcast by levels, in shares of a message."""
     rows: list[Row] = from_all(segments(trees, 1), n, k)
     if one_port:
         rows = by_dimension(rows, n)
@@ -126,13 +136,13 @@ def allgather(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> list[i
     return execute(rows, held, one_port)
 
 
-def _later(spec: str, stated: Fraction, one_port: bool) -> Place | None:
+def compare_allgather_time(spec: str, stated: Fraction, one_port: bool) -> Place | None:
     n, k = sizes(spec)
     steps = allgather(many_trees(n, k), n, k, one_port)
-    found = len(steps) + Fraction(sum(steps), n - 1)
+    measured = len(steps) + Fraction(sum(steps), n - 1)
     return (
-        {"n": n, "k": k, **ONE, "found": number(found), "stated": number(stated)}
-        if found > stated
+        {"n": n, "k": k, **ONE, "found": number(measured), "stated": number(stated)}
+        if measured > stated
         else None
     )
 
@@ -140,7 +150,7 @@ def _later(spec: str, stated: Fraction, one_port: bool) -> Place | None:
 @reimplements("NK.T10")
 def _all_to_all_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    return _later(
+    return compare_allgather_time(
         spec, 2 * diameter(n, k) - 1 + Fraction(len(nodes(n, k)) - 1, n - 1), one_port=False
     )
 
@@ -148,7 +158,7 @@ def _all_to_all_all_port(spec: str) -> Place | None:
 @reimplements("NK.T11")
 def _all_to_all_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    return _later(
+    return compare_allgather_time(
         spec, Fraction((n - 1) * (2 * diameter(n, k) - 1) + len(nodes(n, k)) - 1), one_port=True
     )
 
@@ -161,26 +171,31 @@ def _start_ups(spec: str) -> Place | None:
     return {"n": n, "k": k, "found": one, "stated": many + 1} if one <= many else None
 
 
-def grown(spec: str, logarithm_of: Callable[[float], float]) -> Place | None:
+def unbounded(spec: str, logarithm_of: Callable[[float], float]) -> Place | None:
     n, k = sizes(spec)
-    found = growth(logarithm_of)
-    return {"n": n, "k": k, "found": found, "stated": "bounded"} if found != "bounded" else None
+    measured = growth(logarithm_of)
+    return (
+        {"n": n, "k": k, "found": measured, "stated": "bounded"} if measured != "bounded" else None
+    )
 
 
 def degree(logarithm: float) -> float:
-    """The logarithm of n-1."""
+    """Return the logarithm of n-1."""
     return log2(2**logarithm - 1)
 
 
 @reimplements(
     "NK.opt-broadcast", "NK.Tab1.allport-one-tree-transmission", "NK.Tab1.allport-one-tree-overall"
 )
-def _whole_message(spec: str) -> Place | None:
-    """Whatever p, the links of the one tree carry all of the message: n-1 times m/(n-1), all that is stated for T_s = 0."""
+def _one_tree_carries_complete_message(spec: str) -> Place | None:
+    """For every p the links of one tree carry the complete message.
+
+    This is n-1 times m/(n-1), the stated time for T_s = 0.
+    """
     n, k = sizes(spec)
     for p in range(1, 5):
         assert Fraction(sum(packets([one_tree(n, k)], p, n, k, one_port=False)), p) >= 1
-    return grown(spec, degree)
+    return unbounded(spec, degree)
 
 
 @reimplements(
@@ -189,31 +204,36 @@ def _whole_message(spec: str) -> Place | None:
     "NK.Tab1.oneport-one-tree-overall",
 )
 def _one_child_after_the_other(spec: str) -> Place | None:
-    """Whatever p, the source sends all of the message to n-1 children: n-1 times m, all that is stated for T_s = 0."""
+    """For every p the source sends the complete message to n-1 children.
+
+    This is n-1 times m, the stated time for T_s = 0.
+    """
     n, k = sizes(spec)
     for p in range(1, 5):
         assert Fraction(sum(packets([one_tree(n, k)], p, n, k, one_port=True)), p) >= n - 1
-    return grown(spec, degree)
+    return unbounded(spec, degree)
 
 
 def most_loaded(n: int, k: int) -> int:
-    """The greatest number of trees MT that a directed link carries, summed over the dimensions.
+    """Return the greatest number of trees MT on a directed link, summed over the dimensions.
 
-    A dimension's sub-slots take as long as that link, whatever p: of m/(n-1) bytes, as many shares as this.
+    For every p, the sub-slots of a dimension last as long as the packets on that link: so many
+    shares of m/(n-1) bytes.
     """
     used = Counter(link for tree in many_trees(n, k) for link in tree)
-    found = defaultdict[int, int](int)
+    greatest = defaultdict[int, int](int)
     for link, trees in used.items():
         d = dimension(link, n)
-        found[d] = max(found[d], trees)
-    return sum(found.values())
+        greatest[d] = max(greatest[d], trees)
+    return sum(greatest.values())
 
 
 @reimplements("NK.Tab1.oneport-many-trees-transmission", "NK.Tab1.oneport-many-trees-overall")
-def _congested(spec: str) -> Place | None:
-    """For k = n/2 they are at least (k-1)(k+4)/2 shares: 1 each of dimensions 2..k, and of k+s the trees of one link.
+def _links_share_many_trees(spec: str) -> Place | None:
+    """For k = n/2 there are at least (k-1)(k+4)/2 shares.
 
-    That link is in the trees 2..t+1, t = min{s, k-1}, for all n: `starcast.claims.reference.nk_congestion` has the reasons.
+    Dimensions 2..k have 1 share each, and k+s has the trees of one link: for all n the trees
+    2..t+1, t = min{s, k-1}. `starcast.claims.reference.nk_congestion` contains the argument.
     """
     for k in (2, 3, 4):
         n = 2 * k
@@ -224,7 +244,7 @@ def _congested(spec: str) -> Place | None:
             assert dimension(link, n) == k + s
             assert all(link in many_trees(n, k)[i - 1] for i in range(2, t + 2))
         assert 2 * most_loaded(n, k) >= (k - 1) * (k + 4)
-    return grown(spec, lambda x: log2((2 ** (x - 1) - 1) * (2 ** (x - 1) + 4) / 2) - degree(x))
+    return unbounded(spec, lambda x: log2((2 ** (x - 1) - 1) * (2 ** (x - 1) + 4) / 2) - degree(x))
 
 
 Value = Fraction | int
@@ -232,7 +252,7 @@ Value = Fraction | int
 
 @reimplements("NK.Tab1-theorems")
 def _table_and_theorems(spec: str) -> Place | None:
-    """The terms of Table 1, then those of Theorems 2, 8, 3, 9, at m = T_s = T_c = 1."""
+    """Compare the terms of Table 1 with those of Theorems 2, 8, 3, 9 for m = T_s = T_c = 1."""
     n, k = sizes(spec)
     d, links = diameter(n, k), n - 1
     share = Fraction(1, links)
@@ -246,14 +266,14 @@ def _table_and_theorems(spec: str) -> Place | None:
         ("trees MT, one-port", "start-up", links * (2 * d - 1), links * (2 * d - 1)),
         ("trees MT, one-port", "transmission", 1, 1),
     ]
-    for row, column, found, stated in cells:
-        if found != stated:
+    for row, column, measured, stated in cells:
+        if measured != stated:
             return {
                 "n": n,
                 "k": k,
                 "row": row,
                 "column": column,
-                "found": number(found),
+                "found": number(measured),
                 "stated": number(stated),
             }
     return None
@@ -261,7 +281,7 @@ def _table_and_theorems(spec: str) -> Place | None:
 
 @reimplements("NK.S9-tables")
 def _conclusion_and_tables(spec: str) -> Place | None:
-    """What section 9 quotes, then what the tables have, in the order of section 9."""
+    """Compare the quotations of section 9 with the tables, in the order of section 9."""
     n, k = sizes(spec)
     d, links = diameter(n, k), n - 1
     others = len(nodes(n, k)) - 1
@@ -279,8 +299,8 @@ def _conclusion_and_tables(spec: str) -> Place | None:
         (2, "one tree SP, one-port", "start-up", n * links * d, n * links * d),
         (2, "trees MT, one-port", "start-up", links * (2 * d - 1), links * (2 * d - 1)),
     ]
-    for table, row, column, found, stated in cells:
-        if found != stated:
+    for table, row, column, measured, stated in cells:
+        if measured != stated:
             place: Place = {"n": n, "k": k, "table": table, "row": row, "column": column}
-            return {**place, "found": number(found), "stated": number(stated)}
+            return {**place, "found": number(measured), "stated": number(stated)}
     return None

@@ -1,7 +1,8 @@
-"""What the labels of S_{n,k} say: cycles towards Id, right shifts, and what a change of positions does to nodes.
+"""Labels of S_{n,k}: cycles towards Id, right shifts, and cyclic shifts of positions.
 
-The cycles are those of docs/definitions/nk-star.md, found by following symbols: position i leads to the position that its
-symbol has in Id. Who never comes to a symbol beyond k stands on an internal cycle; who does, on the external chain of it.
+The cycles are those of docs/definitions/nk-star.md: position i leads to the position that its
+symbol has in Id. A position that never leads to a symbol beyond k is on an internal cycle; any
+other position is on the external chain of that symbol.
 """
 
 from typing import NamedTuple
@@ -18,12 +19,12 @@ Counts = NDArray[np.int64]
 
 
 class Cycles(NamedTuple):
-    """Of every node; positions are counted from 0.
+    """Cycles of every node; positions are counted from 0.
 
     Attributes:
-        end: int64 ``[nodes, k]``: the symbol beyond k to which a position leads; 0 on internal cycles.
-        first: the first position of the internal cycle; -1 on external chains.
-        length: how many positions that cycle has; 0 on external chains.
+        end: int64 ``[nodes, k]``: symbol beyond k to which a position leads; 0 on internal cycles.
+        first: first position of the internal cycle; -1 on external chains.
+        length: number of positions of that cycle; 0 on external chains.
     """
 
     end: Counts
@@ -31,101 +32,104 @@ class Cycles(NamedTuple):
     length: Counts
 
     @property
-    def moved(self) -> NDArray[np.bool_]:
-        """Which positions stand on an internal cycle of at least two."""
+    def misplaced(self) -> NDArray[np.bool_]:
+        """Positions on an internal cycle of at least two."""
         return self.length > 1
 
     @property
     def chained(self) -> Counts:
-        """M': how many positions stand on external chains."""
+        """M': number of positions on external chains."""
         return np.asarray(np.count_nonzero(self.end, axis=1))
 
     @property
     def beta(self) -> Counts:
-        """How many symbols beyond k there are, each with a chain: the ends that differ."""
+        """Number of symbols beyond k, which is the number of external chains."""
         ordered = np.sort(self.end, axis=1)
         new = np.diff(ordered, axis=1, prepend=0) > 0
         return np.asarray(np.count_nonzero(new, axis=1))
 
-    def internal_of(self, length: int) -> Counts:
-        """How many internal cycles of that length each node has."""
+    def count_internal(self, length: int) -> Counts:
+        """Return the number of internal cycles of a length."""
         return np.asarray(np.count_nonzero(self.length == length, axis=1) // length)
 
     @property
     def internal_steps(self) -> Counts:
         """Formula (1), summed over the internal cycles of each node."""
-        begins = self.moved & (self.first == np.arange(self.first.shape[1]))
-        each = np.where(self.first == 0, self.length - 1, self.length + 1)
-        return np.asarray(np.where(begins, each, 0).sum(axis=1))
+        begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
+        steps = np.where(self.first == 0, self.length - 1, self.length + 1)
+        return np.asarray(np.where(begins, steps, 0).sum(axis=1))
 
     @property
     def external_steps(self) -> Counts:
-        """Formula (2), of nodes with external chains; 0 of others."""
+        """Formula (2) for nodes with external chains; 0 for others."""
         at_first = np.where(self.end[:, 0] > 0, -1, 1)
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
 
+def n_and_k(topology: Topology) -> tuple[int, int]:
+    """Return n and k of S_{n,k}."""
+    return topology.n, int(topology.k or 0)
+
+
 def symbols(objects: ObjectCache, topology: Topology) -> Perms:
-    """The symbols of every node, uint8 ``[nodes, k]``."""
+    """Return the symbols of every node, uint8 ``[nodes, k]``."""
     return objects.array(
-        "symbols", topology.spec, lambda: permutations.arrangements(topology.n, size(topology))
+        "symbols", topology.spec, lambda: permutations.arrangements(*n_and_k(topology))
     )
 
 
-def size(topology: Topology) -> int:
-    """The k of S_{n,k}."""
-    return int(topology.k or 0)
-
-
-def cycles(rows: Perms) -> Cycles:
-    """The cycles of nodes that are given by their symbols."""
-    count, k = rows.shape
-    given = rows.astype(np.int64)
+def cycles(label_symbols: Perms) -> Cycles:
+    """Return the cycles of nodes with these symbols."""
+    count, k = label_symbols.shape
+    label_symbols = label_symbols.astype(np.int64)
     start = np.broadcast_to(np.arange(k), (count, k))
-    at, first = start.copy(), start.copy()
+    position = start.copy()
+    first = start.copy()
     end, length = np.zeros((2, count, k), dtype=np.int64)
     for step in range(1, k + 1):
-        symbol = np.take_along_axis(given, at, axis=1)
+        symbol = np.take_along_axis(label_symbols, position, axis=1)
         outside = (symbol > k) & (end == 0)
         end[outside] = symbol[outside]
-        at = np.where(end > 0, at, symbol - 1)
-        first = np.minimum(first, at)
-        length = np.where((length == 0) & (at == start) & (end == 0), step, length)
+        position = np.where(end > 0, position, symbol - 1)
+        first = np.minimum(first, position)
+        length = np.where((length == 0) & (position == start) & (end == 0), step, length)
     chained = end > 0
     return Cycles(end, np.where(chained, -1, first), np.where(chained, 0, length))
 
 
 def right_shifts(objects: ObjectCache, topology: Topology) -> Perms:
-    """R_1(Id), .., R_n(Id) with the symbols in brackets, uint8 ``[n, n]``: the label 12..n shifted right by i positions."""
+    """Return R_1(Id), .., R_n(Id): the label 12..n shifted right by i, uint8 ``[n, n]``."""
 
-    def make() -> Perms:
+    def create() -> Perms:
         label = np.arange(1, topology.n + 1, dtype=np.uint8)
-        return np.stack(
-            [
-                np.concatenate([label[topology.n - i :], label[: topology.n - i]])
-                for i in range(1, topology.n + 1)
-            ]
-        )
+        return np.stack([np.roll(label, i) for i in range(1, topology.n + 1)])
 
-    return objects.array("right shifts", topology.spec, make)
+    return objects.array("right shifts", topology.spec, create)
 
 
 def shifted_roots(objects: ObjectCache, topology: Topology) -> list[int]:
-    """The nodes R_1(Id), .., R_{n-1}(Id)."""
+    """Return the ranks of the nodes R_1(Id), .., R_{n-1}(Id)."""
+    _, k = n_and_k(topology)
     shifts = right_shifts(objects, topology)[:-1]
-    return [topology.rank(permutations.labels(row[None, : size(topology)])[0]) for row in shifts]
+    return [topology.rank(label) for label in permutations.labels(shifts[:, :k])]
 
 
-def turned(topology: Topology, rows: Perms, last: int, by: int) -> Ranks:
-    """Where the automorphism takes nodes that shifts positions and symbols 2..last cyclically by some places.
+def shift_nodes(topology: Topology, label_symbols: Perms, last: int, places: int) -> Ranks:
+    """Return the images of nodes if positions and symbols 2..last are shifted cyclically.
 
-    ``last`` is k, or n where k = n-1: there the missing symbol stands in position n.
+    Args:
+        topology: S_{n,k}, of which the shift is an automorphism.
+        label_symbols: symbols of the nodes.
+        last: k, or n for k = n-1, where the missing symbol is in position n.
+        places: number of places of the shift.
     """
-    to = np.arange(topology.n + 1)
-    to[2 : last + 1] = (np.arange(last - 1) + by) % (last - 1) + 2 if last > 1 else to[2 : last + 1]
-    if last > rows.shape[1]:
-        missing = topology.n * (topology.n + 1) // 2 - rows.sum(axis=1, dtype=np.int64)
-        rows = np.column_stack([rows, missing])
-    image = np.empty_like(rows)
-    image[:, to[1 : rows.shape[1] + 1] - 1] = to[rows]
-    return permutations.arrangement_rank(image[:, : size(topology)].astype(np.uint8), topology.n)
+    n, k = n_and_k(topology)
+    shifted = np.arange(n + 1)
+    if last > 1:
+        shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
+    if last > label_symbols.shape[1]:
+        missing = n * (n + 1) // 2 - label_symbols.sum(axis=1, dtype=np.int64)
+        label_symbols = np.column_stack([label_symbols, missing])
+    image = np.empty_like(label_symbols)
+    image[:, shifted[1 : label_symbols.shape[1] + 1] - 1] = shifted[label_symbols]
+    return permutations.arrangement_rank(image[:, :k].astype(np.uint8), n)

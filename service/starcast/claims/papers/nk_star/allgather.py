@@ -1,6 +1,7 @@
-"""Li, Chen, Xiang & Yao, sections 5 and 8: all-to-all broadcast on the tree SP and on the trees MT, executed and counted."""
+"""Li, Chen, Xiang & Yao, sections 5 and 8: all-to-all broadcast on the tree SP and the trees MT."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,286 +9,279 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import divided
-from starcast.claims.reference.nk_labels import size
-from starcast.claims.reference.nk_loads import (
-    all_port,
-    changed,
-    changed_weight,
-    classes,
-    each_class,
-    height_at_most,
-    most,
-    one_port,
-    quotient,
-    spread,
-    sub_slots,
+from starcast.claims.providers import Execution, executions
+from starcast.claims.reference import nk_loads
+from starcast.claims.reference.nk_labels import n_and_k
+from starcast.claims.reference.nk_loads import allgather_bytes, bytes_formula, class_loads
+from starcast.claims.reference.nk_pipelines import (
+    GRID,
+    MANY_TREES,
+    ONE_TREE,
+    exact_array,
+    greatest_height,
 )
-from starcast.claims.reference.nk_pipelines import GRID, MANY_TREES, ONE_TREE, array, heights
-from starcast.claims.reference.pipelines import exact_time, slotted
+from starcast.claims.reference.pipelines import exact_time
 from starcast.claims.reference.place_labels import outgoing_links
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
-from starcast.simulator import Simulation
 from starcast.support.integers import ceil_div
-from starcast.topologies import Topology
 
-#: Rows of all sources up to which MT is executed beside what is counted.
-_MOST = 100_000
+#: Greatest number of rows, for all sources, with which MT is also executed.
+_MOST_ROWS = 100_000
 
-
-def _weight(topology: Topology) -> int:
-    """Bytes a node of an all-to-all broadcast, written out for all sources."""
-    return 200 * topology.degree * (1 if topology.translation_keeps_ports else topology.nodes)
+# The algorithms of the catalogue relabel (LC) with the missing symbols in ascending order.
+all_port = executions("allgather", ONE_TREE)
+one_port = executions("allgather", ONE_TREE, ports="one")
 
 
-def _lc(check: ClaimCheck, construction: str, ports: str = "all") -> tuple[Schedule, Simulation]:
-    """The catalogue's: LC alone, missing symbols ascending."""
-    made = check.objects.schedule(check.topology.spec, "allgather", construction, ports)
-    return made, check.execute(made)
+def units_per_message(schedule: Schedule) -> int:
+    """Return the number of units into which each message is cut."""
+    return schedule.units // (1 if schedule.symmetric else schedule.topology.nodes)
 
 
-def _units(made: Schedule) -> int:
-    """Into how many units each message is cut."""
-    return made.units // (1 if made.symmetric else made.topology.nodes)
+def grid_time(start_ups: int, share: Fraction) -> NDArray[Any]:
+    """Return start_ups T_s + share m T_c on the grid of parameters."""
+    return np.asarray(GRID.T_s * start_ups + GRID.m * GRID.T_c * share)
 
 
-@check("NK.S5-copies", bytes_per_node=_weight)
-def _copies(check: ClaimCheck) -> None:
-    nodes = arrangements(check.topology.n, size(check.topology))
-    made, took = _lc(check, ONE_TREE)
-    one = check.execute(
-        check.objects.schedule(check.topology.spec, "broadcast", ONE_TREE, "all", segments=1)
+def stated_share(n: int, k: int) -> Fraction:
+    """Return (N-1)/(n-1)."""
+    return Fraction(arrangements(n, k) - 1, n - 1)
+
+
+@check("NK.S5-copies", given=all_port, bytes_per_node=allgather_bytes)
+def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
+    """Divide the transmissions of the all-to-all broadcast by those of one broadcast."""
+    spec = check.topology.spec
+    nodes = arrangements(*n_and_k(check.topology))
+    broadcast = check.execute(
+        check.objects.schedule(spec, "broadcast", ONE_TREE, "all", segments=1)
     )
-    found = Fraction(took.transmissions, one.transmissions)
-    check.equal("one-to-all broadcasts", found, nodes - 1, of=made)
-    check.correction("it is N of them: every node is a source").equal(
-        "one-to-all broadcasts", found, nodes, of=made
-    )
+    copies = Fraction(allgather.simulation.transmissions, broadcast.transmissions)
+    what = "one-to-all broadcasts"
+    check.equal(what, copies, nodes - 1, of=allgather.schedule)
+    correction = check.correction("it is N of them: every node is a source")
+    correction.equal(what, copies, nodes, of=allgather.schedule)
 
 
-@check("NK.T4.startup", bytes_per_node=_weight)
-def _start_ups(check: ClaimCheck) -> None:
-    made, took = _lc(check, ONE_TREE)
-    check.equal(
-        "start-ups", took.steps, nk_diameter(check.topology.n, size(check.topology)), of=made
-    )
+@check("NK.T4.startup", given=all_port, bytes_per_node=allgather_bytes)
+def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
+    """Check the number of steps on the tree SP."""
+    diameter = nk_diameter(*n_and_k(check.topology))
+    check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
 
-@check("NK.T4.even", bytes_per_node=changed_weight)
-def _even(check: ClaimCheck) -> None:
+@check("NK.T4.even", bytes_per_node=allgather_bytes)
+def links_are_loaded_evenly(check: ClaimCheck) -> None:
+    """Compare the load of every directed link with the mean load in each step."""
     topology = check.topology
-    made = changed(check.objects, topology)
-    took, units = check.execute(made), _units(made)
-    load = _loads(made, took.steps)
-    mean = [Fraction(int(row.sum()), load[0].size * units) for row in load]
-    found = array(Fraction(int(one), units) for one in load.ravel()).reshape(load.shape)
-    at = outgoing_links(check.objects, topology)
+    schedule = nk_loads.dimension_change_allgather(check.objects, topology)
+    simulation = check.execute(schedule)
+    units = units_per_message(schedule)
+    counts = _unit_counts(schedule, simulation.steps)
+    loads = exact_array(Fraction(count, units) for count in counts.ravel().tolist())
+    loads = loads.reshape(counts.shape)
+    mean = exact_array(step.sum() / step.size for step in loads)
+    link_at = outgoing_links(check.objects, topology)
 
     def link(_: int, node: int, port: int) -> str:
-        return at(node if load.shape[1] > 1 else 0, port)
+        return link_at(node, port)
 
-    check.equal(
-        "messages on the link",
-        found,
-        np.array(mean, dtype=object)[:, None, None],
-        step=lambda at, *_: at + 1,
-        link=link,
-        of=made,
+    def step_number(index: int, *_: int) -> int:
+        return index + 1
+
+    what = "messages on the link"
+    place = {"step": step_number, "link": link, "of": schedule}
+    check.equal(what, loads, mean[:, None, None], **place)
+    of_class = class_loads(check, ONE_TREE)
+    correction = check.correction(
+        "links of one class, exchanges or residual links, carry the same: as many messages as the "
+        "tree has links of the class on that level, over k-1 or n-k; for k = 1 and k = n-1 all "
+        "links are one class"
     )
-    pluralize = spread(check.objects, topology, ONE_TREE)
-    true = check.correction(
-        "links of one class, exchanges or residual links, carry the same: as many messages as the tree has links of the class "
-        "on that level, over k-1 or n-k; for k = 1 and k = n-1 all links are one class"
-    )
-    for kind, ports in enumerate(classes(topology)):
+    for kind, ports in enumerate(nk_loads.link_classes(topology)):
         columns = [topology.ports.index(port) for port in ports]
-        true.equal(
-            "messages on the link",
-            found[:, :, columns],
-            pluralize[:, kind, None, None],
-            step=lambda at, *_: at + 1,
-            of=made,
-        )
+        stated = of_class[:, kind, None, None]
+        correction.equal(what, loads[:, :, columns], stated, step=step_number, of=schedule)
 
 
-def _loads(made: Schedule, steps: int) -> NDArray[np.int64]:
-    """Units on each directed link in each step, ``[steps, nodes, ports]``; one node stands for all where ports are kept."""
-    topology = made.topology
-    rows = made if topology.translation_keeps_ports else made.expand()
+def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
+    """Return the units on each directed link in each step, int64 ``[steps, nodes, ports]``.
+
+    If relabelling keeps ports, all nodes have the same loads, and there is one row of nodes.
+    """
+    topology = schedule.topology
     nodes = 1 if topology.translation_keeps_ports else topology.nodes
-    place = np.searchsorted(topology.ports, rows.port)
-    at = (
-        (rows.step.astype(np.int64) - 1) * nodes + (rows.sender if nodes > 1 else 0)
-    ) * topology.degree + place
-    return np.bincount(at, minlength=steps * nodes * topology.degree).reshape(
-        -1, nodes, topology.degree
-    )
+    rows = schedule if nodes == 1 else schedule.expand()
+    sender = rows.sender if nodes > 1 else 0
+    column = np.searchsorted(topology.ports, rows.port)
+    step = rows.step.astype(np.int64) - 1
+    index = (step * nodes + sender) * topology.degree + column
+    counts = np.bincount(index, minlength=steps * nodes * topology.degree)
+    return counts.reshape(-1, nodes, topology.degree)
 
 
-@check("NK.T4.time", bytes_per_node=changed_weight)
-def _time(check: ClaimCheck) -> None:
-    n, k = check.topology.n, size(check.topology)
-    high, others = nk_diameter(n, k), arrangements(n, k) - 1
-    made = changed(check.objects, check.topology)
-    found = exact_time(check.execute(made), _units(made), GRID)
-    check.equal(
-        "time",
-        found,
-        GRID.T_s * high + GRID.m * GRID.T_c * Fraction(others, n - 1),
-        **GRID.place,
-        of=made,
+@check("NK.T4.time", bytes_per_node=allgather_bytes)
+def time_on_one_tree(check: ClaimCheck) -> None:
+    """Compare the executed time with D T_s + m(N-1)/(n-1) T_c."""
+    n, k = n_and_k(check.topology)
+    diameter = nk_diameter(n, k)
+    schedule = nk_loads.dimension_change_allgather(check.objects, check.topology)
+    simulation = check.execute(schedule)
+    time = exact_time(simulation, units_per_message(schedule), GRID)
+    stated = stated_share(n, k)
+    check.equal("time", time, grid_time(diameter, stated), **GRID.place, of=schedule)
+    correction = check.correction(
+        "it takes D T_s + m T_c times the sum over the levels t of max{s_t/(k-1), r_t/(n-k)}, s_t "
+        "exchanges and r_t residual links of SP on level t; for k = 1 and k = n-1 that is the "
+        "stated time"
     )
-    true = check.correction(
-        "it takes D T_s + m T_c times the sum over the levels t of max{s_t/(k-1), r_t/(n-k)}, s_t exchanges and r_t residual "
-        "links of SP on level t; for k = 1 and k = n-1 that is the stated time"
-    )
-    bytes_over_m = all_port(spread(check.objects, check.topology, ONE_TREE))
-    true.equal("time", found, GRID.T_s * high + GRID.m * GRID.T_c * bytes_over_m, **GRID.place)
-    exact = [bytes_over_m == Fraction(others, n - 1)]
-    true.equal("the stated time is taken", exact, [k in (1, n - 1)])
+    share = nk_loads.all_port_bytes(class_loads(check, ONE_TREE))
+    correction.equal("time", time, grid_time(diameter, share), **GRID.place)
+    correction.equal("the stated time is taken", [share == stated], [k in (1, n - 1)])
 
 
-def _bytes_kept(check: ClaimCheck, construction: str) -> None:
-    """What the closed form behind an order of growth says, held against the trees."""
-    n, k = check.topology.n, size(check.topology)
-    pluralize = spread(check.objects, check.topology, construction)
-    found = all_port(pluralize)
-    check.equal("bytes over m, each class by itself", each_class(pluralize), most(n, k))
-    check.true("bytes over m are no more", found <= most(n, k))
-    check.true(
-        "bytes over m are at least (N-1)/(n-1)", found >= Fraction(arrangements(n, k) - 1, n - 1)
-    )
+def _check_bytes_and_height(check: ClaimCheck) -> None:
+    """Check the closed form behind the orders of growth, and the height, on the tree SP."""
+    n, k = n_and_k(check.topology)
+    loads = class_loads(check, ONE_TREE)
+    share = nk_loads.all_port_bytes(loads)
+    formula = bytes_formula(n, k)
+    check.equal("bytes over m, each class by itself", nk_loads.bytes_by_class(loads), formula)
+    check.true("bytes over m are no more", share <= formula)
+    check.true("bytes over m are at least (N-1)/(n-1)", share >= stated_share(n, k))
+    check.equal("start-ups", greatest_height(check, ONE_TREE), nk_diameter(n, k))
 
 
 @check("NK.T4.order")
-def _order(check: ClaimCheck) -> None:
-    _bytes_kept(check, ONE_TREE)
-    check.equal(
-        "start-ups",
-        int(heights(check, ONE_TREE).max()),
-        nk_diameter(check.topology.n, size(check.topology)),
-    )
+def order_of_time_on_one_tree(check: ClaimCheck) -> None:
+    """Check that the time is O(D T_s + m(N-1)/(n-1) T_c)."""
+    _check_bytes_and_height(check)
     check.order(
         "time over D T_s + m(N-1)/(n-1) T_c",
-        lambda n, k: quotient(
+        lambda n, k: nk_loads.greatest_quotient(
             (nk_diameter(n, k), nk_diameter(n, k)),
-            (most(n, k), divided(arrangements(n, k) - 1, n - 1)),
+            (bytes_formula(n, k), nk_loads.optimal_bytes(n, k)),
         ),
     )
 
 
 @check("NK.opt-allgather")
-def _optimal(check: ClaimCheck) -> None:
-    _bytes_kept(check, ONE_TREE)
-    check.equal(
-        "start-ups",
-        int(heights(check, ONE_TREE).max()),
-        nk_diameter(check.topology.n, size(check.topology)),
-    )
+def all_port_is_optimal(check: ClaimCheck) -> None:
+    """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
+    _check_bytes_and_height(check)
     check.order(
         "bytes over m(N-1)/(n-1)",
-        lambda n, k: divided(most(n, k), divided(arrangements(n, k) - 1, n - 1)),
+        lambda n, k: divided(bytes_formula(n, k), nk_loads.optimal_bytes(n, k)),
     )
 
 
-@check("NK.T5", bytes_per_node=_weight)
-def _one_tree_one_port(check: ClaimCheck) -> None:
-    n, k = check.topology.n, size(check.topology)
-    made, took = _lc(check, ONE_TREE, "one")
-    stated = GRID.T_s * (n * (n - 1) * nk_diameter(n, k)) + GRID.m * GRID.T_c * (
-        arrangements(n, k) - 1
-    )
-    check.at_most("time", exact_time(took, _units(made), GRID), stated, **GRID.place, of=made)
-    check.true("start-ups are at most (n-1)D", took.steps <= (n - 1) * nk_diameter(n, k), of=made)
+@check("NK.T5", given=one_port, bytes_per_node=allgather_bytes)
+def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
+    """Check that the one-port time is at most n(n-1)D T_s + (N-1)m T_c."""
+    n, k = n_and_k(check.topology)
+    diameter = nk_diameter(n, k)
+    schedule = allgather.schedule
+    time = exact_time(allgather.simulation, units_per_message(schedule), GRID)
+    stated = grid_time(n * (n - 1) * diameter, Fraction(arrangements(n, k) - 1))
+    check.at_most("time", time, stated, **GRID.place, of=schedule)
+    few = allgather.simulation.steps <= (n - 1) * diameter
+    check.true("start-ups are at most (n-1)D", few, of=schedule)
 
 
-@check("NK.opt-allgather-oneport", bytes_per_node=_weight)
-def _optimal_one_port(check: ClaimCheck) -> None:
-    made, took = _lc(check, ONE_TREE, "one")
-    found = Fraction(int(took.packet_sizes.sum()), _units(made))
-    check.equal(
-        "bytes over m", found, arrangements(check.topology.n, size(check.topology)) - 1, of=made
-    )
+@check("NK.opt-allgather-oneport", given=one_port, bytes_per_node=allgather_bytes)
+def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
+    """Check that the one-port bytes are (N-1)m, the bound of Lemma 2."""
+    schedule = allgather.schedule
+    packets = int(allgather.simulation.packet_sizes.sum())
+    share = Fraction(packets, units_per_message(schedule))
+    others = arrangements(*n_and_k(check.topology)) - 1
+    check.equal("bytes over m", share, others, of=schedule)
 
 
-def _executed_beside(check: ClaimCheck, ports: str, steps: int, found: Fraction) -> None:
-    """The catalogue's schedule on MT, LC alone: no fewer start-ups than the height needs, and no fewer bytes."""
+def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
+    """Execute the catalogue's schedule on MT, with LC alone, if it is small enough.
+
+    It needs a start-up per level, at most ``steps`` in all, and at least ``share`` of m.
+    """
     topology = check.topology
-    if (
-        topology.degree
-        * (topology.nodes - 1)
-        * (1 if topology.translation_keeps_ports else topology.nodes)
-        > _MOST
-    ):
+    sources = 1 if topology.translation_keeps_ports else topology.nodes
+    if topology.degree * (topology.nodes - 1) * sources > _MOST_ROWS:
         return
-    made, took = _lc(check, MANY_TREES, ports)
-    high = int(heights(check, MANY_TREES).max())
-    slots = took.steps if ports == "all" else ceil_div(took.steps, topology.degree)
-    check.equal("levels that are executed", slots, high, of=made)
-    check.true(
-        "no more start-ups are counted than there are sub-slots", took.steps <= steps, of=made
-    )
-    check.true(
-        "with LC alone no fewer bytes",
-        Fraction(int(took.packet_sizes.sum()), _units(made)) >= found,
-        of=made,
-    )
+    for allgather in executions("allgather", MANY_TREES, ports=ports)(check):
+        schedule = allgather.schedule
+        simulation = allgather.simulation
+        levels = simulation.steps
+        if ports == "one":
+            levels = ceil_div(levels, topology.degree)
+        height = greatest_height(check, MANY_TREES)
+        check.equal("levels that are executed", levels, height, of=schedule)
+        few = simulation.steps <= steps
+        check.true("no more start-ups are counted than there are sub-slots", few, of=schedule)
+        executed = Fraction(int(simulation.packet_sizes.sum()), units_per_message(schedule))
+        check.true("with LC alone no fewer bytes", executed >= share, of=schedule)
 
 
-@check("NK.T10", bytes_per_node=_weight)
-def _many_trees(check: ClaimCheck) -> None:
-    n, k = check.topology.n, size(check.topology)
-    pluralize = spread(check.objects, check.topology, MANY_TREES)
-    found = all_port(pluralize)
-    _executed_beside(check, "all", len(pluralize), found)
-    stated = slotted(2 * nk_diameter(n, k) - 1, Fraction(0), GRID) + GRID.m * GRID.T_c * Fraction(
-        arrangements(n, k) - 1, n - 1
-    )
-    time = GRID.T_s * len(pluralize) + GRID.m * GRID.T_c * found
+@check("NK.T10", bytes_per_node=allgather_bytes)
+def time_on_many_trees(check: ClaimCheck) -> None:
+    """Check that the all-port time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
+    n, k = n_and_k(check.topology)
+    loads = class_loads(check, MANY_TREES)
+    levels = len(loads)
+    share = nk_loads.all_port_bytes(loads)
+    _check_executed_trees(check, "all", levels, share)
+    time = grid_time(levels, share)
+    stated = grid_time(2 * nk_diameter(n, k) - 1, stated_share(n, k))
     check.at_most("time", time, stated, **GRID.place)
-    true = check.correction(
-        "it takes h <= 2D start-ups, h the greatest height of the trees, and at most m T_c (N/n + (kN/n - 1)/(k-1)) beside; "
-        "for k = 1 and k = n-1 exactly m(N-1)/(n-1) T_c beside"
+    correction = check.correction(
+        "it takes h <= 2D start-ups, h the greatest height of the trees, and at most m T_c (N/n + "
+        "(kN/n - 1)/(k-1)) beside; for k = 1 and k = n-1 exactly m(N-1)/(n-1) T_c beside"
     )
-    true.equal("start-ups", len(pluralize), heights(check, MANY_TREES).max())
-    true.at_most(
-        "time", time, GRID.T_s * height_at_most(n, k) + GRID.m * GRID.T_c * most(n, k), **GRID.place
+    correction.equal("start-ups", levels, greatest_height(check, MANY_TREES))
+    bound = GRID.T_s * nk_loads.height_bound(n, k) + GRID.m * GRID.T_c * bytes_formula(n, k)
+    correction.at_most("time", time, bound, **GRID.place)
+
+
+@check("NK.T11", bytes_per_node=allgather_bytes)
+def one_port_time_on_many_trees(check: ClaimCheck) -> None:
+    """Check that the one-port time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
+    n, k = n_and_k(check.topology)
+    others = arrangements(n, k) - 1
+    loads = class_loads(check, MANY_TREES)
+    steps = nk_loads.last_sub_slot(check.topology, loads)
+    share = nk_loads.one_port_bytes(check.topology, loads)
+    _check_executed_trees(check, "one", steps, share)
+    stated = grid_time((n - 1) * (2 * nk_diameter(n, k) - 1), Fraction(others))
+    check.at_most("time", grid_time(steps, share), stated, **GRID.place)
+    correction = check.correction(
+        "it takes at most 2(n-1)D start-ups, and exactly (N-1)m T_c beside"
     )
+    correction.at_most("start-ups", steps, (n - 1) * nk_loads.height_bound(n, k))
+    correction.equal("bytes over m", share, others)
 
 
-@check("NK.T11", bytes_per_node=_weight)
-def _many_trees_one_port(check: ClaimCheck) -> None:
-    n, k = check.topology.n, size(check.topology)
-    pluralize = spread(check.objects, check.topology, MANY_TREES)
-    steps, found = sub_slots(check.topology, pluralize), one_port(check.topology, pluralize)
-    _executed_beside(check, "one", steps, found)
-    time = GRID.T_s * steps + GRID.m * GRID.T_c * found
-    stated = GRID.T_s * ((n - 1) * (2 * nk_diameter(n, k) - 1)) + GRID.m * GRID.T_c * (
-        arrangements(n, k) - 1
-    )
-    check.at_most("time", time, stated, **GRID.place)
-    true = check.correction("it takes at most 2(n-1)D start-ups, and exactly (N-1)m T_c beside")
-    true.at_most("start-ups", steps, (n - 1) * height_at_most(n, k))
-    true.equal("bytes over m", found, arrangements(n, k) - 1)
+@check("NK.S9-allport", bytes_per_node=allgather_bytes)
+def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
+    """Check that the all-port broadcast has fewer start-ups on SP than on MT."""
+    what = "start-ups on one tree"
+    one = greatest_height(check, ONE_TREE)
+    many = greatest_height(check, MANY_TREES)
+    for allgather in all_port(check):
+        check.equal(what, allgather.simulation.steps, one, of=allgather.schedule)
+    _check_executed_trees(check, "all", many, Fraction(0))
+    check.at_most(what, one, many - 1)
 
 
-@check("NK.S9-allport", bytes_per_node=_weight)
-def _fewer_start_ups(check: ClaimCheck) -> None:
-    one, many = int(heights(check, ONE_TREE).max()), int(heights(check, MANY_TREES).max())
-    made, took = _lc(check, ONE_TREE)
-    check.equal("start-ups on one tree", took.steps, one, of=made)
-    _executed_beside(check, "all", many, Fraction(0))
-    check.at_most("start-ups on one tree", one, many - 1)
-
-
-@check("NK.S9-oneport", bytes_per_node=_weight)
-def _more_start_ups(check: ClaimCheck) -> None:
-    one = sub_slots(check.topology, spread(check.objects, check.topology, ONE_TREE))
-    many = sub_slots(check.topology, spread(check.objects, check.topology, MANY_TREES))
-    made, took = _lc(check, ONE_TREE, "one")
-    check.true("no more start-ups are counted than there are sub-slots", took.steps <= one, of=made)
-    _executed_beside(check, "one", many, Fraction(0))
+@check("NK.S9-oneport", bytes_per_node=allgather_bytes)
+def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
+    """Check whether the one-port broadcast has more start-ups on SP than on MT."""
+    one = nk_loads.last_sub_slot(check.topology, class_loads(check, ONE_TREE))
+    many = nk_loads.last_sub_slot(check.topology, class_loads(check, MANY_TREES))
+    for allgather in one_port(check):
+        few = allgather.simulation.steps <= one
+        what = "no more start-ups are counted than there are sub-slots"
+        check.true(what, few, of=allgather.schedule)
+    _check_executed_trees(check, "one", many, Fraction(0))
     check.at_least("start-ups on one tree, stated as more than on the trees MT", one, many + 1)
-    check.correction("it takes fewer: the tree is lower").at_most(
-        "start-ups on one tree", one, many - 1
-    )
+    correction = check.correction("it takes fewer: the tree is lower")
+    correction.at_most("start-ups on one tree", one, many - 1)

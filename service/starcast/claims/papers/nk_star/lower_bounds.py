@@ -1,8 +1,8 @@
-"""Li, Chen, Xiang & Yao: the lower bounds, Lemmas 1 and 2, and the rows 'optimal' of Tables 1 and 2 that repeat them."""
+"""Li, Chen, Xiang & Yao: lower bounds, Lemmas 1 and 2, and the rows 'optimal' of Tables 1 and 2."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,73 +11,92 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest
 from starcast.claims.reference import bfs
-from starcast.claims.reference.nk_labels import size
-from starcast.claims.reference.nk_pipelines import array, doublings, pluralize
+from starcast.claims.reference.nk_labels import n_and_k
+from starcast.claims.reference.nk_pipelines import check_node_counts, count_doublings, exact_array
 from starcast.claims.reference.pipelines import exact_time, parameters
-from starcast.claims.registry import check, register
+from starcast.claims.registry import check, check_rows
+from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 from starcast.trees.catalogue import single_trees
 
 _GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
-#: Rows, of all sources where they have to be written out, up to which a schedule is held against a bound.
-_MOST = 80_000
-_ALL_ROOTS = 130  # nodes up to which a broadcast is looked at from two roots
-_ON_S_N = 4  # up to here the algorithms of S_n are held against the bounds of S_{n,n-1} too
+#: Greatest number of rows, of all sources if they are written out, of a compared schedule.
+_MOST_ROWS = 80_000
+#: Broadcasts with up to this many nodes are executed from two roots.
+_TWO_ROOTS = 130
+#: Up to this n, S_{n,n-1} is also compared with the algorithms of S_n.
+_MOST_N_ON_STAR = 4
 
 
-def _weight(topology: Topology) -> int:
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound: the greater of a number of start-ups, and a share of m T_c."""
+
+    collective: str
+    ports: str
+
+    def messages(self, n: int, k: int) -> Number:
+        """Return the number of messages that a node receives."""
+        return 1 if self.collective == "broadcast" else arrangements(n, k) - 1
+
+    def informed(self, nodes: int) -> int:
+        """Return the number of nodes that doubling has to reach, as the lemmas count them."""
+        return nodes - (self.collective == "allgather")
+
+    def start_ups(self, n: int, k: int) -> int:
+        """Return the coefficient of T_s."""
+        diameter = nk_diameter(n, k)
+        if self.ports == "all":
+            return diameter
+        return max(diameter, ceil_log2(self.informed(arrangements(n, k))))
+
+    def share(self, n: int, k: int) -> Number:
+        """Return the coefficient of m T_c."""
+        messages = self.messages(n, k)
+        return divided(messages, n - 1) if self.ports == "all" else messages
+
+
+def bound_bytes(topology: Topology) -> int:
+    """Return the bytes per node of a schedule that is compared with a bound."""
     return 200 * topology.degree * (4 if topology.translation_keeps_ports else topology.nodes)
 
 
-# The lemmas, as they are written; b = m T_c
-
-
-def _start_ups(n: int, k: int, collective: str, ports: str) -> int:
-    """The part with T_s."""
-    reached = arrangements(n, k) - (collective == "allgather")
-    return nk_diameter(n, k) if ports == "all" else max(nk_diameter(n, k), _log2(reached))
-
-
-def _log2(count: int) -> int:
-    """ceil(log2 count)."""
+def ceil_log2(count: int) -> int:
+    """Return ceil(log2 count)."""
     return (count - 1).bit_length()
 
 
-def _bytes(n: int, k: int, collective: str, ports: str) -> Number:
-    """The part with T_c, over m."""
-    messages = 1 if collective == "broadcast" else arrangements(n, k) - 1
-    return divided(messages, n - 1) if ports == "all" else messages
-
-
-def _of_the_house(check: ClaimCheck, collective: str, ports: str) -> Iterator[Schedule]:
-    """Every algorithm of the catalogue for a collective and port model, with several arguments, from two roots."""
-    n, k = check.topology.n, size(check.topology)
-    specs = [check.topology.spec, *([f"S{n}"] if k == n - 1 and n <= _ON_S_N else [])]
+def catalogue_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
+    """Yield all small schedules of a collective and a port model, with several arguments."""
+    n, k = n_and_k(check.topology)
+    specs = [check.topology.spec]
+    if k == n - 1 and n <= _MOST_N_ON_STAR:
+        specs.append(f"S{n}")
     for topology in map(check.objects.topology, specs):
-        for rule in algorithms_on(topology, collective):
-            if ports not in rule.ports:
-                continue
-            sources = (
-                1
-                if collective == "broadcast" or topology.translation_keeps_ports
-                else topology.nodes
+        for algorithm in algorithms_on(topology, bound.collective):
+            if bound.ports in algorithm.ports:
+                yield from _small_schedules(check, bound, topology, algorithm)
+
+
+def _small_schedules(
+    check: ClaimCheck, bound: Bound, topology: Topology, algorithm: Algorithm
+) -> Iterator[Schedule]:
+    is_broadcast = bound.collective == "broadcast"
+    sources = 1 if is_broadcast or topology.translation_keeps_ports else topology.nodes
+    roots = (0, topology.nodes - 1) if is_broadcast and topology.nodes <= _TWO_ROOTS else (0,)
+    names = [argument.name for argument in algorithm.arguments]
+    for values in product(*(_values(name, topology) for name in names)):
+        arguments = dict(zip(names, values, strict=True))
+        if algorithm.refusal(topology, arguments) is not None:
+            continue
+        if algorithm.rows(topology, arguments) * sources > _MOST_ROWS:
+            continue
+        for root in roots:
+            yield check.objects.schedule(
+                topology.spec, bound.collective, algorithm.name, bound.ports, root, **arguments
             )
-            for chosen in product(*(_values(one.name, topology) for one in rule.arguments)):
-                given = dict(zip((one.name for one in rule.arguments), chosen, strict=True))
-                if (
-                    rule.refusal(topology, given) is None
-                    and rule.rows(topology, given) * sources <= _MOST
-                ):
-                    for root in (
-                        (0, topology.nodes - 1)
-                        if collective == "broadcast" and topology.nodes <= _ALL_ROOTS
-                        else (0,)
-                    ):
-                        yield check.objects.schedule(
-                            topology.spec, collective, rule.name, ports, root, **given
-                        )
 
 
 def _values(name: str, topology: Topology) -> tuple[int | str, ...]:
@@ -86,112 +105,108 @@ def _values(name: str, topology: Topology) -> tuple[int | str, ...]:
     return tuple(sorted({1, topology.degree} if name == "copies" else {1, 2, topology.degree}))
 
 
-def _counts(check: ClaimCheck, collective: str, ports: str) -> None:
-    """What the argument counts, by search."""
-    n, k, topology = check.topology.n, size(check.topology), check.topology
+def check_counts(check: ClaimCheck, bound: Bound) -> None:
+    """Check the counts in the argument for a bound, by breadth-first search."""
+    topology = check.topology
+    n, k = n_and_k(topology)
     for root in (0, topology.nodes - 1):
-        pluralize(check, root)
+        check_node_counts(check, root)
     reached = int(np.count_nonzero(bfs.distances(check.objects, topology.spec) >= 0))
-    check.equal(
-        "messages that a node gets",
-        1 if collective == "broadcast" else reached - 1,
-        _bytes(n, k, collective, "one"),
+    received = 1 if bound.collective == "broadcast" else reached - 1
+    check.equal("messages that a node gets", received, bound.messages(n, k))
+    if bound.ports == "one":
+        stated = ceil_log2(bound.informed(arrangements(n, k)))
+        doublings = count_doublings(bound.informed(reached))
+        check.equal("doublings until so many know", doublings, stated)
+
+
+def check_start_ups(check: ClaimCheck, bound: Bound) -> None:
+    """Check that no schedule of the catalogue has fewer start-ups than the bound."""
+    check_counts(check, bound)
+    least = bound.start_ups(*n_and_k(check.topology))
+    for schedule in catalogue_schedules(check, bound):
+        simulation = check.execute(schedule)
+        what = f"start-ups of {schedule.algorithm}"
+        check.at_least(what, simulation.steps, least, of=schedule)
+
+
+def check_time(check: ClaimCheck, bound: Bound) -> None:
+    """Check that no schedule of the catalogue takes less time than the bound."""
+    check_counts(check, bound)
+    start_ups = _GRID.T_s * bound.start_ups(*n_and_k(check.topology))
+    transmission = _GRID.m * _GRID.T_c * Fraction(bound.share(*n_and_k(check.topology)))
+    parts = zip(start_ups, transmission, strict=True)
+    stated = exact_array(Fraction(max(pair)) for pair in parts)
+    for schedule in catalogue_schedules(check, bound):
+        simulation = check.execute(schedule)
+        has_one_source = schedule.collective == "broadcast" or schedule.symmetric
+        units = schedule.units // (1 if has_one_source else schedule.topology.nodes)
+        time = exact_time(simulation, units, _GRID)
+        what = f"time of {schedule.algorithm}"
+        check.at_least(what, time, stated, of=schedule, **_GRID.place)
+
+
+def start_up_order(check: ClaimCheck, bound: Bound) -> None:
+    """Check the order of the bound for T_c = 0."""
+    check_counts(check, bound)
+    check.order(
+        "the lemma with T_c = 0 over D T_s",
+        lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)),
     )
-    if ports == "one":
-        stated = _log2(arrangements(n, k) - (collective == "allgather"))
-        check.equal(
-            "doublings until so many know", doublings(reached - (collective == "allgather")), stated
-        )
 
 
-def _not_beaten(
-    check: ClaimCheck, collective: str, ports: str, *, start_ups_alone: bool = False
-) -> None:
-    """No schedule of the house takes less than the greater of the two parts."""
-    n, k = check.topology.n, size(check.topology)
-    _counts(check, collective, ports)
-    least, share = _start_ups(n, k, collective, ports), Fraction(_bytes(n, k, collective, ports))
-    for made in _of_the_house(check, collective, ports):
-        took = check.execute(made)
-        if start_ups_alone:
-            check.at_least(f"start-ups of {made.algorithm}", took.steps, least, of=made)
-            continue
-        one = collective == "broadcast" or made.symmetric
-        found = exact_time(took, made.units // (1 if one else made.topology.nodes), _GRID)
-        terms = zip(_GRID.T_s * least, _GRID.m * _GRID.T_c * share, strict=True)
-        check.at_least(
-            f"time of {made.algorithm}",
-            found,
-            array(Fraction(max(pair)) for pair in terms),
-            of=made,
-            **_GRID.place,
-        )
+#: The order of the transmission in a cell of the tables, in words and as a formula.
+_CELLS: dict[tuple[str, str], tuple[str, Callable[[int, int], Number]]] = {
+    ("broadcast", "all"): ("m/(n-1)", lambda n, k: divided(1, n - 1)),  # noqa: ARG005
+    ("broadcast", "one"): ("m", lambda n, k: 1),  # noqa: ARG005
+    ("allgather", "all"): ("m(N-1)/(n-1)", lambda n, k: divided(arrangements(n, k) - 1, n - 1)),
+    ("allgather", "one"): ("m(N-1)", lambda n, k: arrangements(n, k) - 1),
+}
 
 
-@check("NK.L1", bytes_per_node=_weight)
-def _lemma1(check: ClaimCheck) -> None:
-    for ports in ("all", "one"):
-        _not_beaten(check, "broadcast", ports)
+def transmission_order(check: ClaimCheck, bound: Bound) -> None:
+    """Check the order of the bound for T_s = 0."""
+    check_counts(check, bound)
+    name, cell = _CELLS[bound.collective, bound.ports]
+    check.order(
+        f"the lemma with T_s = 0 over {name} T_c",
+        lambda n, k: divided(greatest([0, bound.share(n, k)]), cell(n, k)),
+    )
 
 
-@check("NK.L2", bytes_per_node=_weight)
-def _lemma2(check: ClaimCheck) -> None:
-    for ports in ("all", "one"):
-        _not_beaten(check, "allgather", ports)
+BROADCAST = {ports: Bound("broadcast", ports) for ports in ("all", "one")}
+ALLGATHER = {ports: Bound("allgather", ports) for ports in ("all", "one")}
 
 
-# Rows 'optimal': (table, collective, port model, ids, lemma)
+@check("NK.L1", bytes_per_node=bound_bytes)
+def broadcast_bounds(check: ClaimCheck) -> None:
+    """Check Lemma 1 for both port models."""
+    for bound in BROADCAST.values():
+        check_time(check, bound)
 
 
-def _order(check: ClaimCheck, collective: str, ports: str, part: str) -> None:
-    """The lemma with T_c = 0, or T_s = 0, over the order in the cell."""
-    _counts(check, collective, ports)
-
-    if part == "start-up":
-        check.order(
-            "the lemma with T_c = 0 over D T_s",
-            lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)),
-        )
-    else:
-        name = ("m" if collective == "broadcast" else "m(N-1)") + (
-            "/(n-1)" if ports == "all" else ""
-        )
-        check.order(
-            f"the lemma with T_s = 0 over {name} T_c",
-            lambda n, k: divided(
-                greatest([0, _bytes(n, k, collective, ports)]), _cell(n, k, collective, ports)
-            ),
-        )
+@check("NK.L2", bytes_per_node=bound_bytes)
+def allgather_bounds(check: ClaimCheck) -> None:
+    """Check Lemma 2 for both port models."""
+    for bound in ALLGATHER.values():
+        check_time(check, bound)
 
 
-def _cell(n: int, k: int, collective: str, ports: str) -> Number:
-    """The order of the transmission in the cell."""
-    others = arrangements(n, k) - 1
-    if collective == "broadcast":
-        return divided(1, n - 1) if ports == "all" else 1
-    return divided(others, n - 1) if ports == "all" else others
+def _rows(cells: str) -> dict[str, Bound]:
+    """Return the bound of each cell, by claim id: both tables for each port model and column."""
+    tables = {1: BROADCAST, 2: ALLGATHER}
+    chosen = product(tables.items(), (cell.split() for cell in cells.split(", ")))
+    return {
+        f"NK.Tab{table}.{ports}port-optimal-{column}": bounds[ports]
+        for (table, bounds), (ports, column) in chosen
+    }
 
 
-def _rows(table: int, collective: str) -> None:
-    for ports in ("all", "one"):
-        row = f"NK.Tab{table}.{ports}port-optimal"
-        register(
-            f"{row}-startup",
-            partial(_order, collective=collective, ports=ports, part="start-up")
-            if ports == "all"
-            else partial(_not_beaten, collective=collective, ports=ports, start_ups_alone=True),
-            bytes_per_node=_weight,
-        )
-        register(
-            f"{row}-transmission",
-            partial(_order, collective=collective, ports=ports, part="transmission"),
-        )
-        register(
-            f"{row}-overall",
-            partial(_not_beaten, collective=collective, ports=ports),
-            bytes_per_node=_weight,
-        )
+def _bytes(topology: Topology, _: Bound) -> int:
+    return bound_bytes(topology)
 
 
-_rows(1, "broadcast")
-_rows(2, "allgather")
+check_rows(start_up_order, _rows("all startup"), bytes_per_node=_bytes)
+check_rows(check_start_ups, _rows("one startup"), bytes_per_node=_bytes)
+check_rows(transmission_order, _rows("all transmission, one transmission"))
+check_rows(check_time, _rows("all overall, one overall"), bytes_per_node=_bytes)

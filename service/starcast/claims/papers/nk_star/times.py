@@ -1,7 +1,12 @@
-"""Li, Chen, Xiang & Yao, sections 4 and 7: the times of one-to-all broadcast (Theorems 2, 3, 8 and 9), as executed."""
+"""Li, Chen, Xiang & Yao, sections 4 and 7: executed times of one-to-all broadcast.
 
+Theorems 2, 3, 8 and 9 state O(..) of expressions that are verified as times.
+"""
+
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,236 +16,229 @@ from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import nk_diameter
 from starcast.claims.growth import divided
-from starcast.claims.reference.nk_labels import size
+from starcast.claims.reference.nk_labels import n_and_k
 from starcast.claims.reference.nk_pipelines import (
     GRID,
     MANY_TREES,
     ONE_TREE,
     Broadcast,
-    array,
-    executed,
-    heights,
-    weight,
+    broadcast_bytes,
+    exact_array,
+    execute_broadcast,
+    greatest_height,
 )
 from starcast.claims.reference.pipelines import Pipeline
-from starcast.claims.reference.surds import Surd, add_sqrt, rational_sqrt
+from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
+
+#: p = 1, 1/2, .., 1/2^64.
+_HALVES = [Fraction(1, 2**i) for i in range(65)]
+#: The text of a finding about segments beyond the executed numbers.
+FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
 @check("NK.S41-p")
-def _best_real(check: ClaimCheck) -> None:
-    n, k = check.topology.n, size(check.topology)
-    h = int(heights(check, ONE_TREE).max())
+def best_number_of_segments(check: ClaimCheck) -> None:
+    """Compare the best real p of (h+p-1)(T_s + m T_c/(p(n-1))) with the closed form.
+
+    It is verified among multiples of q/16 for rational q, and otherwise by the sign of the slope.
+    """
+    n, k = n_and_k(check.topology)
+    h = greatest_height(check, ONE_TREE)
     check.equal("h", h, nk_diameter(n, k))
     line = Pipeline(h, Fraction(1, n - 1))
     for power in (*range(7), -1, -2, -3):
-        wanted = Fraction(2) ** power
-        m = wanted * wanted * (n - 1) / Fraction(h - 1) if h > 1 else wanted
-        tried = [wanted * j / 16 for j in range(1, 65)]
-        found = min(tried, key=partial(line.time, T_s=1, b=m)) if h > 1 else _approached(line, m)
-        check.equal(
-            "p of the least time",
-            str(found),
-            str(rational_sqrt(m * (h - 1) / (n - 1))),
-            m=m,
-            T_s=1,
-            T_c=1,
-        )
-    for T_s, b in GRID.each():  # noqa: N806 - as the papers write it
-        square, tried = line.square(T_s, b), [Fraction(j, 4) for j in range(1, 41)]
-        times = [line.time(p, T_s, b) for p in tried]
-        falls = [
-            one > two
-            for p, one, two in zip(tried[1:], times, times[1:], strict=False)
-            if p * p <= square
-        ]
-        rises = [
-            one < two
-            for p, one, two in zip(tried, times, times[1:], strict=False)
-            if p * p >= square
-        ]
-        check.true(
-            "it falls before q and rises after it",
-            np.array(falls + rises),
-            T_s=str(T_s),
-            mT_c=str(b),
-        )
-        if h == 1:
-            # Each halving of p takes off half of what the one before took: all of them together, twice the first.
-            halved = [line.time(Fraction(1, 2**i), T_s, b) for i in range(65)]
-            steps = [
-                2 * (two - three) - (one - two)
-                for one, two, three in zip(halved, halved[1:], halved[2:], strict=False)
-            ]
-            check.equal(
-                "a halving of p takes off half of the one before",
-                array(steps),
-                0,
-                T_s=str(T_s),
-                mT_c=str(b),
-            )
-            check.equal(
-                "infimum", 2 * halved[1] - halved[0], b / (n - 1), T_s=str(T_s), mT_c=str(b)
-            )
+        q = Fraction(2) ** power
+        m = q * q * (n - 1) / Fraction(h - 1) if h > 1 else q
+        if h > 1:
+            candidates = [q * j / 16 for j in range(1, 65)]
+            best = min(candidates, key=partial(line.time, T_s=1, b=m))
+        else:
+            best = _best_of_halves(line, m)
+        stated = str(rational_sqrt(m * (h - 1) / (n - 1)))
+        check.equal("p of the least time", str(best), stated, m=m, T_s=1, T_c=1)
+    for T_s, b in GRID.each():  # noqa: N806 - as in the papers
+        place = {"T_s": str(T_s), "mT_c": str(b)}
+        slopes = np.array(list(_slopes_as_stated(line, T_s, b)))
+        check.true("it falls before q and rises after it", slopes, **place)
+        if h > 1:
+            continue
+        # Each halving of p takes off half of what the halving before it took off. Together they
+        # take off twice what the first one does.
+        times = [line.time(p, T_s, b) for p in _HALVES]
+        drops = [one - two for one, two in pairwise(times)]
+        rest = exact_array(2 * two - one for one, two in pairwise(drops))
+        check.equal("a halving of p takes off half of the one before", rest, 0, **place)
+        check.equal("infimum", 2 * times[1] - times[0], b / (n - 1), **place)
 
 
-def _approached(line: Pipeline, b: Fraction) -> Fraction:
-    """0 if the least time among 1, 1/2, .., 1/2^i is that of the last of them, for every i up to 64; else where it is not."""
-    halved = [Fraction(1, 2**i) for i in range(65)]
-    best = [min(halved[: i + 1], key=partial(line.time, T_s=1, b=b)) for i in range(65)]
-    return next(
-        (found for found, last in zip(best, halved, strict=True) if found != last), Fraction(0)
-    )
+def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
+    """Return 0 if 1/2^i is the best of 1, 1/2, .., 1/2^i for every i, else the first exception."""
+    for i, last in enumerate(_HALVES):
+        best = min(_HALVES[: i + 1], key=partial(line.time, T_s=1, b=b))
+        if best != last:
+            return best
+    return Fraction(0)
 
 
-def _printed(n: int, high: int, slot: int = 1) -> list[Surd | Fraction]:
-    """The time that Theorems 2, 3, 8 and 9 print, for trees of that height and start-ups of so many slots."""
-    return [
-        add_sqrt(
-            slot * ((high - 1) * T_s + b / (n - 1)), slot**2 * 4 * b * (high - 1) * T_s / (n - 1)
-        )
-        for T_s, b in GRID.each()
-    ]
+def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
+    """Yield whether the time falls up to q, then whether it rises from q on, for p = j/4."""
+    square = line.square(T_s, b)
+    segments = [Fraction(j, 4) for j in range(1, 41)]
+    times = [line.time(p, T_s, b) for p in segments]
+    for p, (one, two) in zip(segments[1:], pairwise(times), strict=True):
+        if p * p <= square:
+            yield bool(one > two)
+    for p, (one, two) in zip(segments, pairwise(times), strict=False):
+        if p * p >= square:
+            yield bool(one < two)
 
 
-def _within(check: ClaimCheck, made: Broadcast, stated: list[Surd | Fraction]) -> None:
-    """The time with the best whole p against what is stated."""
-    found, p = made.bests(GRID)
-    check.at_most("least time over whole p", found, array(stated), **GRID.place, p=p, of=made.made)
+def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
+    """Return c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) for slots of c start-ups."""
+    line = Pipeline(height, Fraction(1, n - 1), slot)
+    return exact_array(line.exact_least(*load) for load in GRID.each())
 
 
-def _bounded_instead(true: ClaimCheck, made: Broadcast, line: Pipeline) -> None:
-    """With p segments at most the time of another pipeline; with the best p at most its best real time and a slot more."""
-    small = [(Fraction(start), Fraction(byte)) for start in (0, 1) for byte in (0, 1)]
-    for p in range(1, len(made.steps) + 1):
-        time = array(made.time(p, *load) for load in small)
-        true.at_most("time", time, array(line.time(p, *load) for load in small), p=p)
-    found, _ = made.bests(GRID)
-    above = array(line.exact_least(*load) + line.slot * load[0] for load in GRID.each())
-    true.at_most("least time over whole p", found, above, **GRID.place)
+def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -> None:
+    """Check that the time with the best integer p is at most the stated time."""
+    time, p = broadcast.best_on(GRID)
+    what = "least time over whole p"
+    check.at_most(what, time, stated, **GRID.place, p=p, of=broadcast.schedule)
 
 
-@check("NK.T2", bytes_per_node=weight)
-def _one_tree_all_port(check: ClaimCheck) -> None:
-    n, k = check.topology.n, size(check.topology)
-    high = nk_diameter(n, k)
-    made = executed(check, ONE_TREE, "all")
-    _within(check, made, _printed(n, high))
-    true = check.correction(
-        "with p segments it takes exactly (D+p-1)(T_s + m T_c/p), n-1 times the bytes: the one tree carries all of them; with "
-        "the best whole p at most D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c)"
-    )
-    p = np.arange(1, len(made.steps) + 1)
-    true.equal("start-ups", made.steps, high + p - 1, p=p)
-    true.equal(
-        "bytes over m",
-        _shares(made),
-        array(Fraction(high + int(one) - 1, int(one)) for one in p),
-        p=p,
-    )
-    _bounded_instead(true, made, Pipeline(high))
+def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
+    """Check that a broadcast takes at most the time of a pipeline.
 
-
-@check("NK.T3", bytes_per_node=weight)
-def _one_tree_one_port(check: ClaimCheck) -> None:
-    n, k = check.topology.n, size(check.topology)
-    high = nk_diameter(n, k)
-    made = executed(check, ONE_TREE, "one")
-    _within(check, made, _printed(n, high, n - 1))
-    true = check.correction(
-        "it takes at least (n-1)m T_c, since the source sends the whole message to n-1 children; with p segments it takes at "
-        "most (n-1)(D+p-1)(T_s + m T_c/p), with the best whole p at most (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
-    )
-    children = np.count_nonzero(
-        checkers.loads(
-            check.topology, check.objects.forest(check.topology.spec, ONE_TREE).parent_port, 0
-        )[0]
-    )
-    true.equal("children of the source", children, n - 1)
-    true.at_least("bytes over m", _shares(made), n - 1)
-    _bounded_instead(true, made, Pipeline(high, 1, n - 1))
+    With the best integer p it takes at most the best time of the pipeline over real p, and a slot.
+    """
+    small = [(Fraction(start_up), Fraction(byte)) for start_up in (0, 1) for byte in (0, 1)]
+    for p in broadcast.segments.tolist():
+        time = exact_array(broadcast.time(p, *load) for load in small)
+        bound = exact_array(line.time(p, *load) for load in small)
+        correction.at_most("time", time, bound, p=p)
+    time, _ = broadcast.best_on(GRID)
+    bound = exact_array(line.exact_least(*load) + line.slot * load[0] for load in GRID.each())
+    correction.at_most("least time over whole p", time, bound, **GRID.place)
 
 
 def _congestion(check: ClaimCheck) -> int:
-    trees = check.objects.forest(check.topology.spec, MANY_TREES)
-    return int(checkers.loads(check.topology, trees.parent_port, 0).max())
+    """Return the greatest load of a link in the trees MT."""
+    forest = check.objects.forest(check.topology.spec, MANY_TREES)
+    return int(checkers.loads(check.topology, forest.parent_port, 0).max())
 
 
-@check("NK.T8", bytes_per_node=weight)
-def _many_trees_all_port(check: ClaimCheck) -> None:
-    n, k = check.topology.n, size(check.topology)
-    high = 2 * nk_diameter(n, k)
-    made = executed(check, MANY_TREES, "all")
-    _within(check, made, _printed(n, high))
-    true = check.correction(
-        "with p segments it takes exactly h+p-1 start-ups and at most (h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest height "
-        "of the trees and c their congestion, with the best whole p at most h T_s + c m T_c/(n-1) + 2 sqrt(c m(h-1)T_s "
-        "T_c/(n-1)); of every further segment c more have to cross one link"
+@check("NK.T2", bytes_per_node=broadcast_bytes)
+def one_tree_all_port(check: ClaimCheck) -> None:
+    """Check the all-port time on the tree SP."""
+    n, k = n_and_k(check.topology)
+    diameter = nk_diameter(n, k)
+    broadcast = execute_broadcast(check, ONE_TREE, "all")
+    _check_best(check, broadcast, _stated_times(n, diameter))
+    correction = check.correction(
+        "with p segments it takes exactly (D+p-1)(T_s + m T_c/p), n-1 times the bytes: the one "
+        "tree carries all of them; with the best whole p at most D T_s + m T_c + 2 sqrt(m(D-1)T_s "
+        "T_c)"
     )
-    h, c = int(heights(check, MANY_TREES).max()), _congestion(check)
-    p = np.arange(1, len(made.steps) + 1)
-    true.equal("start-ups", made.steps, h + p - 1, p=p)
-    true.equal("segments that one more adds to the largest packets", made.further, c)
-    _bounded_instead(true, made, Pipeline(h, Fraction(c, n - 1)))
+    p = broadcast.segments
+    correction.equal("start-ups", broadcast.steps, diameter + p - 1, p=p)
+    correction.equal("bytes over m", broadcast.shares, _one_tree_shares(diameter, p), p=p)
+    _check_pipeline(correction, broadcast, Pipeline(diameter))
 
 
-@check("NK.T9", bytes_per_node=weight)
-def _many_trees_one_port(check: ClaimCheck) -> None:
-    n, k = check.topology.n, size(check.topology)
-    high = 2 * nk_diameter(n, k)
-    made = executed(check, MANY_TREES, "one")
-    _within(check, made, _printed(n, high, n - 1))
-    true = check.correction(
-        "with p segments it takes at most (n-1)(h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest height of the trees and c their "
-        "congestion, with the best whole p at most (n-1)h T_s + c m T_c + 2 sqrt(c m(n-1)(h-1)T_s T_c)"
+def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
+    """Return (D+p-1)/p for each p."""
+    return exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
+
+
+@check("NK.T3", bytes_per_node=broadcast_bytes)
+def one_tree_one_port(check: ClaimCheck) -> None:
+    """Check the one-port time on the tree SP."""
+    topology = check.topology
+    n, k = n_and_k(topology)
+    diameter = nk_diameter(n, k)
+    broadcast = execute_broadcast(check, ONE_TREE, "one")
+    _check_best(check, broadcast, _stated_times(n, diameter, n - 1))
+    correction = check.correction(
+        "it takes at least (n-1)m T_c, since the source sends the whole message to n-1 children; "
+        "with p segments it takes at most (n-1)(D+p-1)(T_s + m T_c/p), with the best whole p at "
+        "most (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
     )
-    _bounded_instead(
-        true,
-        made,
-        Pipeline(int(heights(check, MANY_TREES).max()), Fraction(_congestion(check), n - 1), n - 1),
+    tree = check.objects.forest(topology.spec, ONE_TREE)
+    loads = checkers.loads(topology, tree.parent_port, 0)
+    correction.equal("children of the source", np.count_nonzero(loads[0]), n - 1)
+    correction.at_least("bytes over m", broadcast.shares, n - 1)
+    _check_pipeline(correction, broadcast, Pipeline(diameter, 1, n - 1))
+
+
+@check("NK.T8", bytes_per_node=broadcast_bytes)
+def many_trees_all_port(check: ClaimCheck) -> None:
+    """Check the all-port time on the trees MT."""
+    n, k = n_and_k(check.topology)
+    broadcast = execute_broadcast(check, MANY_TREES, "all")
+    _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
+    correction = check.correction(
+        "with p segments it takes exactly h+p-1 start-ups and at most (h+p-1)(T_s + c m "
+        "T_c/(p(n-1))), h the greatest height of the trees and c their congestion, with the best "
+        "whole p at most h T_s + c m T_c/(n-1) + 2 sqrt(c m(h-1)T_s T_c/(n-1)); of every further "
+        "segment c more have to cross one link"
     )
+    h = greatest_height(check, MANY_TREES)
+    c = _congestion(check)
+    p = broadcast.segments
+    correction.equal("start-ups", broadcast.steps, h + p - 1, p=p)
+    what = "segments that one more adds to the largest packets"
+    correction.equal(what, broadcast.increment, c)
+    _check_pipeline(correction, broadcast, Pipeline(h, Fraction(c, n - 1)))
 
 
-def _shares(made: Broadcast) -> NDArray[Any]:
-    """The bytes of each p that was executed, over m."""
-    return array(made.share(p) for p in range(1, len(made.steps) + 1))
-
-
-@check("NK.opt-broadcast", bytes_per_node=weight)
-def _optimal_all_port(check: ClaimCheck) -> None:
-    high = nk_diameter(check.topology.n, size(check.topology))
-    made = executed(check, ONE_TREE, "all")
-    stated = array(Fraction(high + p - 1, p) for p in range(1, len(made.steps) + 1))
-    check.equal(
-        "bytes over m", _shares(made), stated, p=np.arange(1, len(made.steps) + 1), of=made.made
+@check("NK.T9", bytes_per_node=broadcast_bytes)
+def many_trees_one_port(check: ClaimCheck) -> None:
+    """Check the one-port time on the trees MT."""
+    n, k = n_and_k(check.topology)
+    broadcast = execute_broadcast(check, MANY_TREES, "one")
+    _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
+    correction = check.correction(
+        "with p segments it takes at most (n-1)(h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest "
+        "height of the trees and c their congestion, with the best whole p at most (n-1)h T_s + c "
+        "m T_c + 2 sqrt(c m(n-1)(h-1)T_s T_c)"
     )
-    check.equal(
-        "bytes over m that a further segment adds to p times all", made.further, 1, of=made.made
-    )
+    h = greatest_height(check, MANY_TREES)
+    line = Pipeline(h, Fraction(_congestion(check), n - 1), n - 1)
+    _check_pipeline(correction, broadcast, line)
+
+
+@check("NK.opt-broadcast", bytes_per_node=broadcast_bytes)
+def all_port_is_optimal(check: ClaimCheck) -> None:
+    """Compare the all-port bytes on the tree SP with the bound m/(n-1) of Lemma 1."""
+    diameter = nk_diameter(*n_and_k(check.topology))
+    broadcast = execute_broadcast(check, ONE_TREE, "all")
+    p = broadcast.segments
+    schedule = broadcast.schedule
+    stated = _one_tree_shares(diameter, p)
+    check.equal("bytes over m", broadcast.shares, stated, p=p, of=schedule)
+    check.equal(FURTHER_BYTES, broadcast.increment, 1, of=schedule)
     check.order("m over m/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
-    true = check.correction(
-        "the bytes are n-1 times the bound m/(n-1) of Lemma 1: at least m, since the one tree carries all of it"
+    correction = check.correction(
+        "the bytes are n-1 times the bound m/(n-1) of Lemma 1: at least m, since the one tree "
+        "carries all of it"
     )
-    true.at_least("bytes over m", _shares(made), 1)
-    true.equal("bytes over m that a further segment adds to p times all", made.further, 1)
+    correction.at_least("bytes over m", broadcast.shares, 1)
+    correction.equal(FURTHER_BYTES, broadcast.increment, 1)
 
 
-@check("NK.opt-broadcast-oneport", bytes_per_node=weight)
-def _optimal_one_port(check: ClaimCheck) -> None:
+@check("NK.opt-broadcast-oneport", bytes_per_node=broadcast_bytes)
+def one_port_is_optimal(check: ClaimCheck) -> None:
+    """Compare the one-port bytes on the tree SP with the bound m of Lemma 1."""
     n = check.topology.n
-    made = executed(check, ONE_TREE, "one")
-    check.true(
-        "bytes are at least (n-1)m",
-        _shares(made) >= n - 1,
-        p=np.arange(1, len(made.steps) + 1),
-        of=made.made,
-    )
-    check.equal(
-        "bytes over m that a further segment adds to p times all", made.further, n - 1, of=made.made
-    )
+    broadcast = execute_broadcast(check, ONE_TREE, "one")
+    schedule = broadcast.schedule
+    enough = broadcast.shares >= n - 1
+    check.true("bytes are at least (n-1)m", enough, p=broadcast.segments, of=schedule)
+    check.equal(FURTHER_BYTES, broadcast.increment, n - 1, of=schedule)
     check.order("(n-1)m over m", lambda n, _: n - 1)
-    true = check.correction(
+    correction = check.correction(
         "the bytes are n-1 times the bound m of Lemma 1, since the source has n-1 children"
     )
-    true.at_least("bytes over m", _shares(made), n - 1)
-    true.equal("bytes over m that a further segment adds to p times all", made.further, n - 1)
+    correction.at_least("bytes over m", broadcast.shares, n - 1)
+    correction.equal(FURTHER_BYTES, broadcast.increment, n - 1)

@@ -1,4 +1,4 @@
-"""Li, Chen, Xiang & Yao, sections 2 and 3: the (n,k)-star, distances by cycles, the tree SP and its leaves."""
+"""Li, Chen, Xiang & Yao, sections 2, 3 and 5.1: the (n,k)-star, distances, and the tree SP."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,288 +6,311 @@ from numpy.typing import NDArray
 from starcast import checkers, permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
+from starcast.claims.providers import Distances, distances, forests, neighbour_table
 from starcast.claims.reference import bfs
-from starcast.claims.reference.nk_labels import cycles, size, symbols, turned
+from starcast.claims.reference.nk_labels import Cycles, cycles, n_and_k, shift_nodes, symbols
+from starcast.claims.reference.nk_pipelines import ONE_TREE
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import check
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
+from starcast.trees.model import Forest
+
+one_tree = forests(ONE_TREE)
+from_identity = distances(roots=1)
 
 
-def tree(check: ClaimCheck, root: int = 0) -> tuple[Ranks, Ranks]:
-    """The parents and levels of SP(root)."""
-    topology = check.topology
-    parents = bfs.parents(
-        check.objects,
-        topology,
-        check.objects.forest(topology.spec, "nk-greedy", root=root).parent_port[0],
-    )
-    parents[root] = -1
-    return parents, bfs.levels(parents, root)
+def parents_and_levels(check: ClaimCheck, tree: Forest) -> tuple[Ranks, Ranks]:
+    """Return the parent of each node, -1 for the root, and its level."""
+    parents = bfs.parents(check.objects, check.topology, tree.parent_port[0])
+    parents[tree.root] = -1
+    return parents, bfs.levels(parents, tree.root)
 
 
 def leaves(parents: Ranks) -> NDArray[np.intp]:
-    """The nodes that are nobody's parent, in rank order."""
+    """Return the nodes without children, in rank order."""
     inner = np.zeros(len(parents), dtype=bool)
     inner[parents[parents >= 0]] = True
     return np.flatnonzero(~inner)
 
 
-def _each_pair(topology: Topology) -> int:
-    """Bytes a node of what is kept of all pairs of nodes."""
+def pair_bytes(topology: Topology) -> int:
+    """Return the bytes per node of arrays over all pairs of nodes."""
     return 40 * topology.nodes
 
 
-@check("NK.size")
-def _size(check: ClaimCheck) -> None:
-    n, k, topology = check.topology.n, size(check.topology), check.topology
-    ordered = np.sort(check.objects.neighbours(topology.spec), axis=0)
-    distinct = np.count_nonzero(np.diff(ordered, axis=0, prepend=-1) != 0, axis=0)
-    check.equal("neighbours of each node", distinct, n - 1, node=topology.label)
-    for root in bfs.roots(topology):
-        label = topology.label(root)
-        far = bfs.distances(check.objects, topology.spec, root)
-        check.equal(
-            "nodes that are reached", np.count_nonzero(far >= 0), arrangements(n, k), source=label
-        )
-        check.equal("greatest distance", far.max(), nk_diameter(n, k), source=label)
+@check("NK.size", given=neighbour_table())
+def nk_star_size(check: ClaimCheck, neighbours: Ranks) -> None:
+    """Check degree, number of nodes and diameter."""
+    topology = check.topology
+    n, k = n_and_k(topology)
+    ordered = np.sort(neighbours, axis=0)
+    degree = np.count_nonzero(np.diff(ordered, axis=0, prepend=-1) != 0, axis=0)
+    check.equal("neighbours of each node", degree, n - 1, node=topology.label)
+    for source in distances()(check):
+        reached = np.count_nonzero(source.values >= 0)
+        check.equal("nodes that are reached", reached, arrangements(n, k), source=source.label)
+        greatest = source.values.max()
+        check.equal("greatest distance", greatest, nk_diameter(n, k), source=source.label)
 
 
-@check("NK.E1")
-def _internal_cycles(check: ClaimCheck) -> None:
-    topology, rows = check.topology, symbols(check.objects, check.topology)
-    far, of = bfs.distances(check.objects, topology.spec), cycles(rows)
-    home = np.arange(1, size(topology) + 1, dtype=np.uint8)
-    node, first = np.nonzero(of.moved & (of.first == home - 1))
-    corrected = permutations.arrangement_rank(
-        np.where(of.first[node] == first[:, None], home, rows[node]), topology.n
-    )
-    m = of.length[node, first]
+@check("NK.E1", given=from_identity)
+def internal_cycles_take_formula_1(check: ClaimCheck, source: Distances) -> None:
+    """Compare the steps that correct an internal cycle with formula (1)."""
+    topology = check.topology
+    n, k = n_and_k(topology)
+    labels = symbols(check.objects, topology)
+    of_nodes = cycles(labels)
+    in_place = np.arange(1, k + 1, dtype=np.uint8)
+    node, first = np.nonzero(of_nodes.misplaced & (of_nodes.first == in_place - 1))
+    on_cycle = of_nodes.first[node] == first[:, None]
+    corrected = permutations.arrangement_rank(np.where(on_cycle, in_place, labels[node]), n)
+    m = of_nodes.length[node, first]
     stated = np.where(first == 0, m - 1, m + 1)
-    check.equal("steps", far[node] - far[corrected], stated, node=topology.labels(node), symbols=m)
-    inside = np.flatnonzero(of.beta == 0)
-    check.equal(
-        "steps of all internal cycles",
-        far[inside],
-        of.internal_steps[inside],
-        node=topology.labels(inside),
-    )
+    steps = source.values[node] - source.values[corrected]
+    check.equal("steps", steps, stated, node=topology.labels(node), symbols=m)
+    inside = np.flatnonzero(of_nodes.beta == 0)
+    stated = of_nodes.internal_steps[inside]
+    what = "steps of all internal cycles"
+    check.equal(what, source.values[inside], stated, node=topology.labels(inside))
 
 
-@check("NK.E2")
-def _external_cycles(check: ClaimCheck) -> None:
-    topology, of = check.topology, cycles(symbols(check.objects, check.topology))
-    far = bfs.distances(check.objects, topology.spec)
-    alone = np.flatnonzero((of.beta > 0) & ~of.moved.any(axis=1))
-    check.equal("steps", far[alone], of.external_steps[alone], node=topology.labels(alone))
-    check.equal("distance from Id", far, of.internal_steps + of.external_steps, node=topology.label)
+@check("NK.E2", given=from_identity)
+def external_chains_take_formula_2(check: ClaimCheck, source: Distances) -> None:
+    """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
+    topology = check.topology
+    of_nodes = cycles(symbols(check.objects, topology))
+    external = of_nodes.external_steps
+    alone = np.flatnonzero((of_nodes.beta > 0) & ~of_nodes.misplaced.any(axis=1))
+    check.equal("steps", source.values[alone], external[alone], node=topology.labels(alone))
+    stated = of_nodes.internal_steps + external
+    check.equal("distance from Id", source.values, stated, node=topology.label)
 
 
-@check("NK.T1")
-def _greedy(check: ClaimCheck) -> None:
-    topology, stated = check.topology, nk_diameter(check.topology.n, size(check.topology))
-    for root in bfs.roots(topology):
-        trees = check.objects.forest(topology.spec, "nk-greedy", root=root)
-        check.passes(checkers.spanning(topology, trees.parent_port, root), of=trees)
-        parents, levels = tree(check, root)
-        far = bfs.distances(check.objects, topology.spec, root)
-        child = np.flatnonzero(far > 0)
-        check.equal(
-            "distance of the parent",
-            far[parents[child]],
-            far[child] - 1,
-            node=topology.labels(child),
-            of=trees,
-        )
-        check.equal("height", levels.max(), stated, root=topology.label(root), of=trees)
+@check("NK.T1", given=forests(ONE_TREE, roots=None))
+def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
+    """Check that every parent is one step closer to the root, and that the height is D."""
+    topology = check.topology
+    root = tree.root
+    check.passes(checkers.spanning(topology, tree.parent_port, root), of=tree)
+    parents, levels = parents_and_levels(check, tree)
+    distance = bfs.distances(check.objects, topology.spec, root)
+    child = np.flatnonzero(distance > 0)
+    stated = distance[child] - 1
+    labels = topology.labels(child)
+    check.equal("distance of the parent", distance[parents[child]], stated, node=labels, of=tree)
+    height = nk_diameter(*n_and_k(topology))
+    check.equal("height", levels.max(), height, root=topology.label(root), of=tree)
 
 
-@check("NK.C1.worded", bytes_per_node=_each_pair)
-def _adjacent_if(check: ClaimCheck) -> None:
-    topology, levels = check.topology, tree(check)[1].astype(np.int64)
-    across = check.objects.neighbours(topology.spec)
+@check("NK.C1.worded", given=one_tree, bytes_per_node=pair_bytes)
+def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
+    """Check all pairs of nodes whose levels differ by at most 1."""
+    topology = check.topology
+    levels = parents_and_levels(check, tree)[1].astype(np.int64)
+    neighbours = check.objects.neighbours(topology.spec)
     adjacent = np.zeros((topology.nodes, topology.nodes), dtype=bool)
-    adjacent[np.arange(topology.nodes), across] = True
-    node, other = np.nonzero(np.triu(np.abs(levels[:, None] - levels) <= 1, 1))
+    adjacent[np.arange(topology.nodes), neighbours] = True
+    near = np.abs(levels[:, None] - levels) <= 1
+    node, other = np.nonzero(np.triu(near, 1))
     check.true(
         "two nodes on the same level or on consecutive levels are adjacent",
         adjacent[node, other],
-        of=check.objects.forest(topology.spec, "nk-greedy"),
         node=node_labels(topology, node),
         other=node_labels(topology, other),
+        of=tree,
     )
-    true = check.correction("adjacent nodes are on the same level or on consecutive levels")
-    true.at_most("difference of the levels", np.abs(levels[across] - levels).T, 1)
+    correction = check.correction("adjacent nodes are on the same level or on consecutive levels")
+    difference = np.abs(levels[neighbours] - levels).T
+    correction.at_most("difference of the levels", difference, 1)
 
 
-@check("NK.C1.converse")
-def _same_or_next_level(check: ClaimCheck) -> None:
+@check("NK.C1.converse", given=forests(ONE_TREE, roots=3))
+def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
+    """Check that the levels of adjacent nodes differ by at most 1."""
     topology = check.topology
-    across = check.objects.neighbours(topology.spec)
-    for root in bfs.roots(topology, 3):
-        levels = tree(check, root)[1]
-        check.true(
-            "the levels are the same or consecutive",
-            (np.abs(levels[across] - levels) <= 1).T & (levels >= 0)[:, None],
-            link=outgoing_links(check.objects, topology),
-            root=topology.label(root),
-        )
+    neighbours = check.objects.neighbours(topology.spec)
+    _, levels = parents_and_levels(check, tree)
+    near = (np.abs(levels[neighbours] - levels) <= 1).T
+    check.true(
+        "the levels are the same or consecutive",
+        near & (levels >= 0)[:, None],
+        link=outgoing_links(check.objects, topology),
+        root=topology.label(tree.root),
+    )
 
 
-@check("NK.C2.balance")
-def _balance(check: ClaimCheck) -> None:
-    n, k, topology = check.topology.n, size(check.topology), check.topology
-    parents, levels = tree(check)
+@check("NK.C2.balance", given=one_tree)
+def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
+    """Compare the levels of all pairs of leaves."""
+    topology = check.topology
+    n, k = n_and_k(topology)
+    parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     depth = levels[leaf].astype(np.int64)
-    # For each depth, the first leaf that differs from it by more than 1; else the first that differs most.
+    # For the smallest counterexample, the other leaf is the first whose level differs by more than
+    # 1; if there is none, the first whose level differs most.
     other = np.zeros(len(leaf), dtype=np.intp)
     for value in np.unique(depth):
-        apart = np.abs(depth - value)
-        other[depth == value] = np.argmax(apart > 1) if (apart > 1).any() else np.argmax(apart)
-    check.at_most(
-        "difference of the levels",
-        np.abs(depth - depth[other]),
-        1,
-        node=topology.labels(leaf),
-        other=topology.labels(leaf[other]),
-        of=check.objects.forest(topology.spec, "nk-greedy"),
+        difference = np.abs(depth - value)
+        is_far = difference > 1
+        other[depth == value] = np.argmax(is_far if is_far.any() else difference)
+    difference = np.abs(depth - depth[other])
+    place = {"node": topology.labels(leaf), "other": topology.labels(leaf[other]), "of": tree}
+    check.at_most("difference of the levels", difference, 1, **place)
+    correction = check.correction(
+        "the highest leaf is on level k, for k = 2 and n >= 4 on level 3, and the deepest on level "
+        "D"
     )
-    true = check.correction(
-        "the highest leaf is on level k, for k = 2 and n >= 4 on level 3, and the deepest on level D"
-    )
-    true.equal("level of the highest leaf", depth.min(), 3 if k == 2 and n >= 4 else k)
-    true.equal("level of the deepest leaf", depth.max(), nk_diameter(n, k))
+    highest = 3 if k == 2 and n >= 4 else k
+    correction.equal("level of the highest leaf", depth.min(), highest)
+    correction.equal("level of the deepest leaf", depth.max(), nk_diameter(n, k))
 
 
-@check("NK.C2.s42")
-def _balance_of_s42(check: ClaimCheck) -> None:
-    parents, levels = tree(check)
+@check("NK.C2.s42", given=one_tree)
+def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
+    """Compare the levels of all leaves with that of the first leaf."""
+    parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     check.equal("level", levels[leaf], levels[leaf[0]], node=check.topology.labels(leaf))
 
 
-@check("NK.C2.farthest")
-def _farthest(check: ClaimCheck) -> None:
-    n, k, topology = check.topology.n, size(check.topology), check.topology
-    rows = symbols(check.objects, topology)
-    of, first = cycles(rows), rows[:, 0] == 1
-    fixed = first & (np.count_nonzero(of.length == 1, axis=1) == 1)  # position 1 alone is as in Id
-    none = np.count_nonzero(of.length == 1, axis=1) == 0
-    beta, single, threes = of.beta, of.chained == of.beta, of.internal_of(3)
-    twos = 2 * of.internal_of(2) + 3 * threes + of.chained + first == k
+@check("NK.C2.farthest", given=from_identity)
+def farthest_nodes_have_stated_forms(check: ClaimCheck, source: Distances) -> None:
+    """Check that every node at distance D has one of the forms of the proof."""
+    topology = check.topology
+    n, k = n_and_k(topology)
+    labels = symbols(check.objects, topology)
+    of_nodes = cycles(labels)
+    computed = of_nodes.internal_steps + of_nodes.external_steps
+    what = "distance by (1) and (2), as the proof has it"
+    check.equal(what, computed, source.values, node=topology.label)
+    is_farthest = source.values == nk_diameter(n, k)
+    farthest = np.flatnonzero(is_farthest)
+    stated, more = _farthest_forms(n, k, labels[:, 0] == 1, of_nodes)
+    what = "it has one of the forms"
+    check.true(what, stated[farthest], node=topology.labels(farthest))
+    correction = check.correction(
+        "for n even and k > n/2 there are two more forms, both with p_1 = 1 and internal cycles of "
+        "length 2: n-k external chains, one of length 2 and the others of length 1, or n-k-1 >= 1 "
+        "external chains of length 1; then exactly these nodes but Id are at distance D"
+    )
+    expected = (stated | more) & (source.values > 0)
+    correction.equal("distance D", is_farthest, expected, node=topology.label)
+
+
+def _farthest_forms(
+    n: int, k: int, first: NDArray[np.bool_], of_nodes: Cycles
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which nodes have a form of the proof, and which have a form that it omits.
+
+    ``first`` is whether p_1 = 1.
+    """
+    beta = of_nodes.beta
+    none = np.zeros_like(first)
     if k <= n // 2:
-        stated = (first & (beta == k - 1)) | (beta == k)
-    else:
-        stated = (
-            single & (beta == n - k) & twos & (threes == 0) & (fixed if n % 2 else none & ~first)
-        )
-        if n % 2 == 0:
-            stated |= single & (beta == n - k) & twos & (threes == 1) & fixed
-    far = bfs.distances(check.objects, topology.spec)
-    check.equal(
-        "distance by (1) and (2), as the proof has it",
-        of.internal_steps + of.external_steps,
-        far,
-        node=topology.label,
-    )
-    at = np.flatnonzero(far == nk_diameter(n, k))
-    check.true("it has one of the forms", stated[at], node=topology.labels(at))
-    if n % 2 == 0 and k > n // 2:
-        longer = fixed & (beta == n - k) & (of.chained == beta + 1) & twos & (threes == 0)
-        fewer = fixed & single & (beta == n - k - 1) & (beta > 0) & twos & (threes == 0)
-        stated |= longer | fewer
-    true = check.correction(
-        "for n even and k > n/2 there are two more forms, both with p_1 = 1 and internal cycles of length 2: n-k external "
-        "chains, one of length 2 and the others of length 1, or n-k-1 >= 1 external chains of length 1; then exactly these "
-        "nodes but Id are at distance D"
-    )
-    true.equal("distance D", far == nk_diameter(n, k), stated & (far > 0), node=topology.label)
+        return (first & (beta == k - 1)) | (beta == k), none
+    in_place = np.count_nonzero(of_nodes.length == 1, axis=1)
+    only_first = first & (in_place == 1)  # position 1 alone is as in Id
+    threes = of_nodes.count_internal(3)
+    on_cycles = 2 * of_nodes.count_internal(2) + 3 * threes
+    is_short = on_cycles + of_nodes.chained + first == k  # no internal cycle is longer than 3
+    short_chains = (of_nodes.chained == beta) & is_short
+    twos = short_chains & (beta == n - k) & (threes == 0)
+    if n % 2:
+        return twos & only_first, none
+    with_three = short_chains & (beta == n - k) & (threes == 1)
+    stated = (twos & (in_place == 0) & ~first) | (with_three & only_first)
+    longer = (beta == n - k) & (of_nodes.chained == beta + 1) & is_short
+    fewer = (beta == n - k - 1) & (beta > 0) & short_chains
+    return stated, (longer | fewer) & (threes == 0) & only_first
 
 
-@check("NK.S51-EC")
-def _dimension_change(check: ClaimCheck) -> None:
-    n, k, topology = check.topology.n, size(check.topology), check.topology
+@check("NK.S51-EC", given=one_tree)
+def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
+    """Check whether cyclic shifts of all n-1 dimensions map SP to spanning trees."""
+    topology = check.topology
+    n, k = n_and_k(topology)
+    what = "times that the node is reached"
     other = check.reading("the same with the brackets sorted at every node")
     for i in range(n - 1):
-        shifted = np.array([0, 0, *((np.arange(2, n + 1) - 2 + i) % (n - 1) + 2)])
-        check.equal(
-            "times that the node is reached", _images(check, shifted), 1, i=i, node=topology.label
-        )
-        other.equal(
-            "times that the node is reached",
-            _images(check, shifted, in_order=True),
-            1,
-            i=i,
-            node=topology.label,
-        )
-    true = check.correction(
-        "for k = 1 and k = n-1 it does; for all others the cyclic shifts of positions 2..k alone, without the brackets, take "
-        "it to spanning trees"
+        dimension = _shifted_dimensions(n, n, i)
+        reached = _count_reached(check, tree, dimension)
+        check.equal(what, reached, 1, i=i, node=topology.label)
+        reached = _count_reached(check, tree, dimension, in_order=True)
+        other.equal(what, reached, 1, i=i, node=topology.label)
+    correction = check.correction(
+        "for k = 1 and k = n-1 it does; for all others the cyclic shifts of positions 2..k alone, "
+        "without the brackets, take it to spanning trees"
     )
     last = n if k in (1, n - 1) else k
     for i in range(last - 1):
-        shifted = np.arange(n + 1)
-        shifted[2 : last + 1] = (np.arange(last - 1) + i) % (last - 1) + 2
         if 1 < k < n - 1:
-            reached = np.bincount(
-                turned(topology, symbols(check.objects, topology), last, i),
-                minlength=topology.nodes,
-            )
-            true.equal(
-                "times that the node is reached as an image", reached, 1, i=i, node=topology.label
-            )
-        true.equal(
-            "times that the node is reached", _images(check, shifted), 1, i=i, node=topology.label
-        )
+            images = shift_nodes(topology, symbols(check.objects, topology), last, i)
+            reached = np.bincount(images, minlength=topology.nodes)
+            correction.equal(f"{what} as an image", reached, 1, i=i, node=topology.label)
+        reached = _count_reached(check, tree, _shifted_dimensions(n, last, i))
+        correction.equal(what, reached, 1, i=i, node=topology.label)
 
 
-def _images(
-    check: ClaimCheck, dimension: NDArray[np.int64], *, in_order: bool = False
+def _shifted_dimensions(n: int, last: int, i: int) -> NDArray[np.int64]:
+    """Return the new dimension of each dimension if 2..last are shifted cyclically by i."""
+    dimension = np.arange(n + 1)
+    dimension[2 : last + 1] = (np.arange(last - 1) + i) % (last - 1) + 2
+    return dimension
+
+
+def _count_reached(
+    check: ClaimCheck, tree: Forest, dimension: NDArray[np.int64], *, in_order: bool = False
 ) -> NDArray[np.int64]:
-    """How often each node is reached by the paths of SP from Id with other dimensions; labels are written with brackets."""
-    n, k, topology = check.topology.n, size(check.topology), check.topology
-    parents, levels = tree(check)
-    rows = symbols(check.objects, topology)
+    """Return how often the paths of SP from Id reach each node with other dimensions.
+
+    With ``in_order`` the brackets are sorted at every node.
+    """
+    topology = check.topology
+    n, k = n_and_k(topology)
+    parents, levels = parents_and_levels(check, tree)
+    label_symbols = symbols(check.objects, topology)
     label = np.tile(np.arange(1, n + 1, dtype=np.uint8), (topology.nodes, 1))
     image = label.copy()
     for level in range(1, int(levels.max()) + 1):
         node = np.flatnonzero(levels == level)
-        above = label[parents[node]]
-        crossed = np.argmax(
-            above == rows[node, :1], axis=1
-        )  # where the symbol stood that now comes first
-        label[node] = _crossed(above, crossed, k, in_order=in_order)
-        image[node] = _crossed(
-            image[parents[node]], dimension[crossed + 1] - 1, k, in_order=in_order
-        )
+        parent = parents[node]
+        # The link exchanges position 1 with the position of the symbol that is then first.
+        place = np.argmax(label[parent] == label_symbols[node, :1], axis=1)
+        label[node] = _exchange(label[parent], place, k, in_order=in_order)
+        new_place = dimension[place + 1] - 1
+        image[node] = _exchange(image[parent], new_place, k, in_order=in_order)
     ranks = permutations.arrangement_rank(image[levels >= 0, :k], n)
     return np.bincount(ranks, minlength=topology.nodes)
 
 
-def _crossed(
-    label: NDArray[np.uint8], place: NDArray[np.intp], k: int, *, in_order: bool
+def _exchange(
+    labels: NDArray[np.uint8], place: NDArray[np.intp], k: int, *, in_order: bool
 ) -> NDArray[np.uint8]:
-    """Labels with the first symbol and that of a place exchanged, places counted from 0."""
-    out, row = label.copy(), np.arange(len(label))
-    out[row, 0], out[row, place] = label[row, place], label[row, 0]
+    """Return labels with the first symbol and that of a place, counted from 0, exchanged."""
+    exchanged = labels.copy()
+    row = np.arange(len(labels))
+    exchanged[row, 0] = labels[row, place]
+    exchanged[row, place] = labels[row, 0]
     if in_order:
-        out[:, k:] = np.sort(out[:, k:], axis=1)
-    return out
+        exchanged[:, k:] = np.sort(exchanged[:, k:], axis=1)
+    return exchanged
 
 
-@check("NK.T4.links")
-def _links(check: ClaimCheck) -> None:
-    n, k, topology = check.topology.n, size(check.topology), check.topology
-    across = check.objects.neighbours(topology.spec).astype(np.int64)
-    ends = np.arange(topology.nodes) * np.ones_like(across)
-    directed = len(np.unique(ends * topology.nodes + across))
-    undirected = len(
-        np.unique(np.minimum(ends, across) * topology.nodes + np.maximum(ends, across))
-    )
+@check("NK.T4.links", given=neighbour_table())
+def number_of_links(check: ClaimCheck, neighbours: Ranks) -> None:
+    """Count directed and undirected links."""
+    topology = check.topology
+    n, k = n_and_k(topology)
     nodes = arrangements(n, k)
+    heads = neighbours.astype(np.int64)
+    tails = np.arange(topology.nodes) * np.ones_like(heads)
+    directed = len(np.unique(tails * topology.nodes + heads))
+    lower = np.minimum(tails, heads)
+    undirected = len(np.unique(lower * topology.nodes + np.maximum(tails, heads)))
     check.equal("directed links", directed, (n - 1) * (nodes - 1))
     check.reading("undirected links").equal("links", undirected, (n - 1) * (nodes - 1))
-    true = check.correction("there are N(n-1) directed links, N(n-1)/2 undirected ones")
-    true.equal("directed links", directed, nodes * (n - 1))
-    true.equal("undirected links, twice", 2 * undirected, nodes * (n - 1))
+    correction = check.correction("there are N(n-1) directed links, N(n-1)/2 undirected ones")
+    correction.equal("directed links", directed, nodes * (n - 1))
+    correction.equal("undirected links, twice", 2 * undirected, nodes * (n - 1))
