@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -198,14 +199,14 @@ def check_single_tree(
         segments: numbers of packets.
     """
     check.equal(f"height of {algorithm}", height(check, algorithm), stated)
-    # Without pipelining (p = 1 alone) the number of packets is not part of the place.
-    pipelined = len(segments) > 1
-    for execution in executions("broadcast", algorithm, **{split: segments})(check):
+    split_argument: dict[str, Any] = {split: segments}
+    for execution in executions("broadcast", algorithm, **split_argument)(check):
         schedule = execution.schedule
         p = int(execution.arguments[split])
         observed = exact_time(execution.simulation, schedule.units, SMALL)
         slot = SMALL.T_s + SMALL.m * SMALL.T_c * Fraction(1, p)
-        place = {"p": p} if pipelined else {}
+        # Without pipelining p is always 1, and not part of the place.
+        place: dict[str, Any] = {"p": p} if len(segments) > 1 else {}
         place |= {"of": schedule, **SMALL.place}
         check.equal(f"time of {algorithm}", observed, (stated + p - 1) * slot, **place)
 

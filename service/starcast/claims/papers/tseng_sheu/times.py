@@ -296,7 +296,8 @@ def read_with_other_broadcasts(
     runs = list(algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
     for name, split, parts in others:
         counts = tuple(p * parts for p in range(1, 2 * MOST_SEGMENTS + 1))
-        runs += executions("broadcast", name, ports=ports, **{split: counts})(reading)
+        split_argument: dict[str, Any] = {split: counts}
+        runs += executions("broadcast", name, ports=ports, **split_argument)(reading)
     times = [exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]
     least = np.array(times, dtype=object).min(axis=0)
     reading.at_most("least time", least, least_times(pipeline), **WIDE.place)
