@@ -98,11 +98,6 @@ def one_tree_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     return n * T_s + sqrt(n * T_s * b) + b
 
 
-def message_time(_n: int, _startup: Number, b: Number) -> Number:
-    """Return b."""
-    return b
-
-
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return max{D_n T_s, b/(n-1)}."""
     return growth.greatest([diameter(n) * T_s, divided(b, n - 1)])
@@ -110,8 +105,7 @@ def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return max{D_n T_s, ceil(log2 n!) T_s, b}."""
-    doublings = growth.rounded_up(log2(factorial(n)))
-    return growth.greatest([diameter(n) * T_s, doublings * T_s, b])
+    return growth.greatest([diameter(n) * T_s, growth.rounded_up(log2(factorial(n))) * T_s, b])
 
 
 def phases(n: int) -> int:
@@ -191,12 +185,7 @@ def check_single_tree(
 ) -> None:
     """Check the height h' of a tree, and the time (h'+p-1)(T_s + m T_c/p) of p packets, all-port.
 
-    Args:
-        check: the recorder.
-        algorithm: name of the broadcast, and of its tree.
-        split: its argument for the number of packets.
-        stated: the stated height.
-        segments: numbers of packets.
+    ``split`` is the algorithm's argument for p, and ``stated`` is h'.
     """
     check.equal(f"height of {algorithm}", height(check, algorithm), stated)
     split_argument: dict[str, Any] = {split: segments}

@@ -6,6 +6,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +25,6 @@ from starcast.claims.papers.tseng_sheu.closed_forms import (
     check_theorem3,
     check_time_order,
     day,
-    message_time,
     messages_per_link,
     multiple_bytes,
     one_tree_order,
@@ -41,7 +41,6 @@ from starcast.claims.providers import executions
 from starcast.claims.reference.pipelines import Time, exact_time
 from starcast.claims.reference.surds import add_sqrt
 from starcast.claims.registry import check, check_rows
-from starcast.topologies import Topology
 
 PARTS = ("startup", "transmission", "overall")
 
@@ -86,11 +85,6 @@ def check_phases(check: ClaimCheck) -> None:
     check.equal("sum of ceil(log2 i), i = 2..n", phases(n), sum_of_phases(n))
 
 
-def check_theorem2(check: ClaimCheck) -> None:
-    """Check the one-port simulation of Algorithm 1."""
-    check_algorithm1(check, "one")
-
-
 def unsegmented_phases(n: int, startup: Number, b: Number) -> Number:
     """Return (sum of ceil(log2 i), i = 2..n)(T_s + b)."""
     return phases(n) * (startup + b)
@@ -99,7 +93,7 @@ def unsegmented_phases(n: int, startup: Number, b: Number) -> Number:
 LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
 SQUARE = Order("n^2 T_s", lambda n, startup, _: n * n * startup)
 N_LOG_N = Order("n log n T_s", lambda n, startup, _: n * log2(n) * startup)
-MESSAGE = Order("m T_c", message_time)
+MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
 ONE_TREE = (LINEAR, MESSAGE, Order("n T_s + sqrt(n m T_s T_c) + m T_c", one_tree_order))
 BY_PHASES = Broadcast(
     "(sum of ceil(log2 i), i = 2..n)(T_s + m T_c)",
@@ -162,7 +156,7 @@ TABLE_1 = {
     "ours-oneport": Broadcast(
         "(n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p",
         theorem2_time,
-        check_theorem2,
+        partial(check_algorithm1, ports="one"),
         (SQUARE, MESSAGE, Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", theorem2_order)),
     ),
 }
@@ -192,15 +186,12 @@ def table_1_cells(*names: str) -> dict[str, Cell]:
     }
 
 
-def ours_bytes(topology: Topology, _: Cell) -> int:
-    """Return the bytes per node of the executions of Algorithm 1."""
-    return multiple_bytes(topology)
-
-
-check_rows(order_of_part, table_1_cells("sheu93", "day"))
-check_rows(order_of_part, table_1_cells("ours-allport"), bytes_per_node=ours_bytes)
-check_rows(order_of_part, table_1_cells("misic", "akl", "mendia", "sheu95"))
-check_rows(order_of_part, table_1_cells("ours-oneport"), bytes_per_node=ours_bytes)
+check_rows(order_of_part, table_1_cells("sheu93", "day", "misic", "akl", "mendia", "sheu95"))
+check_rows(
+    order_of_part,
+    table_1_cells("ours-allport", "ours-oneport"),
+    bytes_per_node=lambda topology, _: multiple_bytes(topology),
+)
 
 
 def qiu_is_only_cited(check: ClaimCheck, _part: str) -> None:

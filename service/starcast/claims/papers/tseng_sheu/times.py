@@ -51,11 +51,6 @@ ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
 Times = NDArray[Any]
 
 
-def first_and_last(topology: Topology) -> tuple[int, int]:
-    """Return the ranks of the first and the last node."""
-    return 0, topology.nodes - 1
-
-
 def catalogue_bytes(topology: Topology) -> int:
     """Return the bytes per node of all schedules that are compared with a lower bound."""
     return 80 * 40 * topology.degree
@@ -92,7 +87,7 @@ def check_counts(check: ClaimCheck, root: int) -> None:
 def lower_bound_for_broadcast(check: ClaimCheck) -> None:
     """Check the counts of Lemma 1, and that no broadcast of the catalogue is faster."""
     n = check.topology.n
-    sources = first_and_last(check.topology)
+    sources = (0, check.topology.nodes - 1)
     for source in sources:
         check_counts(check, source)
     for schedule in catalogue_schedules(check, "broadcast", "all", sources):
@@ -283,12 +278,7 @@ def read_with_other_broadcasts(
 ) -> None:
     """Read the claim as one about any broadcast.
 
-    Args:
-        check: the recorder.
-        pipeline: the stated time.
-        ports: port model.
-        others: other algorithms: name, its argument that splits the message, and the number of
-            parts for each segment.
+    Of other algorithms the name, the argument that splits the message, and its parts per segment.
     """
     names = " or ".join(f"`{name}`" for name, _, _ in others)
     reading = check.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {ON_WIDE}")
@@ -325,7 +315,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
 
 @check("TS.T1.order", bytes_per_node=multiple_bytes)
 def order_of_theorem1(check: ClaimCheck) -> None:
-    """Check the order of the time with the best integer p."""
+    """Check the order of the all-port time with the best integer p."""
     check_algorithm1(check)
     what = "time with the best whole p over n T_s + sqrt(m T_s T_c) + m T_c/n"
     check_time_order(check, what, theorem1_time, theorem1_order)

@@ -38,7 +38,7 @@ def size_and_symmetry(check: ClaimCheck) -> None:
         )
         node_images.append(image)
         link_images.append((image * topology.degree + columns[:, None]).T.ravel())
-    # The generators reach whatever the automorphisms that they generate reach.
+    # A search along the generators reaches the images under all automorphisms that they generate.
     nodes = bfs.search(np.stack(node_images), 0) >= 0
     what = "nodes to which automorphisms take the identity"
     check.equal(what, np.count_nonzero(nodes), factorial(topology.n))
