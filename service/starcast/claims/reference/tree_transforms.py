@@ -14,163 +14,185 @@ from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.trees.catalogue import single_trees
 
-_FEW = 4_000_000  # entries at a time
+_CHUNK = 4_000_000  # array entries that are computed at once
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
 
 Row = NDArray[np.uint8]
 
 
 class Tree(NamedTuple):
-    """A spanning tree: each node's port towards its parent. ``drawn`` tells that no construction of the catalogue made it."""
+    """A spanning tree.
+
+    Attributes:
+        name: its name in evidence.
+        root: rank of its root.
+        row: the port of each node towards its parent.
+        in_catalogue: whether ``name`` is a construction of the catalogue.
+    """
 
     name: str
     root: int
     row: Row
-    drawn: bool = False
+    in_catalogue: bool = False
 
 
-def trees(
-    objects: ObjectCache, topology: Topology, *, elsewhere: bool = False, deepest: int = 6
+def sample_trees(
+    objects: ObjectCache, topology: Topology, *, other_roots: bool = False, deepest: int = 6
 ) -> list[Tree]:
-    """Spanning trees rooted at the identity: the single trees of the catalogue, and three drawn at random.
+    """Return the single trees of the catalogue and three random trees, rooted at the identity.
 
     Args:
         objects: cache for the forests.
         topology: S_n.
-        elsewhere: add two random trees with other roots.
+        other_roots: add two random trees with other roots.
         deepest: the greatest n with trees of height of order (n-1)!.
     """
-    names = [name for name in single_trees(topology) if topology.n <= deepest or name not in _DEEP]
-    made = [Tree(name, 0, objects.forest(topology.spec, name).parent_port[0]) for name in names]
-    roots = [0, 0, 0, *((topology.nodes // 2, topology.nodes - 1) if elsewhere else ())]
-    return [*made, *(drawn(objects, topology, seed, root) for seed, root in enumerate(roots, 1))]
+    trees = []
+    for name in single_trees(topology):
+        if topology.n <= deepest or name not in _DEEP:
+            row = objects.forest(topology.spec, name).parent_port[0]
+            trees.append(Tree(name, 0, row, in_catalogue=True))
+    roots = [0, 0, 0]
+    if other_roots:
+        roots += [topology.nodes // 2, topology.nodes - 1]
+    return trees + [random_tree(objects, topology, *drawn) for drawn in enumerate(roots, 1)]
 
 
-def drawn(objects: ObjectCache, topology: Topology, seed: int, root: int = 0) -> Tree:
-    """A spanning tree drawn at random."""
+def random_tree(objects: ObjectCache, topology: Topology, seed: int, root: int = 0) -> Tree:
+    """Return a random spanning tree."""
     name = f"random tree {seed} rooted at {topology.label(root)}"
-    row = objects.array(
-        name, topology.spec, partial(bfs.random_tree, objects, topology, seed, root)
-    )
-    return Tree(name, root, row, drawn=True)
+    create = partial(bfs.random_tree, objects, topology, seed, root)
+    return Tree(name, root, objects.array(name, topology.spec, create))
 
 
-def relabelled(objects: ObjectCache, topology: Topology, tree: Tree, x: int) -> Tree:
-    """LC(x, T): every node y becomes x∘y, and every link keeps its dimension."""
+def label_change(objects: ObjectCache, topology: Topology, tree: Tree, x: int) -> Tree:
+    """Return LC(x, T): every node y becomes x∘y, and every link keeps its dimension."""
     image = star_labels.translation(objects, topology, x)
-    moved = np.zeros_like(tree.row)
-    moved[image] = tree.row
-    return Tree(f"LC({topology.label(x)}, {tree.name})", int(image[tree.root]), moved, drawn=True)
+    row = np.zeros_like(tree.row)
+    row[image] = tree.row
+    return Tree(f"LC({topology.label(x)}, {tree.name})", int(image[tree.root]), row)
 
 
-def turned(objects: ObjectCache, topology: Topology, tree: Tree, i: int) -> Tree:
-    """DC(i, T): the path d1, d2, .. from the root becomes that of d1 + i, d2 + i, .., counted cyclically from 2 to n."""
-    across, n = objects.neighbours(topology.spec), topology.n
+def dimension_change(objects: ObjectCache, topology: Topology, tree: Tree, i: int) -> Tree:
+    """Return DC(i, T): every path d1, d2, .. from the root becomes d1 + i, d2 + i, ...
+
+    Dimensions are counted cyclically from 2 to n.
+    """
+    neighbours = objects.neighbours(topology.spec)
     parent = bfs.parents(objects, topology, tree.row)
     levels = bfs.levels(parent, tree.root)
-    column = (tree.row.astype(np.int64) - 2 + i) % (n - 1)
+    column = (tree.row.astype(np.int64) - 2 + i) % (topology.n - 1)
     image = np.full(topology.nodes, tree.root, dtype=np.int32)
     row = np.zeros_like(tree.row)
     order = np.argsort(levels, kind="stable")
     ends = np.searchsorted(levels[order], np.arange(int(levels.max()) + 2))
+    # Level by level, because the image of a node depends on the image of its parent.
     for begin, end in pairwise(ends[1:].tolist()):
         nodes = order[begin:end]
-        image[nodes] = across[column[nodes], image[parent[nodes]]]
+        image[nodes] = neighbours[column[nodes], image[parent[nodes]]]
         row[image[nodes]] = column[nodes] + 2
-    return Tree(f"DC({i}, {tree.name})", tree.root, row, drawn=True)
+    return Tree(f"DC({i}, {tree.name})", tree.root, row)
 
 
-def uses(
-    objects: ObjectCache, topology: Topology, tree: Tree, turns: int
+def link_loads(
+    objects: ObjectCache, topology: Topology, tree: Tree, changes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many of all trees LC(x, DC(i, T)), i < turns, have each directed link on each level.
+    """Return how many trees LC(x, DC(i, T)), i < changes, have each directed link on each level.
 
     Returns:
-        int64 ``[levels, nodes, ports]``, from parent to child; and how many nodes T has on each level from 1.
+        The loads, int64 ``[levels, nodes, ports]``, from parent to child; and the number of nodes
+        of T on each level from 1.
     """
     images = star_labels.translations(objects, topology)
     parent = bfs.parents(objects, topology, tree.row)
     profile = np.bincount(np.maximum(bfs.levels(parent, tree.root), 0))[1:]
     links = topology.nodes * topology.degree
-    found = np.zeros(len(profile) * links, dtype=np.int64)
-    together = max(1, _FEW // topology.nodes)
-    for i in range(turns):
-        made = turned(objects, topology, tree, i)
-        above = bfs.parents(objects, topology, made.row)
-        levels = bfs.levels(above, made.root)
+    loads = np.zeros(len(profile) * links, dtype=np.int64)
+    chunk = max(1, _CHUNK // topology.nodes)
+    for i in range(changes):
+        changed = dimension_change(objects, topology, tree, i)
+        changed_parent = bfs.parents(objects, topology, changed.row)
+        levels = bfs.levels(changed_parent, changed.root).astype(np.int64)
         nodes = np.flatnonzero(levels > 0)
-        place = (levels[nodes].astype(np.int64) - 1) * links + made.row[nodes].astype(np.int64) - 2
-        for begin in range(0, topology.nodes, together):
-            at = (
-                images[begin : begin + together, above[nodes]].astype(np.int64) * topology.degree
-                + place
-            )
-            found += np.bincount(at.ravel(), minlength=len(found))[: len(found)]
-    return found.reshape(len(profile), topology.nodes, topology.degree), profile.astype(np.int64)
+        column = changed.row[nodes].astype(np.int64) - 2
+        offset = (levels[nodes] - 1) * links + column
+        for begin in range(0, topology.nodes, chunk):
+            senders = images[begin : begin + chunk, changed_parent[nodes]].astype(np.int64)
+            index = senders * topology.degree + offset
+            loads += np.bincount(index.ravel(), minlength=len(loads))[: len(loads)]
+    return loads.reshape(len(profile), topology.nodes, topology.degree), profile.astype(np.int64)
 
 
-def all_to_all(objects: ObjectCache, topology: Topology, tree: Tree) -> Schedule:
-    """Algorithm 2, all-port, on a tree at the identity: in step t segment i crosses the links of level t of DC(i, T)."""
+def allgather_schedule(objects: ObjectCache, topology: Topology, tree: Tree) -> Schedule:
+    """Return Algorithm 2, all-port, on a tree rooted at the identity.
 
-    def made() -> Schedule:
-        columns = [
-            _columns(objects, topology, turned(objects, topology, tree, i), i)
-            for i in range(topology.n - 1)
-        ]
-        step, sender, port, receiver, unit = (
-            np.concatenate(parts) for parts in zip(*columns, strict=True)
-        )
-        order = np.argsort(step, kind="stable")
+    In step t segment i crosses the links of level t of DC(i, T).
+    """
+
+    def create() -> Schedule:
+        segments = [_segment_columns(objects, topology, tree, i) for i in range(topology.n - 1)]
+        columns = [np.concatenate(parts) for parts in zip(*segments, strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        step, sender, port, receiver, unit = (column[order] for column in columns)
         return Schedule(
-            topology, "allgather", "dimension-change", "all", topology.n - 1, packets=True, step=step[order], sender=sender[order],
-            port=port[order], receiver=receiver[order], tree=unit[order].astype(np.uint8), unit=unit[order],
-            arguments={"tree": tree.name.replace(" ", "-")}, symmetric=True,
-        )  # fmt: skip
+            topology,
+            "allgather",
+            "dimension-change",
+            "all",
+            topology.n - 1,
+            packets=True,
+            step=step,
+            sender=sender,
+            port=port,
+            receiver=receiver,
+            tree=unit.astype(np.uint8),
+            unit=unit,
+            arguments={"tree": tree.name.replace(" ", "-")},
+            symmetric=True,
+        )
 
-    return objects.get_or_create("schedule", (topology.spec, "Algorithm 2 on", tree.name), made)
+    return objects.get_or_create("schedule", (topology.spec, "Algorithm 2 on", tree.name), create)
 
 
-def _columns(
+def _segment_columns(
     objects: ObjectCache, topology: Topology, tree: Tree, i: int
 ) -> tuple[Ranks, Ranks, Row, Ranks, Ranks]:
-    parent = bfs.parents(objects, topology, tree.row)
-    levels = bfs.levels(parent, tree.root)
+    changed = dimension_change(objects, topology, tree, i)
+    parent = bfs.parents(objects, topology, changed.row)
+    levels = bfs.levels(parent, changed.root)
     nodes = np.flatnonzero(levels > 0).astype(np.int32)
-    return (
-        levels[nodes],
-        parent[nodes],
-        tree.row[nodes],
-        nodes,
-        np.full(len(nodes), i, dtype=np.int32),
-    )
+    unit = np.full(len(nodes), i, dtype=np.int32)
+    return levels[nodes], parent[nodes], changed.row[nodes], nodes, unit
 
 
-def roundabout(objects: ObjectCache, topology: Topology) -> Tree | None:
-    """A tree of height D_n at the identity that is no shortest-path tree; None where there is none of this kind.
+def tree_with_detour(objects: ObjectCache, topology: Topology) -> Tree | None:
+    """Return a tree of height D_n at the identity that is not a shortest-path tree.
 
-    One node is left out of the search for shortest paths, and hung on where its way becomes longer.
+    Returns:
+        None if no node can get a longer path within D_n while all others keep shortest paths.
     """
+    name = "tree of height D_n with a detour"
+    row = objects.array(name, topology.spec, partial(_row_with_detour, objects, topology))
+    return Tree(name, 0, row) if len(row) else None
+
+
+def _row_with_detour(objects: ObjectCache, topology: Topology) -> Row:
     distances = bfs.distances(objects, topology.spec)
-    row = objects.array(
-        "tree of height D_n with a detour",
-        topology.spec,
-        partial(_roundabout, objects, topology, distances),
-    )
-    return Tree("tree of height D_n with a detour", 0, row, drawn=True) if len(row) else None
-
-
-def _roundabout(objects: ObjectCache, topology: Topology, distances: Ranks) -> Row:
-    across, most = objects.neighbours(topology.spec), int(distances.max())
-    for node in np.flatnonzero((distances > 0) & (distances < most - 1)).tolist():
-        without = np.where(across == node, np.arange(topology.nodes, dtype=np.int32), across)
+    neighbours = objects.neighbours(topology.spec)
+    nodes = np.arange(topology.nodes, dtype=np.int32)
+    height = int(distances.max())
+    for node in np.flatnonzero((distances > 0) & (distances < height - 1)).tolist():
+        # Shortest paths that avoid the node; it then becomes the child of a remote neighbour.
+        without = np.where(neighbours == node, nodes, neighbours)
         without[:, node] = node
-        found = bfs.search(without, 0)
-        around = found[across[:, node]]
-        longer = np.flatnonzero((around + 1 > distances[node]) & (around + 1 <= most))
-        if found.max() > most or not len(longer):
+        detours = bfs.search(without, 0)
+        level = detours[neighbours[:, node]] + 1
+        longer = np.flatnonzero((level > distances[node]) & (level <= height))
+        if detours.max() > height or not len(longer):
             continue
-        closer = found[without] == found - 1
+        closer = detours[without] == detours - 1
         row = np.where(closer.any(axis=0), closer.argmax(axis=0) + 2, 0).astype(np.uint8)
-        row[0], row[node] = 0, longer[0] + 2
+        row[0] = 0
+        row[node] = longer[0] + 2
         return row
     return np.empty(0, dtype=np.uint8)

@@ -1,8 +1,13 @@
-"""Tseng & Sheu 1997: times in closed form, each held against executions of what the house has of it."""
+"""Tseng & Sheu 1997: times in closed form, and the executions that confirm them.
 
-from collections.abc import Iterator
+A time is a function of n, T_s and b = m T_c.
+"""
+
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -10,166 +15,235 @@ from starcast import checkers
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share, multiple_height
-from starcast.claims.growth import Number, log2
-from starcast.claims.object_cache import ObjectCache
-from starcast.claims.reference.pipelines import Parameters, Pipeline, exact_time, parameters
+from starcast.claims.growth import Number, divided, factorial, log2, sqrt
+from starcast.claims.providers import Execution, executions
+from starcast.claims.reference.pipelines import (
+    Parameters,
+    Pipeline,
+    Time,
+    exact_time,
+    greatest,
+    parameters,
+)
+from starcast.claims.registry import Provider
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees.catalogue import single_trees
+from starcast.trees.model import Forest
 
-#: How many segments are executed: 1..SEGMENTS.
-SEGMENTS = 4
+#: Greatest number of segments per tree in executions; all smaller numbers are executed too.
+MOST_SEGMENTS = 4
+SEGMENTS = tuple(range(1, MOST_SEGMENTS + 1))
 SMALL = parameters()
 
 
-def weight(topology: Topology) -> int:
-    """Bytes a node of `multiple`, executed with 1..SEGMENTS segments under both port models."""
-    return 80 * topology.degree * SEGMENTS * (SEGMENTS + 1)
+def multiple_bytes(topology: Topology) -> int:
+    """Return the bytes per node of Algorithm 1 with all SEGMENTS under both port models."""
+    return 80 * topology.degree * MOST_SEGMENTS * (MOST_SEGMENTS + 1)
 
 
-# Closed forms of section 6.1 and of Theorems 1 and 2; b = m T_c
+# Closed forms of section 6.1 and of Theorems 1 and 2
 
 
 def sheu93(n: int) -> Pipeline:
-    """[16]: (2n-4+p)(T_s + b/p)."""
+    """Return [16]: (2n-4+p)(T_s + b/p)."""
     return Pipeline(2 * n - 3)
 
 
 def day(n: int) -> Pipeline:
-    """[7]: (D_n-1+p)(T_s + b/p)."""
+    """Return [7]: (D_n-1+p)(T_s + b/p)."""
     return Pipeline(diameter(n))
 
 
 def sheu95(n: int) -> Pipeline:
-    """[17]: ((p-1) log2 n + n log2 n)(T_s + b/p)."""
+    """Return [17]: ((p-1) log2 n + n log2 n)(T_s + b/p)."""
     return Pipeline(n, slot=log2(n))
 
 
 def theorem1(n: int) -> Pipeline:
-    """(3): (h+p-1)(T_s + 2b/(p(n-1))); h as Lemma 5 has it."""
+    """Return (3): (h+p-1)(T_s + 2b/(p(n-1))), with h by Lemma 5."""
     return Pipeline(multiple_height(n), Fraction(2, n - 1))
 
 
 def theorem2(n: int) -> Pipeline:
-    """n-1 times (3)."""
+    """Return n-1 times (3)."""
     return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
+def theorem1_time(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
+    """Return the time of Theorem 1 with the best integer p."""
+    return theorem1(n).least_whole(T_s, b)
+
+
+def theorem2_time(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
+    """Return the time of Theorem 2 with the best integer p."""
+    return theorem2(n).least_whole(T_s, b)
+
+
+def theorem1_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
+    """Return n T_s + sqrt(b T_s) + b/n."""
+    return n * T_s + sqrt(T_s * b) + divided(b, n)
+
+
+def theorem2_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
+    """Return n^2 T_s + n sqrt(b T_s) + b."""
+    return n * n * T_s + n * sqrt(T_s * b) + b
+
+
+def one_tree_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
+    """Return n T_s + sqrt(n b T_s) + b."""
+    return n * T_s + sqrt(n * T_s * b) + b
+
+
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """max{D_n T_s, b/(n-1)}."""
-    return growth.greatest([diameter(n) * T_s, growth.divided(b, n - 1)])
+    """Return max{D_n T_s, b/(n-1)}."""
+    return growth.greatest([diameter(n) * T_s, divided(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """max{D_n T_s, ceil(log2 n!) T_s, b}."""
-    return growth.greatest(
-        [diameter(n) * T_s, growth.rounded_up(log2(growth.factorial(n))) * T_s, b]
-    )
+    """Return max{D_n T_s, ceil(log2 n!) T_s, b}."""
+    return growth.greatest([diameter(n) * T_s, growth.rounded_up(log2(factorial(n))) * T_s, b])
+
+
+def phases(n: int) -> int:
+    """Return the sum of ceil(log2 i) for i = 2..n."""
+    power = (n - 1).bit_length()
+    return n * power - (1 << power) + 1
+
+
+def sum_of_phases(n: int) -> int:
+    """Return the same sum, added term by term."""
+    return sum((i - 1).bit_length() for i in range(2, n + 1))
+
+
+def messages_per_link(n: int) -> Number:
+    """Return (n!-1)/(n-1)."""
+    return divided(factorial(n) - 1, n - 1)
+
+
+def check_time_order(
+    check: ClaimCheck,
+    what: str,
+    time: Time,
+    stated: Time,
+    applies: Callable[[int, Number, Number], bool] = lambda *_: True,
+) -> None:
+    """Check that a time is of a stated order, over all loads to which the claim applies."""
+    check.order(what, lambda n: greatest(n, time, stated, partial(applies, n)))
 
 
 # Executions
 
 
+def heights(forest: Forest) -> list[int]:
+    """Return the height of every tree of a forest, counted by a checker."""
+    topology = forest.topology
+    counted = checkers.height(topology, forest.parent_port, forest.root, bound=topology.nodes)
+    return [int(height) for height in np.atleast_1d(counted.measured)]
+
+
 def height(check: ClaimCheck, construction: str) -> int:
-    """The greatest height of a forest, counted by a checker."""
-    trees = check.objects.forest(check.topology.spec, construction)
-    found = checkers.height(
-        check.topology, trees.parent_port, trees.root, bound=check.topology.nodes
-    ).measured
-    return max(found) if isinstance(found, tuple) else int(found)
+    """Return the greatest height of a forest of the catalogue."""
+    return max(heights(check.objects.forest(check.topology.spec, construction)))
 
 
-def algorithm1(check: ClaimCheck, p: int, ports: str = "all") -> Schedule:
-    """Algorithm 1 with p segments a tree; one-port as section 4.2 simulates it."""
-    return check.objects.schedule(check.topology.spec, "broadcast", "multiple", ports, segments=p)
+def algorithm1(ports: str = "all") -> Provider[Execution]:
+    """Yield Algorithm 1 with all SEGMENTS; one-port as section 4.2 simulates it."""
+    return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
 
-def held_theorem1(check: ClaimCheck) -> None:
-    """Algorithm 1 ends after the slots of its closed form, in each of which two segments at most share a link."""
+def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
+    """Yield Algorithm 2; one-port as section 5.2 simulates it."""
+    return executions("allgather", "dimension-change", ports=ports, base=base)
+
+
+def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
+    """Check that Algorithm 1 takes h+p-1 slots, and that two segments at most share a link.
+
+    One-port, a slot has n-1 sub-slots, and the last slot is needed.
+    """
     n = check.topology.n
-    for p in range(1, SEGMENTS + 1):
-        made = algorithm1(check, p)
-        took = check.execute(made)
-        check.equal("slots of Algorithm 1", took.steps, multiple_height(n) + p - 1, p=p, of=made)
-        check.true(
-            "a packet of two segments is large enough", took.largest_packet <= 2, p=p, of=made
-        )
+    for execution in algorithm1(ports)(check):
+        simulation = execution.simulation
+        p = int(execution.arguments["segments"])
+        place = {"p": p, "of": execution.schedule}
+        stated = multiple_height(n) + p - 1
+        if ports == "all":
+            check.equal("slots of Algorithm 1", simulation.steps, stated, **place)
+        else:
+            slots = ceil_div(simulation.steps, n - 1)
+            check.equal("slots of n-1 sub-slots", slots, stated, **place)
+        is_enough = simulation.largest_packet <= 2
+        check.true("a packet of two segments is large enough", is_enough, **place)
 
 
-def held_theorem2(check: ClaimCheck) -> None:
-    """The one-port simulation of Algorithm 1 ends within n-1 sub-slots for each of its slots, and needs the last slot."""
+def check_single_tree(
+    check: ClaimCheck, algorithm: str, split: str, stated: int, segments: tuple[int, ...] = SEGMENTS
+) -> None:
+    """Check the height h' of a tree, and the time (h'+p-1)(T_s + m T_c/p) of p packets, all-port.
+
+    ``split`` is the algorithm's argument for p, and ``stated`` is h'.
+    """
+    check.equal(f"height of {algorithm}", height(check, algorithm), stated)
+    split_argument: dict[str, Any] = {split: segments}
+    for execution in executions("broadcast", algorithm, **split_argument)(check):
+        schedule = execution.schedule
+        p = int(execution.arguments[split])
+        observed = exact_time(execution.simulation, schedule.units, SMALL)
+        slot = SMALL.T_s + SMALL.m * SMALL.T_c * Fraction(1, p)
+        # Without pipelining p is always 1, and not part of the place.
+        place: dict[str, Any] = {"p": p} if len(segments) > 1 else {}
+        place |= {"of": schedule, **SMALL.place}
+        check.equal(f"time of {algorithm}", observed, (stated + p - 1) * slot, **place)
+
+
+def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
+    """Check [16], the tree of Sheu, Liaw & Chen 1993."""
+    stated = 2 * check.topology.n - 3
+    check_single_tree(check, "recursive-substar", "messages", stated, segments)
+
+
+def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
+    """Check [7], a greedy tree."""
+    check_single_tree(check, "greedy", "segments", diameter(check.topology.n), segments)
+
+
+def check_hamiltonian(check: ClaimCheck) -> None:
+    """Check the ceil((n!-1)/(n-1)) steps of rotated Hamiltonian paths, one message per link."""
+    stated = even_share(check.topology.n)
+    for execution in executions("allgather", "rotated-hamiltonian", messages=1)(check):
+        simulation = execution.simulation
+        schedule = execution.schedule
+        check.equal("steps of rotated Hamiltonian paths", simulation.steps, stated, of=schedule)
+        check.equal("messages in a packet", simulation.largest_packet, 1, of=schedule)
+
+
+def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
+    """Check that Algorithm 2 on L(I) takes D_n T_s + (n!-1)/(n-1) m T_c; one-port n-1 times it."""
     n = check.topology.n
-    for p in range(1, SEGMENTS + 1):
-        made = algorithm1(check, p, "one")
-        took = check.execute(made)
-        check.equal(
-            "slots of n-1 sub-slots",
-            ceil_div(took.steps, n - 1),
-            multiple_height(n) + p - 1,
-            p=p,
-            of=made,
-        )
-        check.true(
-            "a packet of two segments is large enough", took.largest_packet <= 2, p=p, of=made
-        )
+    steps_per_slot = 1 if ports == "all" else n - 1
+    carried = Fraction((factorial(n) - 1) * steps_per_slot, n - 1)
+    stated = SMALL.T_s * diameter(n) * steps_per_slot + SMALL.m * SMALL.T_c * carried
+    for execution in algorithm2(ports)(check):
+        schedule = execution.schedule
+        observed = exact_time(execution.simulation, schedule.units, SMALL)
+        what = f"time of Algorithm 2, {ports}-port"
+        check.equal(what, observed, stated, of=schedule, **SMALL.place)
 
 
-def held_single_tree(check: ClaimCheck, algorithm: str, cut: str, high: int) -> None:
-    """One tree of the stated height, pipelined in p packets all-port, takes (h'+p-1)(T_s + m T_c/p)."""
-    check.equal(f"height of {algorithm}", height(check, algorithm), high)
-    for p in range(1, SEGMENTS + 1):
-        made = check.objects.schedule(
-            check.topology.spec, "broadcast", algorithm, "all", **{cut: p}
-        )
-        found = exact_time(check.execute(made), made.units, SMALL)
-        stated = (high + p - 1) * (SMALL.T_s + SMALL.m * SMALL.T_c * Fraction(1, p))
-        check.equal(f"time of {algorithm}", found, stated, p=p, of=made, **SMALL.place)
+def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
+    """Return the allgather down all translates of one tree, whose level t is used in step t.
 
+    The messages are not segmented; all messages of a link and level form one packet.
+    """
+    spec = check.topology.spec
 
-def held_sheu93(check: ClaimCheck) -> None:
-    """[16] is the tree of Sheu, Liaw & Chen 1993."""
-    held_single_tree(check, "recursive-substar", "messages", 2 * check.topology.n - 3)
-
-
-def held_day(check: ClaimCheck) -> None:
-    """[7] is a greedy tree."""
-    held_single_tree(check, "greedy", "segments", diameter(check.topology.n))
-
-
-def held_hamiltonian(check: ClaimCheck) -> None:
-    """Rotated Hamiltonian paths, a message a link and step: ceil((n!-1)/(n-1)) steps."""
-    n = check.topology.n
-    made = check.objects.schedule(
-        check.topology.spec, "allgather", "rotated-hamiltonian", "all", messages=1
-    )
-    took = check.execute(made)
-    check.equal("steps of rotated Hamiltonian paths", took.steps, even_share(n), of=made)
-    check.equal("messages in a packet", took.largest_packet, 1, of=made)
-
-
-def held_theorem3(check: ClaimCheck, ports: str) -> None:
-    """Algorithm 2 on L(I) takes D_n T_s + (n!-1)m/(n-1) T_c; one-port, each times n-1."""
-    n = check.topology.n
-    slot = 1 if ports == "all" else n - 1
-    made = check.objects.schedule(
-        check.topology.spec, "allgather", "dimension-change", ports, base="greedy"
-    )
-    found = exact_time(check.execute(made), made.units, SMALL)
-    carried = Fraction((growth.factorial(n) - 1) * slot, n - 1)
-    stated = SMALL.T_s * diameter(n) * slot + SMALL.m * SMALL.T_c * carried
-    check.equal(f"time of Algorithm 2, {ports}-port", found, stated, of=made, **SMALL.place)
-
-
-def by_level(objects: ObjectCache, spec: str, construction: str) -> Schedule:
-    """All-to-all broadcast down the translates of one tree, whole messages, the links of level t in step t, in packets."""
-
-    def make() -> Schedule:
-        along = objects.forest(spec, construction)
+    def create() -> Schedule:
         return build_pipeline(
-            along,
+            check.objects.forest(spec, construction),
             "all",
             1,
             collective="allgather",
@@ -178,37 +252,40 @@ def by_level(objects: ObjectCache, spec: str, construction: str) -> Schedule:
             symmetric=True,
         )
 
-    return objects.get_or_create("schedule", (spec, "by level", construction), make)
+    return check.objects.get_or_create("schedule", (spec, "by level", construction), create)
 
 
-def of_the_house(
+def catalogue_schedules(
     check: ClaimCheck, collective: str, ports: str, roots: tuple[int, ...]
 ) -> Iterator[Schedule]:
-    """Every algorithm of the catalogue for a collective and port model, with several arguments, from several roots."""
+    """Yield all algorithms of the catalogue for a collective, with several arguments and roots."""
     topology = check.topology
-    for rule in algorithms_on(topology, collective):
-        if ports not in rule.ports:
+    for algorithm in algorithms_on(topology, collective):
+        if ports not in algorithm.ports:
             continue
-        values = [_values(one.name, topology) for one in rule.arguments]
-        for chosen, root in product(product(*values), roots):
-            given = dict(zip((one.name for one in rule.arguments), chosen, strict=True))
-            if rule.refusal(topology, given) is None:
+        names = [argument.name for argument in algorithm.arguments]
+        choices = [sample_values(name, topology) for name in names]
+        for values, root in product(product(*choices), roots):
+            arguments = dict(zip(names, values, strict=True))
+            if algorithm.refusal(topology, arguments) is None:
                 yield check.objects.schedule(
-                    topology.spec, collective, rule.name, ports, root, **given
+                    topology.spec, collective, algorithm.name, ports, root, **arguments
                 )
 
 
-def _values(name: str, topology: Topology) -> tuple[int | str, ...]:
-    if name == "base":
+def sample_values(argument: str, topology: Topology) -> tuple[int | str, ...]:
+    """Return values of an argument of an algorithm."""
+    if argument == "base":
         return single_trees(topology)
-    return tuple(sorted({1, topology.degree} if name == "copies" else {1, 2, topology.degree}))
+    counts = {1, topology.degree} if argument == "copies" else {1, 2, topology.degree}
+    return tuple(sorted(counts))
 
 
-def bound_kept(
-    check: ClaimCheck, made: Schedule, of: Parameters, start_ups: int, share: Fraction
+def check_lower_bound(
+    check: ClaimCheck, schedule: Schedule, grid: Parameters, startups: int, share: Fraction
 ) -> None:
-    """A schedule of the house takes at least max{start-ups T_s, share m T_c}, every step as long as its largest packet."""
-    found = exact_time(check.execute(made), made.units, of)
-    terms = zip(of.T_s * start_ups, of.m * of.T_c * share, strict=True)
-    bound = np.array([Fraction(max(pair)) for pair in terms], dtype=object)
-    check.at_least(f"time of {made.algorithm}", found, bound, of=made, **of.place)
+    """Check that an executed schedule takes at least max{startups T_s, share m T_c}."""
+    observed = exact_time(check.execute(schedule), schedule.units, grid)
+    bound = np.maximum(grid.T_s * startups, grid.m * grid.T_c * share)
+    bound = np.array([Fraction(time) for time in bound], dtype=object)
+    check.at_least(f"time of {schedule.algorithm}", observed, bound, of=schedule, **grid.place)

@@ -1,4 +1,4 @@
-"""Tseng & Sheu 1997, sections 4 and 5: Algorithms 1 and 2 and their one-port simulations, executed."""
+"""Tseng & Sheu 1997, sections 4 and 5: execution of Algorithms 1 and 2, all-port and one-port."""
 
 from fractions import Fraction
 from itertools import product
@@ -11,273 +11,257 @@ from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
-from starcast.claims.reference import bfs, tree_transforms
+from starcast.claims.papers.tseng_sheu.closed_forms import algorithm2, heights
+from starcast.claims.providers import Execution, executions
+from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import outgoing_links, row_links
+from starcast.claims.reference.tree_transforms import (
+    Tree,
+    allgather_schedule,
+    sample_trees,
+    tree_with_detour,
+)
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
+from starcast.trees.model import Forest
 
-_SEGMENTS = (1, 2, 3, 5)
+SEGMENTS = (1, 2, 3, 5)
 #: T_s, T_c and m, the smallest first.
-_TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
+TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 
 
-def _rows(topology: Topology) -> int:
-    """The bytes a node of the largest schedule here: Algorithm 1 with five segments a tree."""
-    return BYTES_PER_ROW * topology.degree * max(_SEGMENTS)
+def broadcast_bytes(topology: Topology) -> int:
+    """Return the bytes per node of Algorithm 1 with the most segments per tree."""
+    return BYTES_PER_ROW * topology.degree * max(SEGMENTS)
 
 
-@check("TS.A1", bytes_per_node=_rows)
-def _pipelined(check: ClaimCheck) -> None:
+def allgather_bytes(topology: Topology) -> int:
+    """Return the bytes per node of Algorithm 2 for one source."""
+    return BYTES_PER_ROW * topology.degree
+
+
+def all_sources_bytes(topology: Topology) -> int:
+    """Return the bytes per node of Algorithm 2 for all sources."""
+    return BYTES_PER_ROW * topology.degree * topology.nodes
+
+
+@check("TS.A1", bytes_per_node=broadcast_bytes)
+def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
+    """Check the last slot, that no segment waits, and that packets have two segments at most."""
     topology = check.topology
     for root in bfs.roots(topology, 2)[:6]:
-        trees = check.objects.forest(topology.spec, "multiple", root=root)
-        h = max(
-            np.atleast_1d(
-                checkers.height(topology, trees.parent_port, root, bound=topology.nodes).measured
-            ).tolist()
-        )
-        for p in _SEGMENTS:
-            made = check.objects.schedule(
+        h = max(heights(check.objects.forest(topology.spec, "multiple", root=root)))
+        for p in SEGMENTS:
+            schedule = check.objects.schedule(
                 topology.spec, "broadcast", "multiple", root=root, segments=p
             )
-            took = check.execute(made)
-            check.equal("number of the last slot", took.steps, h + p - 1, p=p, of=made)
-            check.equal("segments", made.units, p * (topology.n - 1), p=p, of=made)
-            link = row_links(made)
-            check.equal(
-                "slots that a segment waits",
-                _waits(made, p),
-                0,
-                p=p,
-                step=made.step,
-                link=link,
-                of=made,
-            )
-            sizes = _packets(made)
-            check.true(
-                "no more than two segments in a packet",
-                sizes <= 2,
-                p=p,
-                step=made.step,
-                link=link,
-                found=sizes,
-                of=made,
-            )
+            simulation = check.execute(schedule)
+            place = {"p": p, "of": schedule}
+            check.equal("number of the last slot", simulation.steps, h + p - 1, **place)
+            check.equal("segments", schedule.units, p * (topology.n - 1), **place)
+            place = {"p": p, "step": schedule.step, "link": row_links(schedule), "of": schedule}
+            check.equal("slots that a segment waits", waiting_slots(schedule, p), 0, **place)
+            sizes = packet_sizes(schedule)
+            what = "no more than two segments in a packet"
+            check.true(what, sizes <= 2, **place, found=sizes)
 
 
-def _waits(made: Schedule, p: int) -> NDArray[np.int64]:
-    """How many slots each row's segment stands at its sender; that of the root, after the slot in which it is issued."""
-    came = np.zeros((made.topology.nodes, made.units), dtype=np.int64)
-    came[made.receiver, made.unit] = made.step
-    came[made.root] = (
-        np.arange(made.units) % p
-    )  # segment j of each tree, from 0, can leave in slot j + 1
-    return np.asarray(made.step - came[made.sender, made.unit] - 1)
+def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
+    """Return the slots for which each row's segment waits at its sender."""
+    arrival = np.zeros((schedule.topology.nodes, schedule.units), dtype=np.int64)
+    arrival[schedule.receiver, schedule.unit] = schedule.step
+    # At the root segment j of every tree, from 0, can leave in slot j + 1.
+    arrival[schedule.root] = np.arange(schedule.units) % p
+    return np.asarray(schedule.step - arrival[schedule.sender, schedule.unit] - 1)
 
 
-def _packets(made: Schedule) -> NDArray[np.int64]:
-    """For each row, how many share its step and directed link."""
-    crossed = (made.step.astype(np.int64) * made.topology.nodes + made.sender) * 256 + made.port
-    _, which, count = np.unique(crossed, return_inverse=True, return_counts=True)
-    return np.asarray(count[which])
+def link_slots(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
+    """Return one number for the slot and directed link of each row."""
+    sender_slots = slots.astype(np.int64) * schedule.topology.nodes + schedule.sender
+    return np.asarray(sender_slots * 256 + schedule.port)
 
 
-@check("TS.T2.simulation", bytes_per_node=_rows)
-def _sub_slots(check: ClaimCheck) -> None:
-    topology, across = check.topology, check.objects.neighbours(check.topology.spec)
-    for port, there in zip(topology.ports, across, strict=True):
-        check.equal(
-            f"back over dimension {port}",
-            there[there],
-            np.arange(topology.nodes),
-            node=topology.label,
-        )
-    for p in _SEGMENTS[:3]:
-        one = check.objects.schedule(
-            topology.spec, "broadcast", "multiple", ports="one", segments=p
-        )
-        check.execute(one)
-        step, link = one.step, row_links(one)
-        for end, there in ((one.sender, one.receiver), (one.receiver, one.sender)):
-            check.equal(
-                "packets of a node in a sub-slot",
-                _partners(one, end, there),
-                1,
-                p=p,
-                step=step,
-                link=link,
-                of=one,
-            )
-        slot, turn = np.divmod(step - 1, topology.n - 1)
-        check.equal(
-            "dimension of a sub-slot", one.port, turn + 2, p=p, step=step, link=link, of=one
-        )
-        every = check.objects.schedule(topology.spec, "broadcast", "multiple", segments=p)
-        both = [_sent(every, every.step), _sent(one, slot + 1)]
-        check.equal("segments over links", len(both[1]), len(both[0]), p=p, of=one)
-        different = np.setdiff1d(both[0], both[1])
-        check.equal(
-            "what is sent in a slot and not in its sub-slots", len(different), 0, p=p, of=one
-        )
+def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
+    """Return for each row the number of rows with the same step and directed link."""
+    keys = link_slots(schedule, schedule.step)
+    _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(counts[inverse])
 
 
-def _partners(
-    made: Schedule, end: NDArray[np.int32], other: NDArray[np.int32]
+@check("TS.T2.simulation", bytes_per_node=broadcast_bytes)
+def one_port_simulation(check: ClaimCheck) -> None:
+    """Check that sub-slots of one dimension send what the all-port slot sends, one-port."""
+    topology = check.topology
+    neighbours = check.objects.neighbours(topology.spec)
+    for port, heads in zip(topology.ports, neighbours, strict=True):
+        what = f"back over dimension {port}"
+        check.equal(what, heads[heads], np.arange(topology.nodes), node=topology.label)
+    for broadcast in executions("broadcast", "multiple", ports="one", segments=SEGMENTS[:3])(check):
+        schedule = broadcast.schedule
+        p = broadcast.arguments["segments"]
+        place = {"p": p, "step": schedule.step, "link": row_links(schedule), "of": schedule}
+        what = "packets of a node in a sub-slot"
+        check.equal(what, partners(schedule, schedule.sender, schedule.receiver), 1, **place)
+        check.equal(what, partners(schedule, schedule.receiver, schedule.sender), 1, **place)
+        slot, turn = np.divmod(schedule.step - 1, topology.n - 1)
+        check.equal("dimension of a sub-slot", schedule.port, turn + 2, **place)
+        all_port = check.objects.schedule(topology.spec, "broadcast", "multiple", segments=p)
+        stated = sent_units(all_port, all_port.step)
+        observed = sent_units(schedule, slot + 1)
+        check.equal("segments over links", len(observed), len(stated), p=p, of=schedule)
+        missing = len(np.setdiff1d(stated, observed))
+        what = "what is sent in a slot and not in its sub-slots"
+        check.equal(what, missing, 0, p=p, of=schedule)
+
+
+def partners(
+    schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """For each row, with how many nodes the one at its end has to do in that step."""
-    nodes = made.topology.nodes
-    at = made.step.astype(np.int64) * nodes + end
-    pairs = np.unique(at * nodes + other)
-    meets, count = np.unique(pairs // nodes, return_counts=True)
-    return np.asarray(count[np.searchsorted(meets, at)])
+    """Return for each row the number of nodes with which the node at its end communicates."""
+    nodes = schedule.topology.nodes
+    end_steps = schedule.step.astype(np.int64) * nodes + ends
+    pairs = np.unique(end_steps * nodes + other_ends)
+    distinct, counts = np.unique(pairs // nodes, return_counts=True)
+    return np.asarray(counts[np.searchsorted(distinct, end_steps)])
 
 
-def _sent(made: Schedule, slot: NDArray[Any]) -> NDArray[np.int64]:
-    """What crosses which link in which slot, as one number a row."""
-    place = (slot.astype(np.int64) * made.topology.nodes + made.sender) * 256 + made.port
-    return np.sort(place * made.units + made.unit)
+def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
+    """Return one number for the slot, directed link and unit of each row, sorted."""
+    return np.sort(link_slots(schedule, slots) * schedule.units + schedule.unit)
 
 
 @check(
     "TS.A2",
+    given=algorithm2(),
     bytes_per_node=lambda topology: (
-        BYTES_PER_ROW * topology.degree * (topology.nodes if topology.n <= 6 else 1)
+        all_sources_bytes(topology) if topology.n <= 6 else allgather_bytes(topology)
     ),
 )
-def _all_to_all(check: ClaimCheck) -> None:
-    topology, n = check.topology, check.topology.n
-    made = check.objects.schedule(topology.spec, "allgather", "dimension-change", base="greedy")
-    took = check.execute(made)
-    check.equal("number of the last step", took.steps, diameter(n), of=made)
-    messages = Fraction(factorial(n) - 1, n - 1)
-    check.equal("messages in the packets, one a step", _messages(took, n), messages, of=made)
-    if n <= 6:
-        every = check.objects.get_or_create(
-            "schedule", (topology.spec, "Algorithm 2 for all sources"), made.expand
-        )
-        check.execute(every)
-        found = np.zeros((topology.nodes, topology.degree), dtype=np.int64)
-        np.add.at(found, (every.sender, every.port.astype(np.int64) - 2), 1)
-        check.equal(
-            "segments over a link",
-            found,
-            factorial(n) - 1,
-            link=outgoing_links(check.objects, topology),
-            of=every,
-        )
-
-
-def _messages(took: Simulation, n: int) -> Fraction:
-    """The largest packets of all steps, in messages of n-1 segments."""
-    return Fraction(int(took.packet_sizes.sum()), n - 1)
-
-
-def _time(took: Simulation, parts: int, startup: int, byte: int, m: int) -> Fraction:
-    """How long all steps take in which anything moves, a message of m bytes cut into equal parts."""
-    busy = took.packet_sizes[took.links_used > 0]
-    return sum((startup + Fraction(int(size) * m, parts) * byte for size in busy), Fraction(0))
-
-
-def _timed(
-    check: ClaimCheck, took: Simulation, height: int, made: Schedule, repeats: int = 1
-) -> None:
-    """The time of an executed allgather is `repeats` * height T_s + m (repeats (n!-1)/(n-1)) T_c."""
+def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
+    """Check the last step of Algorithm 2, the packets, and the segments over every link."""
     n = check.topology.n
-    for startup, byte, m in _TIMES:
-        stated = (
-            repeats * height * startup + repeats * Fraction(m * (factorial(n) - 1), n - 1) * byte
-        )
+    schedule = allgather.schedule
+    check.equal("number of the last step", allgather.simulation.steps, diameter(n), of=schedule)
+    carried = Fraction(int(allgather.simulation.packet_sizes.sum()), n - 1)
+    stated = Fraction(factorial(n) - 1, n - 1)
+    check.equal("messages in the packets, one a step", carried, stated, of=schedule)
+    if n <= 6:
+        expanded = all_sources(check, schedule)
+        check.execute(expanded)
+        loads = np.zeros((check.topology.nodes, n - 1), dtype=np.int64)
+        np.add.at(loads, (expanded.sender, expanded.port.astype(np.int64) - 2), 1)
+        links = outgoing_links(check.objects, check.topology)
+        check.equal("segments over a link", loads, factorial(n) - 1, link=links, of=expanded)
+
+
+def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
+    """Return the rows of Algorithm 2 for all sources."""
+    key = (check.topology.spec, "Algorithm 2 for all sources")
+    return check.objects.get_or_create("schedule", key, schedule.expand)
+
+
+def execution_time(
+    simulation: Simulation, parts: int, startup: int, per_byte: int, m: int
+) -> Fraction:
+    """Return the time of all busy steps, for a message of m bytes in equal parts."""
+    busy = simulation.packet_sizes[simulation.links_used > 0]
+    carried = Fraction(int(busy.sum()) * m, parts)
+    return len(busy) * startup + carried * per_byte
+
+
+def check_allgather_time(
+    check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
+) -> None:
+    """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c, with c sub-slots per slot."""
+    n = check.topology.n
+    for startup, per_byte, m in TIMES:
+        share = Fraction(m * (factorial(n) - 1), n - 1)
         check.equal(
             "time",
-            _time(took, n - 1, startup, byte, m),
-            stated,
+            execution_time(simulation, n - 1, startup, per_byte, m),
+            slots * (height * startup + share * per_byte),
             T_s=startup,
-            T_c=byte,
+            T_c=per_byte,
             m=m,
-            of=made,
+            of=schedule,
         )
 
 
-@check("TS.T3.time", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.degree)
-def _theorem_3(check: ClaimCheck) -> None:
-    made = check.objects.schedule(
-        check.topology.spec, "allgather", "dimension-change", base="greedy"
-    )
-    _timed(check, check.execute(made), diameter(check.topology.n), made)
+@check("TS.T3.time", given=algorithm2(), bytes_per_node=allgather_bytes)
+def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
+    """Check the time of Algorithm 2 on L(I)."""
+    height = diameter(check.topology.n)
+    check_allgather_time(check, allgather.schedule, allgather.simulation, height)
 
 
-@check("TS.T3.any-tree", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.degree)
-def _any_tree(check: ClaimCheck) -> None:
-    topology, objects = check.topology, check.objects
-    detour = tree_transforms.roundabout(objects, topology)
-    check.equal(
-        "trees of height D_n that are not greedy are looked at", detour is not None, topology.n > 4
-    )
-    if detour is not None:
-        above = bfs.parents(objects, topology, detour.row)
-        levels, distances = bfs.levels(above, 0), bfs.distances(objects, topology.spec)
-        check.equal(
-            "height of a tree that is not greedy",
-            levels.max(),
-            diameter(topology.n),
-            of=detour.name,
-        )
-        check.true(
-            "some node is further than its distance", (levels > distances).any(), of=detour.name
-        )
-    for tree in [*tree_transforms.trees(objects, topology), *([] if detour is None else [detour])]:
-        check.passes(checkers.spanning(topology, tree.row[None], 0), of=tree.name)
-        (height,) = np.atleast_1d(
-            checkers.height(topology, tree.row[None], 0, bound=topology.nodes).measured
-        )
-        made = tree_transforms.all_to_all(objects, topology, tree)
-        _timed(check, check.execute(made), int(height), made)
-        if not tree.drawn:
-            ours = objects.schedule(topology.spec, "allgather", "dimension-change", base=tree.name)
-            _timed(check, check.execute(ours), int(height), ours)
-
-
-@check("TS.S52", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.degree)
-def _one_port(check: ClaimCheck) -> None:
+@check("TS.T3.any-tree", bytes_per_node=allgather_bytes)
+def time_on_any_tree(check: ClaimCheck) -> None:
+    """Check the time of Algorithm 2 on many trees, some not greedy but of height D_n."""
     topology = check.topology
-    made = check.objects.schedule(
-        topology.spec, "allgather", "dimension-change", ports="one", base="greedy"
-    )
-    took = check.execute(made)
-    check.equal("sub-slots", took.steps, (topology.n - 1) * diameter(topology.n), of=made)
-    turn = (made.step - 1) % (topology.n - 1)
-    check.equal(
-        "dimension of a sub-slot",
-        made.port,
-        turn + 2,
-        step=made.step,
-        link=row_links(made),
-        of=made,
-    )
-    _timed(check, took, diameter(topology.n), made, repeats=topology.n - 1)
+    trees = sample_trees(check.objects, topology)
+    detour = tree_with_detour(check.objects, topology)
+    what = "trees of height D_n that are not greedy are looked at"
+    check.equal(what, detour is not None, topology.n > 4)
+    if detour is not None:
+        check_detour(check, detour)
+        trees.append(detour)
+    for tree in trees:
+        check.passes(checkers.spanning(topology, tree.row[None], 0), of=tree.name)
+        (height,) = heights(Forest(topology, tree.row[None]))
+        schedule = allgather_schedule(check.objects, topology, tree)
+        check_allgather_time(check, schedule, check.execute(schedule), height)
+        if tree.in_catalogue:
+            for run in algorithm2(base=tree.name)(check):
+                check_allgather_time(check, run.schedule, run.simulation, height)
 
 
-@check(
-    "TS.S62-trees", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.degree * topology.nodes
-)
-def _count(check: ClaimCheck) -> None:
-    topology, n = check.topology, check.topology.n
-    made = check.objects.schedule(topology.spec, "allgather", "dimension-change", base="greedy")
-    check.execute(made)
-    every = check.objects.get_or_create(
-        "schedule", (topology.spec, "Algorithm 2 for all sources"), made.expand
-    )
-    source = every.unit.astype(np.int64) // (n - 1)
-    used = np.zeros((topology.nodes, n - 1, topology.nodes), dtype=np.uint8)
-    used[source, every.tree, every.receiver] = every.port
-    rows = used.reshape(-1, topology.nodes)
-    different = len(np.unique(rows[rows.any(axis=1)], axis=0))
-    check.equal("different trees", different, (n - 1) * factorial(n), of=every)
-    each = [len(np.unique(trees[trees.any(axis=1)], axis=0)) for trees in used]
-    check.equal("different trees of a source", each, n - 1, node=topology.label, of=every)
-    full = np.count_nonzero(used, axis=2)
+def check_detour(check: ClaimCheck, tree: Tree) -> None:
+    """Check that a tree has height D_n and is not a shortest-path tree."""
+    topology = check.topology
+    levels = bfs.levels(bfs.parents(check.objects, topology, tree.row), 0)
+    what = "height of a tree that is not greedy"
+    check.equal(what, levels.max(), diameter(topology.n), of=tree.name)
+    is_longer = (levels > bfs.distances(check.objects, topology.spec)).any()
+    check.true("some node is further than its distance", is_longer, of=tree.name)
+
+
+@check("TS.S52", given=algorithm2("one"), bytes_per_node=allgather_bytes)
+def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
+    """Check sub-slots, their dimensions and the time of the one-port Algorithm 2."""
+    n = check.topology.n
+    schedule = allgather.schedule
+    check.equal("sub-slots", allgather.simulation.steps, (n - 1) * diameter(n), of=schedule)
+    turn = (schedule.step - 1) % (n - 1)
+    place = {"step": schedule.step, "link": row_links(schedule), "of": schedule}
+    check.equal("dimension of a sub-slot", schedule.port, turn + 2, **place)
+    check_allgather_time(check, schedule, allgather.simulation, diameter(n), slots=n - 1)
+
+
+@check("TS.S62-trees", given=algorithm2(), bytes_per_node=all_sources_bytes)
+def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
+    """Check that Algorithm 2 uses n-1 different trees per source, and (n-1) n! in total."""
+    topology = check.topology
+    n = topology.n
+    expanded = all_sources(check, allgather.schedule)
+    source = expanded.unit.astype(np.int64) // (n - 1)
+    ports = np.zeros((topology.nodes, n - 1, topology.nodes), dtype=np.uint8)
+    ports[source, expanded.tree, expanded.receiver] = expanded.port
+    total = count_distinct(ports.reshape(-1, topology.nodes))
+    check.equal("different trees", total, (n - 1) * factorial(n), of=expanded)
+    per_source = [count_distinct(trees) for trees in ports]
+    what = "different trees of a source"
+    check.equal(what, per_source, n - 1, node=topology.label, of=expanded)
     check.equal(
-        "links of a tree", full, factorial(n) - 1, node=lambda v, _: topology.label(v), of=every
+        "links of a tree",
+        np.count_nonzero(ports, axis=2),
+        factorial(n) - 1,
+        node=lambda node, _: topology.label(node),
+        of=expanded,
     )
+
+
+def count_distinct(trees: NDArray[np.uint8]) -> int:
+    """Return the number of different rows that are not empty."""
+    return len(np.unique(trees[trees.any(axis=1)], axis=0))

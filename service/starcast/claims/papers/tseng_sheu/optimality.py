@@ -1,246 +1,220 @@
-"""Tseng & Sheu 1997: what sections 1, 4, 5, 6.1 and 7 call optimal, improved, or of an order."""
+"""Tseng & Sheu 1997: optimality, improvements and orders in sections 1, 4, 5, 6.1 and 7."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.papers.tseng_sheu.closed_forms import (
-    SMALL,
+    algorithm2,
+    check_algorithm1,
+    check_day,
+    check_hamiltonian,
+    check_sheu93,
+    check_theorem3,
+    check_time_order,
+    day,
     height,
-    held_day,
-    held_hamiltonian,
-    held_sheu93,
-    held_theorem1,
-    held_theorem2,
-    held_theorem3,
     lemma1_allport,
     lemma1_oneport,
+    messages_per_link,
+    multiple_bytes,
+    one_tree_order,
+    phases,
     sheu93,
     sheu95,
+    sum_of_phases,
     theorem1,
+    theorem1_time,
     theorem2,
-    weight,
+    theorem2_time,
 )
-from starcast.claims.reference.bfs import diameter as searched_diameter
-from starcast.claims.reference.pipelines import Pipeline, exact_time, greatest
+from starcast.claims.providers import Execution
+from starcast.claims.reference import bfs
+from starcast.claims.reference.pipelines import Pipeline, greatest
 from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
 
 
-def _first(n: int, start: Number, b: Number) -> Number:
-    """Theorem 1 with the best whole p."""
-    return theorem1(n).least_whole(start, b)
+def is_short(n: int, startup: Number, b: Number) -> bool:
+    """Return whether m T_c <= n^2 T_s."""
+    return bool(b <= n * n * startup)
 
 
-def _second(n: int, start: Number, b: Number) -> Number:
-    """Theorem 2 with the best whole p."""
-    return theorem2(n).least_whole(start, b)
+def is_long(n: int, startup: Number, b: Number) -> bool:
+    """Return whether m T_c >= n^2 T_s."""
+    return bool(b >= n * n * startup)
 
 
-@check("TS.opt.S41", bytes_per_node=weight)
-def _optimal_allport(check: ClaimCheck) -> None:
-    held_theorem1(check)
-    check.order(
-        "time of Theorem 1 over the bound of Lemma 1", lambda n: greatest(n, _first, lemma1_allport)
-    )
+@check("TS.opt.S41", bytes_per_node=multiple_bytes)
+def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
+    """Check that Theorem 1 is within a constant of Lemma 1."""
+    check_algorithm1(check)
+    what = "time of Theorem 1 over the bound of Lemma 1"
+    check_time_order(check, what, theorem1_time, lemma1_allport)
 
 
-@check("TS.opt.S42-startup", bytes_per_node=weight)
-def _optimal_startup(check: ClaimCheck) -> None:
-    held_theorem2(check)
-    check.order(
-        "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s",
-        lambda n: greatest(
-            n, _second, lambda n, start, _: n * n * start, lambda start, b: b <= n * n * start
-        ),
-    )
-    check.order(
-        "time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s",
-        lambda n: divided(
-            greatest(n, _second, lemma1_oneport, lambda start, b: b <= n * n * start) * log2(n), n
-        ),
-    )
+@check("TS.opt.S42-startup", bytes_per_node=multiple_bytes)
+def startup_of_short_messages(check: ClaimCheck) -> None:
+    """Check that Theorem 2 is O(n^2 T_s) for short messages, and O(n/log n) above Lemma 1."""
+    check_algorithm1(check, "one")
+    what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
+    check_time_order(check, what, theorem2_time, lambda n, start, _: n * n * start, is_short)
+
+    def quotient(n: int) -> Number:
+        over_lemma1 = greatest(n, theorem2_time, lemma1_oneport, partial(is_short, n))
+        return divided(over_lemma1 * log2(n), n)
+
+    check.order("time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s", quotient)
 
 
-@check("TS.opt.S42-transmission", bytes_per_node=weight)
-def _optimal_transmission(check: ClaimCheck) -> None:
-    held_theorem2(check)
-    check.order(
-        "time of Theorem 2 over m T_c where m T_c >= n^2 T_s",
-        lambda n: greatest(
-            n, _second, lambda _n, _start, b: b, lambda start, b: b >= n * n * start
-        ),
-    )
-    check.order(
-        "time of Theorem 2 over Lemma 1 where m T_c >= n^2 T_s",
-        lambda n: greatest(n, _second, lemma1_oneport, lambda start, b: b >= n * n * start),
-    )
+@check("TS.opt.S42-transmission", bytes_per_node=multiple_bytes)
+def transmission_of_long_messages(check: ClaimCheck) -> None:
+    """Check that Theorem 2 is O(m T_c) for long messages, and within a constant of Lemma 1."""
+    check_algorithm1(check, "one")
+    what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
+    check_time_order(check, what, theorem2_time, lambda _n, _startup, b: b, is_long)
+    what = "time of Theorem 2 over Lemma 1 where m T_c >= n^2 T_s"
+    check_time_order(check, what, theorem2_time, lemma1_oneport, is_long)
 
 
-@check("TS.opt.S51", bytes_per_node=weight)
-def _optimal_allgather(check: ClaimCheck) -> None:
+@check("TS.opt.S51", given=algorithm2(), bytes_per_node=multiple_bytes)
+def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
+    """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2."""
     n = check.topology.n
-    made = check.objects.schedule(
-        check.topology.spec, "allgather", "dimension-change", "all", base="greedy"
-    )
-    took = check.execute(made)
-    check.equal("start-ups", took.steps, diameter(n), of=made)
-    check.equal(
-        "start-ups, and the greatest distance",
-        took.steps,
-        searched_diameter(check.objects, check.topology.spec),
-        of=made,
-    )
-    check.equal(
-        "messages a link",
-        Fraction(int(took.packet_sizes.sum()), made.units),
-        Fraction(factorial(n) - 1, n - 1),
-        of=made,
-    )
+    simulation = allgather.simulation
+    schedule = allgather.schedule
+    check.equal("start-ups", simulation.steps, diameter(n), of=schedule)
+    distance = bfs.diameter(check.objects, check.topology.spec)
+    check.equal("start-ups, and the greatest distance", simulation.steps, distance, of=schedule)
+    carried = Fraction(int(simulation.packet_sizes.sum()), schedule.units)
+    check.equal("messages a link", carried, Fraction(factorial(n) - 1, n - 1), of=schedule)
 
 
-@check("TS.opt.S52", bytes_per_node=weight)
-def _optimal_allgather_oneport(check: ClaimCheck) -> None:
-    made = check.objects.schedule(
-        check.topology.spec, "allgather", "dimension-change", "one", base="greedy"
-    )
-    took = check.execute(made)
-    check.equal(
-        "messages a node",
-        Fraction(int(took.packet_sizes.sum()), made.units),
-        factorial(check.topology.n) - 1,
-        of=made,
-    )
+@check("TS.opt.S52", given=algorithm2("one"), bytes_per_node=multiple_bytes)
+def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
+    """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2."""
+    schedule = allgather.schedule
+    carried = Fraction(int(allgather.simulation.packet_sizes.sum()), schedule.units)
+    check.equal("messages a node", carried, factorial(check.topology.n) - 1, of=schedule)
 
 
-@check("TS.concl-allport", bytes_per_node=weight)
-def _conclusion(check: ClaimCheck) -> None:
-    held_theorem1(check)
+@check("TS.concl-allport", bytes_per_node=multiple_bytes)
+def allport_terms(check: ClaimCheck) -> None:
+    """Check start-up and transmission of Theorem 1 against their terms in Lemma 1."""
+    check_algorithm1(check)
     check.order(
-        "start-up of Theorem 1 over D_n T_s", lambda n: divided(_first(n, 1, 0), diameter(n))
+        "start-up of Theorem 1 over D_n T_s", lambda n: divided(theorem1_time(n, 1, 0), diameter(n))
     )
-    check.order("transmission of Theorem 1 over m T_c/(n-1)", lambda n: _first(n, 0, 1) * (n - 1))
-    other = check.reading(
+    check.order(
+        "transmission of Theorem 1 over m T_c/(n-1)", lambda n: theorem1_time(n, 0, 1) * (n - 1)
+    )
+    startups = check.reading(
         "h + p - 1 with the best real p is of the order of D_n, also for m T_c = n^4 T_s"
     )
-    other.order(
+    startups.order(
         "start-ups over D_n",
         lambda n: divided(theorem1(n).height - 1 + sqrt(theorem1(n).square(1, n**4)), diameter(n)),
     )
 
 
-@check("TS.intro-transmission", bytes_per_node=weight)
-def _less_transmission(check: ClaimCheck) -> None:
-    held_sheu93(check)
-    held_theorem1(check)
-    held_theorem2(check)
-    for words, start, power in (("T_s = 0", 0, 0), ("m T_c = n^4 T_s", 1, 4)):
-        check.same_order(
-            f"[16] over Theorem 1 over n, {words}",
-            lambda n, start=start, power=power: divided(
-                sheu93(n).least(start, n**power), n * theorem1(n).least(start, n**power)
-            ),
-        )
-        check.same_order(
-            f"[17] over Theorem 2 over log n, {words}",
-            lambda n, start=start, power=power: divided(
-                sheu95(n).least(start, n**power), log2(n) * theorem2(n).least(start, n**power)
-            ),
-        )
+@check("TS.intro-transmission", bytes_per_node=multiple_bytes)
+def transmission_improves(check: ClaimCheck) -> None:
+    """Check the orders of [16] over Theorem 1 and of [17] over Theorem 2."""
+    check_sheu93(check)
+    check_algorithm1(check)
+    check_algorithm1(check, "one")
+    for words, startup, power in (("T_s = 0", 0, 0), ("m T_c = n^4 T_s", 1, 4)):
+
+        def sheu93_quotient(n: int, startup: int = startup, power: int = power) -> Number:
+            load = (startup, n**power)
+            return divided(sheu93(n).least(*load), n * theorem1(n).least(*load))
+
+        def sheu95_quotient(n: int, startup: int = startup, power: int = power) -> Number:
+            load = (startup, n**power)
+            return divided(sheu95(n).least(*load), log2(n) * theorem2(n).least(*load))
+
+        check.same_order(f"[16] over Theorem 1 over n, {words}", sheu93_quotient)
+        check.same_order(f"[17] over Theorem 2 over log n, {words}", sheu95_quotient)
 
 
-@check("TS.intro-startup", bytes_per_node=weight)
-def _less_startup(check: ClaimCheck) -> None:
-    held_hamiltonian(check)
-    held_theorem3(check, "all")
-    held_theorem3(check, "one")
+@check("TS.intro-startup", bytes_per_node=multiple_bytes)
+def startup_improves(check: ClaimCheck) -> None:
+    """Check the orders of the start-ups of four allgather algorithms."""
+    check_hamiltonian(check)
+    check_theorem3(check)
+    check_theorem3(check, "one")
     check.equal(
         "height of the tree of Hamiltonian paths",
         height(check, "rotated-hamiltonian"),
         factorial(check.topology.n - 1) + 1,
     )
-    check.same_order(
-        "(n-1)!+1 over (n-1)!", lambda n: divided(factorial(n - 1) + 1, factorial(n - 1))
-    )
-    check.same_order(
-        "(n!-1)/(n-1) over (n-1)!",
-        lambda n: divided(divided(factorial(n) - 1, n - 1), factorial(n - 1)),
-    )
-    check.same_order("D_n over n", lambda n: divided(diameter(n), n))
-    check.same_order("n!-1 over n!", lambda n: divided(factorial(n) - 1, factorial(n)))
-    check.same_order("(n-1) D_n over n^2", lambda n: divided((n - 1) * diameter(n), n * n))
+    quotients = {
+        "(n-1)!+1 over (n-1)!": lambda n: divided(factorial(n - 1) + 1, factorial(n - 1)),
+        "(n!-1)/(n-1) over (n-1)!": lambda n: divided(messages_per_link(n), factorial(n - 1)),
+        "D_n over n": lambda n: divided(diameter(n), n),
+        "n!-1 over n!": lambda n: divided(factorial(n) - 1, factorial(n)),
+        "(n-1) D_n over n^2": lambda n: divided((n - 1) * diameter(n), n * n),
+    }
+    for what, quotient in quotients.items():
+        check.same_order(what, quotient)
 
 
-@check("TS.S61-nopipe", bytes_per_node=weight)
-def _whole(check: ClaimCheck) -> None:
-    n = check.topology.n
-    for algorithm, cut, high in (
-        ("recursive-substar", "messages", 2 * n - 3),
-        ("greedy", "segments", diameter(n)),
-    ):
-        check.equal(f"height of {algorithm}", height(check, algorithm), high)
-        made = check.objects.schedule(
-            check.topology.spec, "broadcast", algorithm, "all", **{cut: 1}
-        )
-        found = exact_time(check.execute(made), made.units, SMALL)
-        check.equal(
-            f"time of {algorithm}",
-            found,
-            high * (SMALL.T_s + SMALL.m * SMALL.T_c),
-            of=made,
-            **SMALL.place,
-        )
-    for words, tree in (("2n-3", sheu93), ("D_n", lambda n: Pipeline(diameter(n)))):
-        check.order(
-            f"({words})(T_s + m T_c) over n T_s + m n T_c",
-            lambda n, tree=tree: greatest(
-                n,
-                lambda n, start, b: tree(n).height * (start + b),
-                lambda n, start, b: n * start + n * b,
-            ),
-        )
+TreePipeline = Callable[[int], Pipeline]
+#: The trees of section 6.1: the formula of the height, and the pipeline.
+SINGLE_TREES = {"2n-3": sheu93, "D_n": day}
 
 
-@check("TS.S61-pipe", bytes_per_node=weight)
-def _pipelined(check: ClaimCheck) -> None:
-    held_sheu93(check)
-    held_day(check)
-    for words, tree in (("2n-3", sheu93), ("D_n", lambda n: Pipeline(diameter(n)))):
-        check.order(
-            f"time with h' = {words} over n T_s + sqrt(n m T_s T_c) + m T_c",
-            lambda n, tree=tree: greatest(
-                n,
-                lambda n, *load: tree(n).least_whole(*load),
-                lambda n, start, b: n * start + sqrt(n * start * b) + b,
-            ),
-        )
+@check("TS.S61-nopipe", bytes_per_node=multiple_bytes)
+def time_without_pipelining(check: ClaimCheck) -> None:
+    """Check the time h'(T_s + m T_c) of a message that is not segmented, and its order."""
+    check_sheu93(check, segments=(1,))
+    check_day(check, segments=(1,))
+    for formula, pipeline in SINGLE_TREES.items():
+        time = partial(unsegmented_time, pipeline)
+        what = f"({formula})(T_s + m T_c) over n T_s + m n T_c"
+        check_time_order(check, what, time, lambda n, startup, b: n * startup + n * b)
+
+
+def unsegmented_time(pipeline: TreePipeline, n: int, startup: Number, b: Number) -> Number:
+    """Return the time with one segment."""
+    return pipeline(n).height * (startup + b)
+
+
+@check("TS.S61-pipe", bytes_per_node=multiple_bytes)
+def time_with_pipelining(check: ClaimCheck) -> None:
+    """Check the time (h'+p-1)(T_s + m T_c/p), and its order for the best integer p."""
+    check_sheu93(check)
+    check_day(check)
+    for formula, pipeline in SINGLE_TREES.items():
+        what = f"time with h' = {formula} over n T_s + sqrt(n m T_s T_c) + m T_c"
+        check_time_order(check, what, partial(pipelined_time, pipeline), one_tree_order)
+
+
+def pipelined_time(pipeline: TreePipeline, n: int, startup: Number, b: Number) -> Number:
+    """Return the time with the best integer p."""
+    return pipeline(n).least_whole(startup, b)
 
 
 @check("TS.S61-phases")
-def _phases(check: ClaimCheck) -> None:
+def sum_of_phases_order(check: ClaimCheck) -> None:
+    """Check the closed form of the sum of ceil(log2 i), and its order."""
     n = check.topology.n
-    check.equal(
-        "the sum, term by term", sum((i - 1).bit_length() for i in range(2, n + 1)), phases(n)
-    )
+    check.equal("the sum, term by term", sum_of_phases(n), phases(n))
     check.order("the sum over n log n", lambda n: divided(phases(n), n * log2(n)))
 
 
-def phases(n: int) -> int:
-    """The sum of ceil(log2 i) for i = 2..n."""
-    power = (n - 1).bit_length()
-    return n * power - (1 << power) + 1
-
-
 @check("TS.S61-sheu95")
-def _best_sheu95(check: ClaimCheck) -> None:
+def best_segments_of_sheu95(check: ClaimCheck) -> None:
+    """Check the best real p of [17] among 64 fractions, for several m, and its order."""
     n = check.topology.n
-    for wanted in (Fraction(2) ** power for power in range(-3, 7)):
-        m = wanted * wanted / (n - 1)
-        tried = [wanted * j / 16 for j in range(1, 65)]
-        times = [((p - 1) + n) * (1 + m / p) for p in tried]
-        found = tried[times.index(min(times))]
-        check.equal(
-            "p of the least time", found, rational_sqrt((n - 1) * m) or 0, m=str(m), T_s=1, T_c=1
-        )
+    for power in range(-3, 7):
+        best = Fraction(2) ** power
+        m = best * best / (n - 1)
+        candidates = [best * j / 16 for j in range(1, 65)]
+        observed = min(candidates, key=partial(Pipeline(n).time, T_s=1, b=m))
+        stated = rational_sqrt((n - 1) * m) or 0
+        check.equal("p of the least time", observed, stated, m=str(m), T_s=1, T_c=1)
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divided(n - 1, n)))

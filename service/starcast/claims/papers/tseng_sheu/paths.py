@@ -1,138 +1,137 @@
-"""Tseng & Sheu 1997, Lemmas 5 and 6: the paths p_i from r to rho^i(r), by cycles, and the links that they cross."""
+"""Tseng & Sheu 1997, Lemmas 5 and 6: the paths p_i from r to rho^i(r), their cycles and links."""
 
+from collections.abc import Iterator
 from functools import partial
 from math import gcd
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
 from starcast.claims.check import ClaimCheck
-from starcast.claims.reference import bfs, cyclic_shifts
-from starcast.claims.reference.place_labels import link_label
+from starcast.claims.providers import sample_roots
+from starcast.claims.reference import bfs
+from starcast.claims.reference.cyclic_shifts import (
+    Path,
+    loads_towards_roots,
+    shift_paths,
+    shifted_root,
+)
+from starcast.claims.reference.place_labels import link_label, node_labels
 from starcast.claims.reference.star_labels import symbols
 from starcast.claims.registry import check
+from starcast.permutations import Ranks
 
 
-@check("TS.L5-path")
-def _path_lengths(check: ClaimCheck) -> None:
-    n, topology = check.topology.n, check.topology
-    for root in bfs.roots(topology):
-        for way in cyclic_shifts.paths(check.objects, topology, root):
-            goal = cyclic_shifts.shifted(topology, root, way.i)
-            check.equal(
-                "end of p_i",
-                topology.label(int(way.nodes[-1])),
-                topology.label(goal),
-                node=topology.label(root),
-                i=way.i,
-            )
-            check.equal(
-                "length of p_i",
-                len(way.ports),
-                n + gcd(n, way.i) - 2,
-                node=topology.label(root),
-                i=way.i,
-            )
+def sample_paths(check: ClaimCheck) -> Iterator[Path]:
+    """Yield p_1, .., p_{n-1} from each sample root."""
+    for root in sample_roots()(check):
+        yield from shift_paths(check.objects, check.topology, root)
+
+
+@check("TS.L5-path", given=sample_paths)
+def path_lengths(check: ClaimCheck, path: Path) -> None:
+    """Check the end and the length of p_i."""
+    topology = check.topology
+    root, end = int(path.nodes[0]), int(path.nodes[-1])
+    place = {"node": topology.label(root), "i": path.i}
+    goal = shifted_root(topology, root, path.i)
+    check.equal("end of p_i", topology.label(end), topology.label(goal), **place)
+    stated = topology.n + gcd(topology.n, path.i) - 2
+    check.equal("length of p_i", len(path.ports), stated, **place)
 
 
 @check("TS.L5-cycles")
-def _cycles(check: ClaimCheck) -> None:
-    topology, n = check.topology, check.topology.n
+def cycles_of_shifts(check: ClaimCheck) -> None:
+    """Check the cycles of r as a permutation of rho^i(r), and the example."""
+    topology = check.topology
+    n = topology.n
     for root in bfs.roots(topology, 6):
-        at = topology.label(root)
+        label = topology.label(root)
         for i in range(1, n):
-            goal = topology.label(cyclic_shifts.shifted(topology, root, i))
-            belongs = check.objects.array(
-                f"where the symbols of {at} stand in {goal}",
-                topology.spec,
-                partial(_places, at, goal),
-            )
-            found = list(permutations.cycles(belongs))
-            check.equal("cycles", len(found), gcd(n, i), node=at, i=i)
-            check.equal("cycles", _written(found), _written(_stated(n, i)), node=at, i=i)
+            goal = topology.label(shifted_root(topology, root, i))
+            name = f"positions of the symbols of {label} in {goal}"
+            create = partial(positions_in, goal, label)
+            cycles = list(permutations.cycles(check.objects.array(name, topology.spec, create)))
+            observed = cycle_notation(cycles)
+            place = {"node": label, "i": i}
+            check.equal("cycles", len(cycles), gcd(n, i), **place)
+            check.equal("cycles", observed, cycle_notation(shift_cycles(n, i)), **place)
             if (n, i, root) == (8, 6, 0):
-                check.equal("rho^6 of 01234567, from 0", _from_zero(goal), "23456701", i=i)
-                check.equal("the example", _written(found), "(0 6 4 2)(1 7 5 3)", node=at, i=i)
+                digits = "".join(str(permutations.SYMBOLS.index(symbol)) for symbol in goal)
+                check.equal("rho^6 of 01234567, from 0", digits, "23456701", i=i)
+                check.equal("the example", observed, "(0 6 4 2)(1 7 5 3)", **place)
 
 
-def _places(label: str, other: str) -> NDArray[Any]:
-    return np.array([other.index(symbol) for symbol in label])
+def positions_in(goal: str, label: str) -> NDArray[np.int64]:
+    """Return the position, from 0, of every symbol of a label in another label."""
+    return np.array([goal.index(symbol) for symbol in label])
 
 
-def _stated(n: int, i: int) -> list[list[int]]:
-    """C_0, .., C_{gcd(n,i)-1} as (2) has them, positions from 0."""
-    return [[(k + turn * i) % n for turn in range(n // gcd(n, i))] for k in range(gcd(n, i))]
+def shift_cycles(n: int, i: int) -> list[list[int]]:
+    """Return the cycles (2), C_0, .., C_{gcd(n,i)-1}, of positions from 0."""
+    count = gcd(n, i)
+    return [[(k + turn * i) % n for turn in range(n // count)] for k in range(count)]
 
 
-def _written(cycles: list[list[int]]) -> str:
+def cycle_notation(cycles: list[list[int]]) -> str:
+    """Return cycles as text, such as ``(0 2)(1 3)``."""
     return "".join(f"({' '.join(map(str, cycle))})" for cycle in cycles)
 
 
-def _from_zero(label: str) -> str:
-    return "".join(str(permutations.SYMBOLS.index(symbol)) for symbol in label)
-
-
-@check("TS.L6-disjoint")
-def _disjoint(check: ClaimCheck) -> None:
-    topology, rows = check.topology, symbols(check.objects, check.topology)
-    for root in bfs.roots(topology):
-        ways = cyclic_shifts.paths(check.objects, topology, root)
-        for way in ways:
-            at = way.nodes[1:]
-            found = rows[at, way.i]
-            check.equal(
-                "symbol in position i+1",
-                found,
-                rows[root, 0],
-                i=way.i,
-                node=lambda v, at=at: topology.label(int(at[v])),
-            )
-        ends = np.concatenate(
-            [np.sort([way.nodes[:-1], way.nodes[1:]], axis=0) for way in ways], axis=1
-        )
-        links, used = np.unique(ends, axis=1, return_counts=True)
-        check.equal(
-            f"paths on a link, r = {topology.label(root)}",
-            used,
-            1,
-            link=lambda j, of=links: link_label(topology, of[0, j], of[1, j]),
-        )
-
-
-@check("TS.L6-dimensions")
-def _dimensions(check: ClaimCheck) -> None:
-    topology, n = check.topology, check.topology.n
-    for root in bfs.roots(topology):
-        for way in cyclic_shifts.paths(check.objects, topology, root):
-            first, *later = _stated(n, way.i)
-            stated = [*first[1:], *(place for cycle in later for place in (*cycle, cycle[0]))]
-            found = " ".join(map(str, way.ports.tolist()))
-            check.equal(
-                "dimensions",
-                found,
-                " ".join(str(place + 1) for place in stated),
-                node=topology.label(root),
-                i=way.i,
-            )
-
-
-@check("TS.L6-opposite")
-def _opposite(check: ClaimCheck) -> None:
+@check("TS.L6-disjoint", given=sample_roots())
+def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
+    """Check the symbol r_1 on every p_i, and that no two of the paths share a link."""
     topology = check.topology
-    for root in bfs.roots(topology):
-        loads = cyclic_shifts.loads_to(check.objects, topology, root)
-        for way in cyclic_shifts.paths(check.objects, topology, root):
-            found = loads[way.nodes[1:], way.ports.astype(np.int64) - 2]
+    label_symbols = symbols(check.objects, topology)
+    ends = []
+    for path in shift_paths(check.objects, topology, root):
+        nodes = path.nodes[1:]
+        check.equal(
+            "symbol in position i+1",
+            label_symbols[nodes, path.i],
+            label_symbols[root, 0],
+            i=path.i,
+            node=node_labels(topology, nodes),
+        )
+        ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
+    links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
+    check.equal(
+        f"paths on a link, r = {topology.label(root)}",
+        counts,
+        1,
+        link=lambda index: link_label(topology, *links[:, index]),
+    )
 
-            def opposite(j: int, way: cyclic_shifts.Path = way) -> str:
-                return link_label(topology, way.nodes[j + 1], way.nodes[j])
 
-            check.at_most(
-                f"trees with the opposite of a link of p_i, r = {topology.label(root)}",
-                found,
-                1,
-                i=way.i,
-                link=opposite,
-            )
+@check("TS.L6-dimensions", given=sample_paths)
+def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
+    """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), .."""
+    first, *others = shift_cycles(check.topology.n, path.i)
+    positions = first[1:]
+    for cycle in others:
+        positions += [*cycle, cycle[0]]
+    stated = " ".join(str(position + 1) for position in positions)
+    observed = " ".join(map(str, path.ports.tolist()))
+    root = check.topology.label(int(path.nodes[0]))
+    check.equal("dimensions", observed, stated, node=root, i=path.i)
+
+
+@check("TS.L6-opposite", given=sample_roots())
+def opposite_links(check: ClaimCheck, root: int) -> None:
+    """Check that at most one tree L(rho^j(r)) has the opposite of a link of p_i."""
+    topology = check.topology
+    loads = loads_towards_roots(check.objects, topology, root)
+    for path in shift_paths(check.objects, topology, root):
+        tails, heads = path.nodes[1:], path.nodes[:-1]
+
+        def link(index: int, tails: Ranks = tails, heads: Ranks = heads) -> str:
+            return link_label(topology, tails[index], heads[index])
+
+        check.at_most(
+            f"trees with the opposite of a link of p_i, r = {topology.label(root)}",
+            loads[tails, path.ports.astype(np.int64) - 2],
+            1,
+            i=path.i,
+            link=link,
+        )

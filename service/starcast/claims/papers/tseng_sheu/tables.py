@@ -1,8 +1,12 @@
-"""Tseng & Sheu 1997, Tables 1 and 2: orders of start-up, transmission and overall time, and exact times."""
+"""Tseng & Sheu 1997, Tables 1 and 2: orders of start-up, transmission and overall time, and times.
+
+`TABLE_1`, `ORDERS` and `OURS` have one row of data per claim.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
@@ -10,327 +14,364 @@ from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
-from starcast.claims.model import CheckFunction
 from starcast.claims.papers.tseng_sheu.closed_forms import (
     SMALL,
-    by_level,
+    algorithm2,
+    allgather_by_level,
+    check_algorithm1,
+    check_day,
+    check_hamiltonian,
+    check_sheu93,
+    check_theorem3,
+    check_time_order,
     day,
-    held_day,
-    held_hamiltonian,
-    held_sheu93,
-    held_theorem1,
-    held_theorem2,
-    held_theorem3,
+    messages_per_link,
+    multiple_bytes,
+    one_tree_order,
+    phases,
     sheu93,
     sheu95,
-    theorem1,
-    theorem2,
-    weight,
+    sum_of_phases,
+    theorem1_order,
+    theorem1_time,
+    theorem2_order,
+    theorem2_time,
 )
-from starcast.claims.papers.tseng_sheu.optimality import phases
-from starcast.claims.reference.pipelines import Time, exact_time, greatest
+from starcast.claims.providers import executions
+from starcast.claims.reference.pipelines import Time, exact_time
 from starcast.claims.reference.surds import add_sqrt
-from starcast.claims.registry import register
+from starcast.claims.registry import check, check_rows
 
 PARTS = ("startup", "transmission", "overall")
 
 
-class Order(NamedTuple):
-    """What a cell states: in words, and as a function of n, T_s and b = m T_c."""
+@dataclass(frozen=True)
+class Order:
+    """An order that a cell states, in words and as a function of n, T_s and b = m T_c."""
 
     words: str
-    of: Time
+    order: Time
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True)
+class Broadcast:
     """A row of Table 1.
 
     Attributes:
-        name: in the ids.
-        number: of the reference, or whose.
         words: the closed form.
-        time: the closed form, of n, T_s and b = m T_c, at the best p where there is one.
-        held: holds it against executions, where the house has the algorithm.
-        cells: start-up, transmission, overall.
+        time: the closed form as a function of n, T_s and b = m T_c, with the best p if it has one.
+        execute: checks the closed form by execution; None if the algorithm is only cited.
+        orders: the orders of start-up, transmission and overall time.
     """
 
-    name: str
-    number: str
     words: str
     time: Time
-    held: Callable[[ClaimCheck], None] | None
-    cells: tuple[Order, Order, Order]
+    execute: Callable[[ClaimCheck], None] | None
+    orders: tuple[Order, Order, Order]
 
 
-def _sent_whole(count: Callable[[int], int]) -> Time:
-    return lambda n, start, b: count(n) * (start + b)
+@dataclass(frozen=True)
+class Cell:
+    """A cell of Table 1."""
+
+    broadcast: Broadcast
+    part: str
+    stated: Order
 
 
-def _held_phases(check: ClaimCheck) -> None:
+def check_phases(check: ClaimCheck) -> None:
+    """Check the closed form of the sum of ceil(log2 i)."""
     n = check.topology.n
-    check.equal(
-        "sum of ceil(log2 i), i = 2..n",
-        phases(n),
-        sum((i - 1).bit_length() for i in range(2, n + 1)),
-    )
+    check.equal("sum of ceil(log2 i), i = 2..n", phases(n), sum_of_phases(n))
 
 
-LINEAR = Order("n T_s", lambda n, start, _: n * start)
-SQUARE = Order("n^2 T_s", lambda n, start, _: n * n * start)
-N_LOG_N = Order("n log n T_s", lambda n, start, _: n * log2(n) * start)
-MESSAGE = Order("m T_c", lambda _n, _start, b: b)
-ONE_TREE = (
-    LINEAR,
-    MESSAGE,
-    Order(
-        "n T_s + sqrt(n m T_s T_c) + m T_c", lambda n, start, b: n * start + sqrt(n * start * b) + b
+def unsegmented_phases(n: int, startup: Number, b: Number) -> Number:
+    """Return (sum of ceil(log2 i), i = 2..n)(T_s + b)."""
+    return phases(n) * (startup + b)
+
+
+LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
+SQUARE = Order("n^2 T_s", lambda n, startup, _: n * n * startup)
+N_LOG_N = Order("n log n T_s", lambda n, startup, _: n * log2(n) * startup)
+MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
+ONE_TREE = (LINEAR, MESSAGE, Order("n T_s + sqrt(n m T_s T_c) + m T_c", one_tree_order))
+BY_PHASES = Broadcast(
+    "(sum of ceil(log2 i), i = 2..n)(T_s + m T_c)",
+    unsegmented_phases,
+    check_phases,
+    (
+        N_LOG_N,
+        Order("n m log n T_c", lambda n, _startup, b: n * log2(n) * b),
+        Order("n log n (T_s + m T_c)", lambda n, startup, b: n * log2(n) * (startup + b)),
     ),
 )
-BY_PHASES = (
-    N_LOG_N,
-    Order("n m log n T_c", lambda n, _start, b: n * log2(n) * b),
-    Order("n log n (T_s + m T_c)", lambda n, start, b: n * log2(n) * (start + b)),
-)
-TABLE1 = (
-    Row(
-        "sheu93", "[16]", "(2n-4+p)(T_s + m T_c/p), best real p",
-        lambda n, *load: sheu93(n).least(*load), held_sheu93, ONE_TREE,
+TABLE_1 = {
+    "sheu93": Broadcast(
+        "(2n-4+p)(T_s + m T_c/p), best real p",
+        lambda n, *load: sheu93(n).least(*load),
+        check_sheu93,
+        ONE_TREE,
     ),
-    Row(
-        "day", "[7]", "(D_n-1+p)(T_s + m T_c/p), best real p",
-        lambda n, *load: day(n).least(*load), held_day, ONE_TREE,
+    "day": Broadcast(
+        "(D_n-1+p)(T_s + m T_c/p), best real p",
+        lambda n, *load: day(n).least(*load),
+        check_day,
+        ONE_TREE,
     ),
-    Row(
-        "ours-allport", "ours, all-port", "(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p",
-        lambda n, *load: theorem1(n).least_whole(*load), held_theorem1,
+    "ours-allport": Broadcast(
+        "(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p",
+        theorem1_time,
+        check_algorithm1,
         (
             LINEAR,
-            Order("m T_c/n", lambda n, _start, b: divided(b, n)),
-            Order("n T_s + sqrt(m T_s T_c) + m T_c/n", lambda n, start, b: n * start + sqrt(start * b) + divided(b, n)),
+            Order("m T_c/n", lambda n, _startup, b: divided(b, n)),
+            Order("n T_s + sqrt(m T_s T_c) + m T_c/n", theorem1_order),
         ),
     ),
-    Row(
-        "misic", "[13]", "n(n-1)/2 (T_s + m T_c)", _sent_whole(lambda n: n * (n - 1) // 2), None,
+    "misic": Broadcast(
+        "n(n-1)/2 (T_s + m T_c)",
+        lambda n, startup, b: n * (n - 1) // 2 * (startup + b),
+        None,
         (
             SQUARE,
-            Order("n^2 m T_c", lambda n, _start, b: n * n * b),
-            Order("n^2 T_s + n^2 m T_c", lambda n, start, b: n * n * (start + b)),
+            Order("n^2 m T_c", lambda n, _startup, b: n * n * b),
+            Order("n^2 T_s + n^2 m T_c", lambda n, startup, b: n * n * (startup + b)),
         ),
     ),
-    Row("akl", "[2]", "(sum of ceil(log2 i), i = 2..n)(T_s + m T_c)", _sent_whole(phases), _held_phases, BY_PHASES),
-    Row("mendia", "[12]", "(sum of ceil(log2 i), i = 2..n)(T_s + m T_c)", _sent_whole(phases), _held_phases, BY_PHASES),
-    Row(
-        "sheu95", "[17]", "((p-1) log2 n + n log2 n)(T_s + m T_c/p), best real p",
-        lambda n, *load: sheu95(n).least(*load), None,
+    "akl": BY_PHASES,
+    "mendia": BY_PHASES,
+    "sheu95": Broadcast(
+        "((p-1) log2 n + n log2 n)(T_s + m T_c/p), best real p",
+        lambda n, *load: sheu95(n).least(*load),
+        None,
         (
             N_LOG_N,
-            Order("m log n T_c", lambda n, _start, b: b * log2(n)),
+            Order("m log n T_c", lambda n, _startup, b: b * log2(n)),
             Order(
                 "log n (n T_s + sqrt(n m T_s T_c) + m T_c)",
-                lambda n, start, b: log2(n) * (n * start + sqrt(n * start * b) + b),
+                lambda n, *load: log2(n) * one_tree_order(n, *load),
             ),
         ),
     ),
-    Row(
-        "ours-oneport", "ours, one-port", "(n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p",
-        lambda n, *load: theorem2(n).least_whole(*load), held_theorem2,
-        (
-            SQUARE,
-            MESSAGE,
-            Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", lambda n, start, b: n * n * start + n * sqrt(start * b) + b),
-        ),
+    "ours-oneport": Broadcast(
+        "(n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p",
+        theorem2_time,
+        partial(check_algorithm1, ports="one"),
+        (SQUARE, MESSAGE, Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", theorem2_order)),
     ),
-)  # fmt: skip
-#: Whether a load of `pipelines.loads` belongs to a part: T_c = 0, T_s = 0, any.
-CHOSEN: dict[str, Callable[[Number, Number], bool]] = {
-    "startup": lambda _start, b: not b,
-    "transmission": lambda start, _b: not start,
+}
+#: Whether a load belongs to a part: T_c = 0, T_s = 0, any.
+IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
+    "startup": lambda _n, _startup, b: not b,
+    "transmission": lambda _n, startup, _b: not startup,
     "overall": lambda *_: True,
 }
 
 
-def _cell(row: Row, part: str, stated: Order) -> CheckFunction:
-    def verify_cell(check: ClaimCheck) -> None:
-        if row.held is not None:
-            row.held(check)
-        check.order(
-            f"{row.words} over {stated.words}",
-            lambda n: greatest(n, row.time, stated.of, CHOSEN[part]),
-        )
-
-    return verify_cell
+def order_of_part(check: ClaimCheck, cell: Cell) -> None:
+    """Check a cell of Table 1: the order of a part of the closed form."""
+    row = cell.broadcast
+    if row.execute is not None:
+        row.execute(check)
+    what = f"{row.words} over {cell.stated.words}"
+    check_time_order(check, what, row.time, cell.stated.order, IN_PART[cell.part])
 
 
-for _row in TABLE1:
-    for _part, _stated in zip(PARTS, _row.cells, strict=True):
-        register(
-            f"TS.Tab1.{_row.name}-{_part}",
-            _cell(_row, _part, _stated),
-            bytes_per_node=weight if _row.name.startswith("ours") else None,
-        )
+def table_1_cells(*names: str) -> dict[str, Cell]:
+    """Return the cells of rows of Table 1, by claim id."""
+    return {
+        f"TS.Tab1.{name}-{part}": Cell(TABLE_1[name], part, stated)
+        for name in names
+        for part, stated in zip(PARTS, TABLE_1[name].orders, strict=True)
+    }
 
 
-def _qiu(check: ClaimCheck) -> None:
+check_rows(order_of_part, table_1_cells("sheu93", "day", "misic", "akl", "mendia", "sheu95"))
+check_rows(
+    order_of_part,
+    table_1_cells("ours-allport", "ours-oneport"),
+    bytes_per_node=lambda topology, _: multiple_bytes(topology),
+)
+
+
+def qiu_is_only_cited(check: ClaimCheck, _part: str) -> None:
+    """Record that no closed form of Qiu's time is in the papers."""
     check.absent(
         "[14], Qiu's broadcast",
-        "the algorithm of Qiu [14] is only cited, and section 6.1 gives orders but no closed form of its time",
+        "the algorithm of Qiu [14] is only cited, and section 6.1 gives orders but no closed form "
+        "of its time",
     )
 
 
-for _part in PARTS:
-    register(f"TS.Tab1.qiu-{_part}", _qiu)
+check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
 
 
 # Table 2
 
 
-def _by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
-    """Steps, and messages that pass a link, of the allgather down the translates of one tree level by level, executed."""
-    took = check.execute(by_level(check.objects, check.topology.spec, construction))
-    return took.steps, Fraction(int(took.packet_sizes.sum()))
+def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
+    """Execute the allgather by levels; return its steps, and the messages that cross a link."""
+    simulation = check.execute(allgather_by_level(check, construction))
+    return simulation.steps, Fraction(int(simulation.packet_sizes.sum()))
 
 
-def _share(n: int) -> Number:
-    """(n!-1)/(n-1)."""
-    return divided(factorial(n) - 1, n - 1)
+def short_necklaces_squared(n: int) -> Number:
+    """Return (n-1)^2 n!, whose square root bounds the number of nodes in short necklaces.
 
-
-def _short(n: int) -> Number:
-    """The square of a number that is at least that of the nodes in necklaces of fewer than n-1: (n-1)^2 n!.
-
-    Such a node commutes with a power of the rotation of some order L >= 2, which has g = (n-1)/L cycles and leaves one symbol.
-    L^g g! nodes do, most for L = 2, when that is (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1 such powers.
+    These are necklaces of fewer than n-1 nodes. Such a node commutes with a power of the rotation
+    of some order L >= 2, which has g = (n-1)/L cycles and leaves one symbol unchanged. L^g g! nodes
+    do, most for L = 2, when that is (2g)!! <= sqrt((2g+1)!) <= sqrt(n!). There are fewer than n-1
+    such powers.
     """
     return (n - 1) ** 2 * factorial(n)
 
 
-def _ham_startup(check: ClaimCheck) -> None:
-    held_hamiltonian(check)
+@check("TS.Tab2.frago-ham-startup")
+def hamiltonian_startup(check: ClaimCheck) -> None:
+    """Check the steps of rotated Hamiltonian paths, and their order."""
+    check_hamiltonian(check)
     check.order(
         "ceil((n!-1)/(n-1)) over (n-1)!", lambda n: divided(even_share(n), factorial(n - 1))
     )
 
 
-def _ham_transmission(check: ClaimCheck) -> None:
-    held_hamiltonian(check)
-    check.order("ceil((n!-1)/(n-1)) over (n!-1)/(n-1)", lambda n: divided(even_share(n), _share(n)))
-
-
-def _ham_overall(check: ClaimCheck) -> None:
-    n = check.topology.n
-    made = check.objects.schedule(
-        check.topology.spec, "allgather", "rotated-hamiltonian", "all", messages=1
+@check("TS.Tab2.frago-ham-transmission")
+def hamiltonian_transmission(check: ClaimCheck) -> None:
+    """Check the messages of rotated Hamiltonian paths, and their order."""
+    check_hamiltonian(check)
+    check.order(
+        "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)",
+        lambda n: divided(even_share(n), messages_per_link(n)),
     )
-    took = check.execute(made)
-    found = exact_time(took, made.units, SMALL)
-    bytes_time = SMALL.m * SMALL.T_c * Fraction(factorial(n) - 1, n - 1)
-    stated = SMALL.T_s * factorial(n - 1) + bytes_time
-    check.equal("time", found, stated, of=made, **SMALL.place)
-    true = check.correction(
+
+
+@check("TS.Tab2.frago-ham-overall")
+def hamiltonian_time(check: ClaimCheck) -> None:
+    """Check the time of rotated Hamiltonian paths."""
+    n = check.topology.n
+    (run,) = executions("allgather", "rotated-hamiltonian", messages=1)(check)
+    observed = exact_time(run.simulation, run.schedule.units, SMALL)
+    transmission = SMALL.m * SMALL.T_c * Fraction(factorial(n) - 1, n - 1)
+    stated = SMALL.T_s * factorial(n - 1) + transmission
+    check.equal("time", observed, stated, of=run.schedule, **SMALL.place)
+    correction = check.correction(
         "it takes ceil((n!-1)/(n-1)) steps, hence ceil((n!-1)/(n-1))(T_s + m T_c)"
     )
-    true.equal("time", found, even_share(n) * (SMALL.T_s + SMALL.m * SMALL.T_c), **SMALL.place)
-    other = check.reading(
-        "the tree run level by level, all messages of a link and level in one packet, takes that time"
+    corrected = even_share(n) * (SMALL.T_s + SMALL.m * SMALL.T_c)
+    correction.equal("time", observed, corrected, **SMALL.place)
+    by_level = check.reading(
+        "the tree run level by level, all messages of a link and level in one packet, takes that "
+        "time"
     )
-    steps, most = _by_level(other, "rotated-hamiltonian")
-    other.equal("time", SMALL.T_s * steps + SMALL.m * SMALL.T_c * most, stated, **SMALL.place)
+    steps, carried = run_by_level(by_level, "rotated-hamiltonian")
+    observed = SMALL.T_s * steps + SMALL.m * SMALL.T_c * carried
+    by_level.equal("time", observed, stated, **SMALL.place)
 
 
-def _nl_startup(check: ClaimCheck) -> None:
-    steps, _ = _by_level(check, "necklace")
+@check("TS.Tab2.frago-nl-startup")
+def necklace_startup(check: ClaimCheck) -> None:
+    """Check the steps of the necklace tree, and their order."""
+    steps, _ = run_by_level(check, "necklace")
     check.equal("steps", steps, diameter(check.topology.n))
     check.order("D_n over n", lambda n: divided(diameter(n), n))
 
 
-def _nl_transmission(check: ClaimCheck) -> None:
+@check("TS.Tab2.frago-nl-transmission")
+def necklace_transmission(check: ClaimCheck) -> None:
+    """Check that short necklaces bound the messages per link beyond the even share."""
     n = check.topology.n
-    _, most = _by_level(check, "necklace")
-    check.at_most("messages a link", most, np.array(add_sqrt(_share(n), _short(n)), dtype=object))
+    _, carried = run_by_level(check, "necklace")
+    bound = add_sqrt(messages_per_link(n), short_necklaces_squared(n))
+    check.at_most("messages a link", carried, np.array(bound, dtype=object))
     check.order(
         "(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)",
-        lambda n: 1 + divided(sqrt(_short(n)), _share(n)),
+        lambda n: 1 + divided(sqrt(short_necklaces_squared(n)), messages_per_link(n)),
     )
 
 
-def _nl_overall(check: ClaimCheck) -> None:
-    n = check.topology.n
-    steps, most = _by_level(check, "necklace")
-    found = SMALL.T_s * steps + SMALL.m * SMALL.T_c * most
-    stated = SMALL.T_s * diameter(n) + SMALL.m * SMALL.T_c * Fraction(factorial(n) - 1, n - 1)
-    check.equal(
-        "time",
-        found,
-        stated,
-        of=by_level(check.objects, check.topology.spec, "necklace"),
-        **SMALL.place,
+@check("TS.Tab2.frago-nl-overall")
+def necklace_time(check: ClaimCheck) -> None:
+    """Check the time of the necklace tree, level by level."""
+    topology = check.topology
+    steps, carried = run_by_level(check, "necklace")
+    observed = SMALL.T_s * steps + SMALL.m * SMALL.T_c * carried
+    startup = SMALL.T_s * diameter(topology.n)
+    share = Fraction(factorial(topology.n) - 1, topology.n - 1)
+    stated = startup + SMALL.m * SMALL.T_c * share
+    schedule = allgather_by_level(check, "necklace")
+    check.equal("time", observed, stated, of=schedule, **SMALL.place)
+    tree = check.objects.forest(topology.spec, "necklace")
+    links = checkers.level_dimensions(topology, tree.parent_port, tree.root)[1:]
+    correction = check.correction(
+        "it takes D_n T_s + c m T_c, c the sum over the levels of the most links of one dimension, "
+        "more than (n!-1)/(n-1)"
     )
-    tree = check.objects.forest(check.topology.spec, "necklace")
-    links = checkers.level_dimensions(check.topology, tree.parent_port, tree.root)[1:]
-    true = check.correction(
-        "it takes D_n T_s + c m T_c, c the sum over the levels of the most links of one dimension, more than (n!-1)/(n-1)"
+    corrected = startup + SMALL.m * SMALL.T_c * int(links.max(axis=1).sum())
+    correction.equal("time", observed, corrected, **SMALL.place)
+    correction.true("more than (n!-1)/(n-1)", carried > share)
+    segmented = check.reading(
+        "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm "
+        "2 sends, it takes that time"
     )
-    true.equal(
-        "time",
-        found,
-        SMALL.T_s * diameter(n) + SMALL.m * SMALL.T_c * int(links.max(axis=1).sum()),
-        **SMALL.place,
-    )
-    true.true("more than (n!-1)/(n-1)", most > Fraction(factorial(n) - 1, n - 1))
-    other = check.reading(
-        "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm 2 sends, it takes that time"
-    )
-    made = check.objects.schedule(
-        check.topology.spec, "allgather", "dimension-change", "all", base="necklace"
-    )
-    other.equal(
-        "time", exact_time(other.execute(made), made.units, SMALL), stated, of=made, **SMALL.place
-    )
+    for run in algorithm2(base="necklace")(segmented):
+        observed = exact_time(run.simulation, run.schedule.units, SMALL)
+        segmented.equal("time", observed, stated, of=run.schedule, **SMALL.place)
 
 
-def _ours(ports: str, words: str, quotient: Callable[[int], Number] | None) -> CheckFunction:
-    def verify_cell(check: ClaimCheck) -> None:
-        held_theorem3(check, ports)
-        if quotient is not None:
-            check.order(words, quotient)
+@dataclass(frozen=True)
+class Quotient:
+    """A closed form over the order that a cell of Table 2 states, in words and as a function."""
 
-    return verify_cell
-
-
-def _cited(words: str, quotient: Callable[[int], Number]) -> CheckFunction:
-    return lambda check: check.order(words, quotient)
+    words: str
+    of: Callable[[int], Number]
 
 
-def _misic_overall(check: ClaimCheck) -> None:
+@dataclass(frozen=True)
+class OurCell:
+    """A cell of Table 2 about Algorithm 2: port model, and the quotient of a stated order."""
+
+    ports: str
+    quotient: Quotient | None = None
+
+
+ALL_NODES = Quotient("n!-1 over n!", lambda n: divided(factorial(n) - 1, factorial(n)))
+LINEAR_STEPS = Quotient("D_n over n", lambda n: divided(diameter(n), n))
+SQUARE_STEPS = Quotient("(n-1) D_n over n^2", lambda n: divided((n - 1) * diameter(n), n * n))
+EVEN_SHARE = Quotient(
+    "(n!-1)/(n-1) over (n!-1)/(n-1)", lambda n: divided(messages_per_link(n), messages_per_link(n))
+)
+OURS = {
+    "TS.Tab2.ours-allport-startup": OurCell("all", LINEAR_STEPS),
+    "TS.Tab2.ours-allport-transmission": OurCell("all", EVEN_SHARE),
+    "TS.Tab2.ours-allport-overall": OurCell("all"),
+    "TS.Tab2.ours-oneport-startup": OurCell("one", SQUARE_STEPS),
+    "TS.Tab2.ours-oneport-transmission": OurCell("one", ALL_NODES),
+    "TS.Tab2.ours-oneport-overall": OurCell("one"),
+}
+ORDERS = {"TS.Tab2.misic-startup": ALL_NODES, "TS.Tab2.misic-transmission": ALL_NODES}
+
+
+def time_of_algorithm2(check: ClaimCheck, cell: OurCell) -> None:
+    """Check the exact time of Algorithm 2, and the order of one of its terms."""
+    check_theorem3(check, cell.ports)
+    if cell.quotient is not None:
+        check.order(cell.quotient.words, cell.quotient.of)
+
+
+def order_of_cited_time(check: ClaimCheck, quotient: Quotient) -> None:
+    """Check the order of a closed form whose algorithm is only cited."""
+    check.order(quotient.words, quotient.of)
+
+
+check_rows(time_of_algorithm2, OURS)
+check_rows(order_of_cited_time, ORDERS)
+
+
+@check("TS.Tab2.misic-overall")
+def misic_is_only_cited(check: ClaimCheck) -> None:
+    """Record that the closed form of Misic's time is the cell itself."""
     check.absent(
         "[13], Misic's allgather",
-        "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its time is this cell itself",
+        "the algorithm of Misic and Jovanovic [13] is only cited, and the only closed form of its "
+        "time is this cell itself",
     )
-
-
-_TABLE2: dict[str, CheckFunction] = {
-    "frago-ham-startup": _ham_startup,
-    "frago-ham-transmission": _ham_transmission,
-    "frago-ham-overall": _ham_overall,
-    "frago-nl-startup": _nl_startup,
-    "frago-nl-transmission": _nl_transmission,
-    "frago-nl-overall": _nl_overall,
-    "ours-allport-startup": _ours("all", "D_n over n", lambda n: divided(diameter(n), n)),
-    "ours-allport-transmission": _ours(
-        "all", "(n!-1)/(n-1) over (n!-1)/(n-1)", lambda n: divided(_share(n), _share(n))
-    ),
-    "ours-allport-overall": _ours("all", "", None),
-    "misic-startup": _cited("n!-1 over n!", lambda n: divided(factorial(n) - 1, factorial(n))),
-    "misic-transmission": _cited("n!-1 over n!", lambda n: divided(factorial(n) - 1, factorial(n))),
-    "misic-overall": _misic_overall,
-    "ours-oneport-startup": _ours(
-        "one", "(n-1) D_n over n^2", lambda n: divided((n - 1) * diameter(n), n * n)
-    ),
-    "ours-oneport-transmission": _ours(
-        "one", "n!-1 over n!", lambda n: divided(factorial(n) - 1, factorial(n))
-    ),
-    "ours-oneport-overall": _ours("one", "", None),
-}
-
-for _id, _check in _TABLE2.items():
-    register(f"TS.Tab2.{_id}", _check)

@@ -1,4 +1,4 @@
-"""Tseng & Sheu 1997, section 5 and 6.2: label change, dimension change, and how often their trees use the links."""
+"""Tseng & Sheu 1997, sections 5 and 6.2: label and dimension changes, and the use of links."""
 
 from fractions import Fraction
 
@@ -8,199 +8,201 @@ from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import divided, factorial
-from starcast.claims.reference import bfs, tree_transforms
+from starcast.claims.papers.tseng_sheu.closed_forms import heights
+from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import outgoing_links
+from starcast.claims.reference.tree_transforms import (
+    Row,
+    Tree,
+    dimension_change,
+    label_change,
+    link_loads,
+    sample_trees,
+)
 from starcast.claims.registry import check
+from starcast.topologies import Topology
+from starcast.trees.model import Forest
 
-_TWO = ("rotated-hamiltonian", "necklace")
+
+def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
+    """Check that a changed tree spans from the stated root."""
+    check.passes(checkers.spanning(check.topology, tree.row[None], root), of=tree.name)
+
+
+def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
+    """Check the ports of a forest of the catalogue against a changed tree."""
+    check.equal(
+        what,
+        forest.parent_port,
+        expected.row,
+        node=lambda _, node: check.topology.label(node),
+        of=forest,
+    )
 
 
 @check("TS.D3")
-def _label_change(check: ClaimCheck) -> None:
-    topology, objects = check.topology, check.objects
-    for tree in tree_transforms.trees(objects, topology, elsewhere=True):
+def label_changes_span(check: ClaimCheck) -> None:
+    """Check that LC(x,T) is a spanning tree, its ports in the catalogue, and the example."""
+    topology = check.topology
+    objects = check.objects
+    for tree in sample_trees(objects, topology, other_roots=True):
         for x in bfs.roots(topology, 3):
-            made = tree_transforms.relabelled(objects, topology, tree, x)
-            check.passes(checkers.spanning(topology, made.row[None], made.root), of=made.name)
-            if not tree.drawn:
+            changed = label_change(objects, topology, tree, x)
+            check_spanning(check, changed, changed.root)
+            if tree.in_catalogue:
                 forest = objects.forest(topology.spec, "label-change", root=x, base=tree.name)
-                check.equal(
-                    "ports of LC(x,T)",
-                    forest.parent_port,
-                    made.row,
-                    node=lambda _, v: topology.label(v),
-                    of=forest,
-                )
+                check_ports(check, "ports of LC(x,T)", forest, changed)
     if topology.n == 4:
-        _label_example(check)
+        check_label_example(check)
 
 
-def _label_example(check: ClaimCheck) -> None:
-    topology, objects = check.topology, check.objects
-    x, change = "4132", str.maketrans("1234", "4132")
-    before = objects.forest("S4", "greedy").parent_port[0]
+def check_label_example(check: ClaimCheck) -> None:
+    """Check that LC(3021, L(0123)), from 0, replaces the symbols in every link of L(0123)."""
+    topology = check.topology
+    objects = check.objects
+    x = "4132"
+    replacement = str.maketrans("1234", x)
+    base = objects.forest("S4", "greedy").parent_port[0]
     forest = objects.forest("S4", "label-change", root=topology.rank(x), base="greedy")
-    above = bfs.parents(objects, topology, before)
-    now = bfs.parents(objects, topology, forest.parent_port[0])
-    check.equal(
-        "root of LC(3021, L(0123))",
-        topology.label(forest.root),
-        "1234".translate(change),
-        of=forest,
-    )
+    parents = bfs.parents(objects, topology, base)
+    changed_parents = bfs.parents(objects, topology, forest.parent_port[0])
+    root = topology.label(forest.root)
+    check.equal("root of LC(3021, L(0123))", root, "1234".translate(replacement), of=forest)
     for node in range(1, topology.nodes):
         label = topology.label(node)
-        found = topology.label(int(now[topology.rank(label.translate(change))]))
+        changed_node = topology.rank(label.translate(replacement))
         check.equal(
             "parent in LC(3021, L(0123))",
-            found,
-            topology.label(int(above[node])).translate(change),
+            topology.label(int(changed_parents[changed_node])),
+            topology.label(int(parents[node])).translate(replacement),
             node=label,
             of=forest,
         )
 
 
 @check("TS.D4")
-def _dimension_change(check: ClaimCheck) -> None:
-    topology, objects = check.topology, check.objects
-    for tree in tree_transforms.trees(objects, topology, elsewhere=True):
+def dimension_changes_span(check: ClaimCheck) -> None:
+    """Check that DC(i,T) is a spanning tree, its ports in the catalogue, and the example."""
+    topology = check.topology
+    objects = check.objects
+    for tree in sample_trees(objects, topology, other_roots=True):
+        stated = topology.label(tree.root)
         for i in range(topology.n - 1):
-            made = tree_transforms.turned(objects, topology, tree, i)
-            check.equal(
-                "root of DC(i,T)",
-                topology.label(made.root),
-                topology.label(tree.root),
-                i=i,
-                of=made.name,
-            )
-            check.passes(checkers.spanning(topology, made.row[None], tree.root), of=made.name)
-            if not tree.drawn:
+            changed = dimension_change(objects, topology, tree, i)
+            root = topology.label(changed.root)
+            check.equal("root of DC(i,T)", root, stated, i=i, of=changed.name)
+            check_spanning(check, changed, tree.root)
+            if tree.in_catalogue:
                 forest = objects.forest(topology.spec, "dimension-change", base=tree.name, i=i)
-                check.equal(
-                    "ports of DC(i,T)",
-                    forest.parent_port,
-                    made.row,
-                    node=lambda _, v: topology.label(v),
-                    of=forest,
-                )
+                check_ports(check, "ports of DC(i,T)", forest, changed)
     if topology.n == 4:
         forest = objects.forest("S4", "dimension-change", base="greedy", i=1)
-        stated = [
-            path.translate(str.maketrans("123", "231"))
-            for path in _paths(check, objects.forest("S4", "greedy").parent_port[0])
-        ]
-        found = _paths(check, forest.parent_port[0])
+        rotation = str.maketrans("123", "231")
+        base_paths = dimension_words(check, objects.forest("S4", "greedy").parent_port[0])
         check.equal(
             "dimensions of the paths of DC(1, L(0123)), from 0",
-            " ".join(found),
-            " ".join(sorted(stated)),
+            " ".join(dimension_words(check, forest.parent_port[0])),
+            " ".join(sorted(word.translate(rotation) for word in base_paths)),
             of=forest,
         )
 
 
-def _paths(check: ClaimCheck, row: tree_transforms.Row) -> list[str]:
-    """The dimensions, from 0, on the paths from the identity to all nodes, as words in order."""
+def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
+    """Return the dimensions, from 0, on the paths from the identity to all nodes, sorted."""
     parent = bfs.parents(check.objects, check.topology, row)
     words = []
-    for node in range(check.topology.nodes):
-        word, at = "", node
-        while parent[at] >= 0 and len(word) <= check.topology.nodes:
-            word, at = str(row[at] - 1) + word, int(parent[at])
+    for leaf in range(check.topology.nodes):
+        word = ""
+        node = leaf
+        while parent[node] >= 0 and len(word) <= check.topology.nodes:
+            word = str(row[node] - 1) + word
+            node = int(parent[node])
         words.append(word)
     return sorted(words)
 
 
 @check("TS.S51-roots")
-def _roots(check: ClaimCheck) -> None:
-    topology, objects = check.topology, check.objects
-    for tree in tree_transforms.trees(objects, topology):
+def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
+    """Check that the n-1 trees LC(x, DC(i,T)) span from x."""
+    topology = check.topology
+    objects = check.objects
+    for tree in sample_trees(objects, topology):
         for x in bfs.roots(topology, 3):
             for i in range(topology.n - 1):
-                made = tree_transforms.relabelled(
-                    objects, topology, tree_transforms.turned(objects, topology, tree, i), x
-                )
-                check.equal("root", topology.label(made.root), topology.label(x), i=i, of=made.name)
-                check.passes(checkers.spanning(topology, made.row[None], x), of=made.name)
+                turned = dimension_change(objects, topology, tree, i)
+                changed = label_change(objects, topology, turned, x)
+                root = topology.label(changed.root)
+                check.equal("root", root, topology.label(x), i=i, of=changed.name)
+                check_spanning(check, changed, x)
                 if tree.name == "greedy":
                     forest = objects.forest(
                         topology.spec, "dimension-change", root=x, base=tree.name, i=i
                     )
-                    check.equal(
-                        "ports",
-                        forest.parent_port,
-                        made.row,
-                        node=lambda _, v: topology.label(v),
-                        of=forest,
-                    )
+                    check_ports(check, "ports", forest, changed)
 
 
-@check("TS.L7", bytes_per_node=lambda topology: 16 * topology.nodes)
-def _equal_loads(check: ClaimCheck) -> None:
-    topology, at = check.topology, outgoing_links(check.objects, check.topology)
+def translations_bytes(topology: Topology) -> int:
+    """Return the bytes per node of all translations."""
+    return 16 * topology.nodes
 
-    def link(_level: int, node: int, column: int) -> str:
-        return at(node, column)
 
-    for tree in tree_transforms.trees(check.objects, topology, elsewhere=True):
-        found, nodes = tree_transforms.uses(check.objects, topology, tree, topology.n - 1)
-        stated = nodes[:, None, None]
+@check("TS.L7", bytes_per_node=translations_bytes)
+def links_are_used_equally(check: ClaimCheck) -> None:
+    """Check that on every level all links are used by as many trees as T has nodes there."""
+    topology = check.topology
+    outgoing = outgoing_links(check.objects, topology)
+    for tree in sample_trees(check.objects, topology, other_roots=True):
+        loads, profile = link_loads(check.objects, topology, tree, topology.n - 1)
         check.equal(
-            "trees with a link on a level", found, stated, level=_level, link=link, of=tree.name
+            "trees with a link on a level",
+            loads,
+            profile[:, None, None],
+            level=lambda index, _node, _port: index + 1,
+            link=lambda _level, node, port: outgoing(node, port),
+            of=tree.name,
         )
 
 
-def _level(index: int, _node: int, _column: int) -> int:
-    return index + 1
-
-
 @check("TS.S62-height")
-def _heights(check: ClaimCheck) -> None:
-    topology, n = check.topology, check.topology.n
-    stated = {"rotated-hamiltonian": factorial(n - 1) + 1, "necklace": diameter(n)}
+def heights_of_single_trees(check: ClaimCheck) -> None:
+    """Check the heights of both trees of [8], and the order of the first."""
+    topology = check.topology
+    stated = {
+        "rotated-hamiltonian": factorial(topology.n - 1) + 1,
+        "necklace": diameter(topology.n),
+    }
     for name, height in stated.items():
         tree = check.objects.forest(topology.spec, name)
         check.passes(checkers.spanning(topology, tree.parent_port, tree.root), of=tree)
-        found = checkers.height(
-            topology, tree.parent_port, tree.root, bound=topology.nodes
-        ).measured
-        check.equal(f"height of {name}", found, height, of=tree)
+        check.equal(f"height of {name}", heights(tree), height, of=tree)
     check.same_order(
         "((n-1)! + 1) / (n-1)!", lambda n: divided(factorial(n - 1) + 1, factorial(n - 1))
     )
 
 
-@check("TS.S62-equal", bytes_per_node=lambda topology: 16 * topology.nodes)
-def _translates(check: ClaimCheck) -> None:
-    topology, n = check.topology, check.topology.n
+@check("TS.S62-equal", bytes_per_node=translations_bytes)
+def translates_use_links_equally(check: ClaimCheck) -> None:
+    """Check the number of translates of both trees of [8] on every link."""
+    topology = check.topology
+    n = topology.n
     mean = Fraction(factorial(n) - 1, n - 1)
-    instead = check.correction(
-        "a link is in as many translates as the tree has links of its dimension: (n!-1)/(n-1), which is no whole number for "
-        "n >= 3, rounded down or up; translates of all n-1 dimension changes of the tree together use all links equally"
+    correction = check.correction(
+        "a link is in as many translates as the tree has links of its dimension: (n!-1)/(n-1), "
+        "which is no whole number for n >= 3, rounded down or up; translates of all n-1 dimension "
+        "changes of the tree together use all links equally"
     )
-    for name in _TWO:
+    links = outgoing_links(check.objects, topology)
+    for name in ("rotated-hamiltonian", "necklace"):
         forest = check.objects.forest(topology.spec, name)
-        tree = tree_transforms.Tree(name, forest.root, forest.parent_port[0])
-        found = tree_transforms.uses(check.objects, topology, tree, 1)[0].sum(axis=0)
-        at = outgoing_links(check.objects, topology)
-        check.equal(f"translates of {name} on a link", found, mean, link=at, of=forest)
-        instead.equal(
-            "translates on a link",
-            found,
-            np.bincount(tree.row, minlength=n + 1)[2:],
-            link=at,
-            of=forest,
-        )
-        instead.true(
-            "one of two numbers",
-            (found >= int(mean)) & (found <= int(mean) + 1),
-            link=at,
-            of=forest,
-        )
-        together = tree_transforms.uses(check.objects, topology, tree, n - 1)[0].sum(axis=0)
-        instead.equal(
-            "trees on a link with all dimension changes",
-            together,
-            factorial(n) - 1,
-            link=at,
-            of=forest,
-        )
+        place = {"link": links, "of": forest}
+        tree = Tree(name, forest.root, forest.parent_port[0])
+        levels, _ = link_loads(check.objects, topology, tree, 1)
+        loads = levels.sum(axis=0)
+        check.equal(f"translates of {name} on a link", loads, mean, **place)
+        links_of_dimension = np.bincount(tree.row, minlength=n + 1)[2:]
+        correction.equal("translates on a link", loads, links_of_dimension, **place)
+        is_rounded = (loads >= int(mean)) & (loads <= int(mean) + 1)
+        correction.true("one of two numbers", is_rounded, **place)
+        levels, _ = link_loads(check.objects, topology, tree, n - 1)
+        what = "trees on a link with all dimension changes"
+        correction.equal(what, levels.sum(axis=0), factorial(n) - 1, **place)

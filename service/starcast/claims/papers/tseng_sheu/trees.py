@@ -1,6 +1,6 @@
-"""Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r) and L-hat, their paths, heights and congestion."""
+"""Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r), and the trees L-hat."""
 
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,202 +10,159 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
 from starcast.claims.papers.common import check_star_size
+from starcast.claims.papers.tseng_sheu.closed_forms import heights
+from starcast.claims.providers import forests, sample_roots
 from starcast.claims.reference import bfs, cyclic_shifts, star_labels
-from starcast.claims.reference.place_labels import outgoing_links
+from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import check
+from starcast.permutations import Ranks
+from starcast.trees.model import Forest
 
 
 @check("TS.size", bytes_per_node=lambda topology: 24 * topology.degree * topology.n)
-def _size(check: ClaimCheck) -> None:
+def size_and_symmetry(check: ClaimCheck) -> None:
+    """Check nodes, degree and diameter, and that automorphisms reach all nodes and links."""
     check_star_size(check)
-    topology, across = check.topology, check.objects.neighbours(check.topology.spec)
-    maps = _automorphisms(check)
+    topology = check.topology
+    neighbours = check.objects.neighbours(topology.spec)
     ports = np.array(topology.ports)
-    for image, turned in maps:
-        columns = np.searchsorted(ports, turned)
+    node_images = []
+    link_images = []
+    for image, dimensions in generating_automorphisms(check):
+        columns = np.searchsorted(ports, dimensions)
         check.equal(
             "links go to links",
-            across[columns][:, image],
-            image[across],
-            node=lambda _, v: topology.label(v),
+            neighbours[columns][:, image],
+            image[neighbours],
+            node=lambda _, node: topology.label(node),
         )
-    nodes = np.stack([image for image, _ in maps])
-    reached = bfs.search(nodes, 0) >= 0
-    check.equal(
-        "nodes to which automorphisms take the identity",
-        np.count_nonzero(reached),
-        factorial(topology.n),
-    )
-    links = [
-        image * topology.degree + np.searchsorted(ports, turned)[:, None] for image, turned in maps
-    ]
-    moved = np.stack([several.T.ravel() for several in links])
-    reached = bfs.search(moved, 0) >= 0
-    directed = factorial(topology.n) * (topology.n - 1)
-    check.equal(
-        "directed links to which they take the first link of the identity",
-        np.count_nonzero(reached),
-        directed,
-    )
+        node_images.append(image)
+        link_images.append((image * topology.degree + columns[:, None]).T.ravel())
+    # A search along the generators reaches the images under all automorphisms that they generate.
+    nodes = bfs.search(np.stack(node_images), 0) >= 0
+    what = "nodes to which automorphisms take the identity"
+    check.equal(what, np.count_nonzero(nodes), factorial(topology.n))
+    links = bfs.search(np.stack(link_images), 0) >= 0
+    what = "directed links to which they take the first link of the identity"
+    check.equal(what, np.count_nonzero(links), factorial(topology.n) * (topology.n - 1))
 
 
-def _automorphisms(check: ClaimCheck) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-    """Translations by the neighbours of the identity, and R: the image of each node, and of each dimension.
-
-    They generate all others: what they take the identity to is found by search.
-    """
-    objects, topology = check.objects, check.topology
-    dimensions = np.array(topology.ports)
-    by = objects.neighbours(topology.spec)[:, 0].tolist()
-    made = [(star_labels.translation(objects, topology, node), dimensions) for node in by]
-    return [
-        *made,
-        (
-            star_labels.rotation(objects, topology),
-            star_labels.rotation_function(topology.n)[dimensions],
-        ),
-    ]
-
-
-@check("TS.L3")
-def _greedy(check: ClaimCheck) -> None:
+def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray[np.int64]]]:
+    """Yield translations by the neighbours of the identity, and R: images of nodes and ports."""
+    objects = check.objects
     topology = check.topology
-    for root in bfs.roots(topology):
-        tree = check.objects.forest(topology.spec, "greedy", root=root)
-        at = topology.label(root)
-        check.equal(
-            f"ports of L({at})",
-            tree.parent_port,
-            cyclic_shifts.alpha(check.objects, topology, root),
-            node=lambda _, v: topology.label(v),
-            of=tree,
-        )
-        check.passes(checkers.spanning(topology, tree.parent_port, root), of=tree)
-        distances = bfs.distances(check.objects, topology.spec, root)
-        nodes = np.flatnonzero(np.arange(topology.nodes) != root)
-        parents = bfs.parents(check.objects, topology, tree.parent_port[0])[nodes]
-        found = np.where(parents < 0, topology.nodes, distances[parents])
-        check.equal(
-            "distance of the next node",
-            found,
-            distances[nodes] - 1,
-            node=lambda v, of=nodes: topology.label(int(of[v])),
-            of=tree,
-        )
+    ports = np.array(topology.ports)
+    for node in objects.neighbours(topology.spec)[:, 0].tolist():
+        yield star_labels.translation(objects, topology, node), ports
+    rotation = star_labels.rotation(objects, topology)
+    yield rotation, star_labels.rotation_function(topology.n)[ports]
 
 
-@check("TS.L4")
-def _congestion_to_roots(check: ClaimCheck) -> None:
+@check("TS.L3", given=forests("greedy", roots=None))
+def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
+    """Check the ports of L(r), that it spans, and that every link leads closer to r."""
     topology = check.topology
-    for root in bfs.roots(topology):
-        loads = cyclic_shifts.loads_to(check.objects, topology, root)
-        check.equal(
-            "links of all trees",
-            loads.sum(),
-            (topology.n - 1) * (factorial(topology.n) - 1),
-            node=topology.label(root),
-        )
-        check.at_most(
-            f"trees on a link, r = {topology.label(root)}",
-            loads,
-            2,
-            link=outgoing_links(check.objects, topology),
-        )
+    root = tree.root
+    check.equal(
+        f"ports of L({topology.label(root)})",
+        tree.parent_port,
+        cyclic_shifts.greedy_dimensions(check.objects, topology, root),
+        node=lambda _, node: topology.label(node),
+        of=tree,
+    )
+    check.passes(checkers.spanning(topology, tree.parent_port, root), of=tree)
+    distances = bfs.distances(check.objects, topology.spec, root)
+    nodes = np.flatnonzero(np.arange(topology.nodes) != root)
+    parents = bfs.parents(check.objects, topology, tree.parent_port[0])[nodes]
+    check.equal(
+        "distance of the next node",
+        np.where(parents < 0, topology.nodes, distances[parents]),
+        distances[nodes] - 1,
+        node=node_labels(topology, nodes),
+        of=tree,
+    )
 
 
-@check("TS.D2")
-def _reversed(check: ClaimCheck) -> None:
-    topology, objects = check.topology, check.objects
-    for root in bfs.roots(topology, 3):
-        trees = objects.forest(topology.spec, "multiple", root=root)
-        check.equal("number of trees", trees.trees, topology.n - 1, of=trees)
-        for row, way in zip(
-            trees.parent_port, cyclic_shifts.paths(objects, topology, root), strict=False
-        ):
-            stated = cyclic_shifts.ports_to(
-                objects, topology, cyclic_shifts.shifted(topology, root, way.i)
-            ).copy()
-            stated[way.nodes[0]] = 0
-            stated[way.nodes[1:]] = way.ports
-            check.equal(
-                "ports of L-hat", row, stated, tree=way.i - 1, node=topology.label, of=trees
-            )
-        check.passes(checkers.spanning(topology, trees.parent_port, root), of=trees)
+@check("TS.L4", given=sample_roots())
+def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
+    """Check that at most two of the trees L(rho^i(r)) contain a link towards their roots."""
+    topology = check.topology
+    label = topology.label(root)
+    loads = cyclic_shifts.loads_towards_roots(check.objects, topology, root)
+    stated = (topology.n - 1) * (factorial(topology.n) - 1)
+    check.equal("links of all trees", loads.sum(), stated, node=label)
+    links = outgoing_links(check.objects, topology)
+    check.at_most(f"trees on a link, r = {label}", loads, 2, link=links)
+
+
+@check("TS.D2", given=forests("multiple", roots=3))
+def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
+    """Check the ports of every L-hat against L(rho^i(r)) and p_i, and that it spans."""
+    topology = check.topology
+    objects = check.objects
+    root = forest.root
+    check.equal("number of trees", forest.trees, topology.n - 1, of=forest)
+    paths = cyclic_shifts.shift_paths(objects, topology, root)
+    for row, path in zip(forest.parent_port, paths, strict=False):
+        goal = cyclic_shifts.shifted_root(topology, root, path.i)
+        stated = cyclic_shifts.greedy_ports(objects, topology, goal).copy()
+        stated[path.nodes[0]] = 0
+        stated[path.nodes[1:]] = path.ports
+        check.equal("ports of L-hat", row, stated, tree=path.i - 1, node=topology.label, of=forest)
+    check.passes(checkers.spanning(topology, forest.parent_port, root), of=forest)
 
 
 @check("TS.L5")
-def _heights(check: ClaimCheck) -> None:
-    n, topology = check.topology.n, check.topology
-    i = np.arange(1, n)
-    true = check.correction(
-        "the height is |p_i| + e, e the greatest level of L(rho^i(r)) outside of the branch that p_i arrives by, and "
-        "e = D_n but for n = 3, i = 2, where e = D_n - 1"
+def heights_of_trees(check: ClaimCheck) -> None:
+    """Check the height of every tree L-hat(rho^i(r))."""
+    n = check.topology.n
+    correction = check.correction(
+        "the height is |p_i| + e, e the greatest level of L(rho^i(r)) outside of the branch that "
+        "p_i arrives by, and e = D_n but for n = 3, i = 2, where e = D_n - 1"
     )
-    for root in bfs.roots(topology, 2):
-        trees = check.objects.forest(topology.spec, "multiple", root=root)
-        found = np.array(
-            checkers.height(topology, trees.parent_port, trees.root, bound=topology.nodes).measured
-        )
-        check.equal("number of trees", trees.trees, n - 1, of=trees)
+    for forest in forests("multiple", roots=2)(check):
+        observed = np.array(heights(forest))
+        check.equal("number of trees", forest.trees, n - 1, of=forest)
+        i = np.arange(1, n)[: len(observed)]
         stated = diameter(n) + n + np.gcd(n, i) - 2
-        check.equal(
-            "height of L-hat(rho^i(r))", found, stated[: len(found)], i=i[: len(found)], of=trees
-        )
-        outside = np.array(
-            [
-                _outside(check, root, way)
-                for way in cyclic_shifts.paths(check.objects, topology, root)
-            ]
-        )[: len(found)]
-        lengths = np.array(
-            [len(way.ports) for way in cyclic_shifts.paths(check.objects, topology, root)]
-        )[: len(found)]
-        true.equal("height", found, lengths + outside, i=i[: len(found)], of=trees)
-        true.equal(
-            "e",
-            outside,
-            (diameter(n) - ((n == 3) & (i == 2)))[: len(found)],
-            i=i[: len(found)],
-            of=trees,
-        )
+        place = {"i": i, "of": forest}
+        check.equal("height of L-hat(rho^i(r))", observed, stated, **place)
+        paths = cyclic_shifts.shift_paths(check.objects, check.topology, forest.root)
+        paths = paths[: len(observed)]
+        outside = np.array([level_outside_branch(check, path) for path in paths])
+        lengths = np.array([len(path.ports) for path in paths])
+        correction.equal("height", observed, lengths + outside, **place)
+        correction.equal("e", outside, diameter(n) - ((n == 3) & (i == 2)), **place)
 
 
-def _outside(check: ClaimCheck, root: int, way: cyclic_shifts.Path) -> int:
-    """The greatest level of L(rho^i(r)) but for the branch by which p_i comes to rho^i(r)."""
+def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
+    """Return the greatest level of L(rho^i(r)) outside of the branch by which p_i arrives."""
     topology = check.topology
-    goal = cyclic_shifts.shifted(topology, root, way.i)
-    parent = bfs.parents(
-        check.objects, topology, cyclic_shifts.ports_to(check.objects, topology, goal)
-    )
+    goal = cyclic_shifts.shifted_root(topology, int(path.nodes[0]), path.i)
+    row = cyclic_shifts.greedy_ports(check.objects, topology, goal)
+    parent = bfs.parents(check.objects, topology, row)
     levels = bfs.levels(parent, goal)
-    parent[way.nodes[-2]] = -1  # cut off: what hangs there does not come to the root any more
+    parent[path.nodes[-2]] = -1  # detaches the branch: its nodes no longer lead to the root
     return int(levels[bfs.levels(parent, goal) >= 0].max())
 
 
-@check("TS.h")
-def _greatest_height(check: ClaimCheck) -> None:
-    n, trees = check.topology.n, check.objects.forest(check.topology.spec, "multiple")
-    measured = checkers.height(
-        check.topology, trees.parent_port, trees.root, bound=check.topology.nodes
-    ).measured
-    h = int(np.max(measured))
-    check.at_least("greatest height of the trees L-hat", h, diameter(n) + n - 1, of=trees)
-    check.at_most("greatest height of the trees L-hat", h, 2 * diameter(n), of=trees)
+@check("TS.h", given=forests("multiple"))
+def greatest_height(check: ClaimCheck, forest: Forest) -> None:
+    """Check both bounds on the greatest height of the trees L-hat."""
+    n = check.topology.n
+    what = "greatest height of the trees L-hat"
+    height = max(heights(forest))
+    check.at_least(what, height, diameter(n) + n - 1, of=forest)
+    check.at_most(what, height, 2 * diameter(n), of=forest)
 
 
-@check("TS.L6")
-def _congestion(check: ClaimCheck) -> None:
+@check("TS.L6", given=forests("multiple", roots=2))
+def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
+    """Check that at most two of the trees L-hat use a directed link."""
     topology = check.topology
-    for root in bfs.roots(topology, 2):
-        trees = check.objects.forest(topology.spec, "multiple", root=root)
-        loads = checkers.loads(topology, trees.parent_port, root)
-        check.equal("number of trees", trees.trees, topology.n - 1, of=trees)
-        check.equal(
-            "links of all trees",
-            loads.sum(),
-            (topology.n - 1) * (factorial(topology.n) - 1),
-            of=trees,
-        )
-        check.at_most(
-            "trees on a link", loads, 2, link=outgoing_links(check.objects, topology), of=trees
-        )
+    n = topology.n
+    loads = checkers.loads(topology, forest.parent_port, forest.root)
+    check.equal("number of trees", forest.trees, n - 1, of=forest)
+    check.equal("links of all trees", loads.sum(), (n - 1) * (factorial(n) - 1), of=forest)
+    links = outgoing_links(check.objects, topology)
+    check.at_most("trees on a link", loads, 2, link=links, of=forest)
