@@ -183,7 +183,7 @@ def test_incomplete_artifacts_are_never_used(
 
 
 def test_imported_artifacts_are_not_used_before_verification(graph: Graph) -> None:
-    graph.write("MATCH (o:Topology {name: 'S3'}) SET o.state = 'imported'")
+    graph.write("MATCH (o:Topology {spec: 'S3'}) SET o.state = 'imported'")
     try:
         with pytest.raises(
             NotFoundError, match="the topology 'S3' was imported but not verified yet"

@@ -131,8 +131,8 @@ def compare(
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     """Print the rows: laid out for people, or with one value per cell for programs."""
     if output in (Format.JSON, Format.CSV):
-        rows = map(_as_cells, comparison.rows(everything=everything))
-        emit(rows, comparison.data_columns(everything=everything), output)
+        cells = [_as_cells(row) for row in comparison.rows(everything=everything)]
+        emit(cells, comparison.data_columns(everything=everything), output)
         return
     shown, layout = _lay_out(comparison, output, everything=everything)
     rows = [_as_cells(row) for row in layout.rows]
