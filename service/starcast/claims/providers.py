@@ -40,7 +40,7 @@ class Execution:
 
 
 @dataclass(frozen=True)
-class Distances:
+class RootDistances:
     """Distances of all nodes from a root.
 
     Attributes:
@@ -106,14 +106,14 @@ def executions(
     return provide
 
 
-def distances(*, roots: int | None = None) -> Provider[Distances]:
+def distances(*, roots: int | None = None) -> Provider[RootDistances]:
     """Yield the distances of all nodes from each sample root, by breadth-first search."""
 
-    def provide(check: ClaimCheck) -> Iterator[Distances]:
+    def provide(check: ClaimCheck) -> Iterator[RootDistances]:
         topology = check.topology
         for root in _sample_roots(check, roots):
             values = bfs.distances(check.objects, topology.spec, root)
-            yield Distances(root, topology.label(root), values)
+            yield RootDistances(root, topology.label(root), values)
 
     return provide
 

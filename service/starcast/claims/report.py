@@ -31,7 +31,7 @@ _COLUMNS = ("id", "number", "statement", "verdict", "sizes", "counterexample", "
 
 
 @dataclass(frozen=True)
-class Row:
+class ReportRow:
     """A claim with its verdict.
 
     Attributes:
@@ -97,14 +97,14 @@ def quick_verdicts() -> tuple[Verdict, ...]:
     return verify_claims(tuple(catalogue.claims().values()), jobs=_JOBS)
 
 
-def rows(verdicts: Iterable[Verdict]) -> list[Row]:
+def rows(verdicts: Iterable[Verdict]) -> list[ReportRow]:
     """Return verdicts with their claims, in the order of the papers; unknown claims are skipped."""
     by_id = {verdict.claim: verdict for verdict in verdicts}
     claims = catalogue.claims().items()
-    return [Row(claim, by_id[claim_id]) for claim_id, claim in claims if claim_id in by_id]
+    return [ReportRow(claim, by_id[claim_id]) for claim_id, claim in claims if claim_id in by_id]
 
 
-def counts(listed: Iterable[Row]) -> dict[str, dict[str, int]]:
+def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
     """Return the number of claims with each verdict, by paper; a conjunction counts as one."""
     counter = Counter((row.paper, row.verdict.verdict) for row in listed)
     by_paper: dict[str, dict[str, int]] = {}
@@ -160,12 +160,12 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
     )
 
 
-def _failing(listed: Sequence[Row]) -> list[Row]:
+def _failing(listed: Sequence[ReportRow]) -> list[ReportRow]:
     """Return the rows that fail, without conjunctions: they fail with a part."""
     return [row for row in listed if row.verdict.verdict == "fails" and row.claim.check is not None]
 
 
-def _summary_cells(listed: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+def _summary_cells(listed: Sequence[ReportRow]) -> Iterator[tuple[str, ...]]:
     totals: Counter[str] = Counter()
     for paper, numbers in counts(listed).items():
         totals.update(numbers)
@@ -174,7 +174,7 @@ def _summary_cells(listed: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     yield "all", str(totals.total()), *(str(totals[word]) for word in WORDS)
 
 
-def _failure(row: Row) -> Iterator[str]:
+def _failure(row: ReportRow) -> Iterator[str]:
     yield f"* **{row.claim.id}** ({row.claim.number}): {_escaped(row.claim.statement)}."
     yield f"  * Counterexample: {_escaped(row.difference)}."
     for correction in row.corrections:
@@ -182,7 +182,7 @@ def _failure(row: Row) -> Iterator[str]:
     yield ""
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ReportRow) -> tuple[str, ...]:
     claim, verdict = row.claim, row.verdict
     word = f"{SIGNS[verdict.verdict]} {verdict.verdict}"
     identification = (claim.id, claim.number, claim.statement, word)

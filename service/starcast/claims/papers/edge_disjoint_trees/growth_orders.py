@@ -34,7 +34,7 @@ class Order(NamedTuple):
     formula: str
 
 
-class Row(NamedTuple):
+class GrowthRow(NamedTuple):
     """A row of Table 4 with its bound, and the stated orders on S_n and on the hypercube."""
 
     bound: Bound
@@ -85,22 +85,24 @@ PAIRS_N_LOG_N = Order(lambda n, m, x: m * x * factorial(n) ** 2 * n_log_n(n), "O
 
 ALLTOALL_TIME = "ft-alltoall-time"
 ROWS = {
-    "broadcast-time": Row(lambda c, m, _: pipeline_steps(c, m), M_STAR, M_CUBE),
-    "broadcast-transmissions": Row(lambda c, m, _: m * (c.nodes - 1), M_NODES, M_NODES),
-    "ft-broadcast-time": Row(lambda c, m, x: pipeline_steps(c, m * x), COPIES_STAR, COPIES_CUBE),
-    "ft-broadcast-transmissions": Row(lambda c, m, x: m * x * (c.nodes - 1), NODES, NODES),
-    "ft-allgather-time": Row(
+    "broadcast-time": GrowthRow(lambda c, m, _: pipeline_steps(c, m), M_STAR, M_CUBE),
+    "broadcast-transmissions": GrowthRow(lambda c, m, _: m * (c.nodes - 1), M_NODES, M_NODES),
+    "ft-broadcast-time": GrowthRow(
+        lambda c, m, x: pipeline_steps(c, m * x), COPIES_STAR, COPIES_CUBE
+    ),
+    "ft-broadcast-transmissions": GrowthRow(lambda c, m, x: m * x * (c.nodes - 1), NODES, NODES),
+    "ft-allgather-time": GrowthRow(
         lambda c, m, x: least_steps(m * x * (c.nodes - 1), c.links), NODES_BY_N, NODES_BY_N_LOG_N
     ),
-    "ft-allgather-transmissions": Row(
+    "ft-allgather-transmissions": GrowthRow(
         lambda c, m, x: m * x * c.nodes * (c.nodes - 1), PAIRS, PAIRS
     ),
-    "ft-scatter-time": Row(
+    "ft-scatter-time": GrowthRow(
         lambda c, m, x: least_steps(m * x * (c.nodes - 1), c.links), NODES_BY_N, NODES_BY_N_LOG_N
     ),
-    "ft-scatter-transmissions": Row(lambda c, m, x: m * x * c.total, NODES_N, NODES_N_LOG_N),
-    ALLTOALL_TIME: Row(lambda c, m, x: divided(m * x * c.total, c.links), NODES, NODES),
-    "ft-alltoall-transmissions": Row(
+    "ft-scatter-transmissions": GrowthRow(lambda c, m, x: m * x * c.total, NODES_N, NODES_N_LOG_N),
+    ALLTOALL_TIME: GrowthRow(lambda c, m, x: divided(m * x * c.total, c.links), NODES, NODES),
+    "ft-alltoall-transmissions": GrowthRow(
         lambda c, m, x: m * x * c.nodes * c.total, PAIRS_N, PAIRS_N_LOG_N
     ),
 }

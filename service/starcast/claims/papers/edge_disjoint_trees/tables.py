@@ -144,7 +144,7 @@ TABLE_3: dict[str, Formula] = {
 TABLES = {1: TABLE_1, 2: TABLE_2, 3: TABLE_3}
 
 
-class Cell(NamedTuple):
+class BoundCell(NamedTuple):
     """A cell: number of the table, name of the row, and the bound that the table states."""
 
     table: int
@@ -167,7 +167,7 @@ class Cell(NamedTuple):
         return QUANTITIES[self.row]
 
 
-def amounts(topology: Topology, cell: Cell) -> Iterator[tuple[int, int]]:
+def amounts(topology: Topology, cell: BoundCell) -> Iterator[tuple[int, int]]:
     """Yield the values of M and x with which a cell is checked."""
     degree = topology.degree
     is_broadcast = cell.quantity.collective == "broadcast"
@@ -180,7 +180,7 @@ def amounts(topology: Topology, cell: Cell) -> Iterator[tuple[int, int]]:
             yield messages, x
 
 
-def schedules(check: ClaimCheck, cell: Cell, messages: int, copies: int) -> Iterator[Schedule]:
+def schedules(check: ClaimCheck, cell: BoundCell, messages: int, copies: int) -> Iterator[Schedule]:
     """Return all schedules of the catalogue for a cell that send one unit per link and step."""
     on_star = lower_bound_counts.unit_schedules_on_star
     is_cube = check.topology.family == "hypercube"
@@ -188,7 +188,7 @@ def schedules(check: ClaimCheck, cell: Cell, messages: int, copies: int) -> Iter
     return unit_schedules(check, cell.quantity.collective, "all", messages, copies)
 
 
-def check_bound(check: ClaimCheck, cell: Cell) -> None:
+def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
     """Check that the count is the stated bound, and that no schedule beats the bound."""
     size = check.topology.n
     node = count_from_node(check, degree=size if cell.table == 3 else size - 1)
@@ -204,7 +204,7 @@ def check_bound(check: ClaimCheck, cell: Cell) -> None:
         _check_fragment(check, cell, node)
 
 
-def _check_fragment(check: ClaimCheck, cell: Cell, node: NodeCounts) -> None:
+def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NodeCounts) -> None:
     """Check the part of the row that is legible in the scan as a bound."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
@@ -217,7 +217,7 @@ def _check_fragment(check: ClaimCheck, cell: Cell, node: NodeCounts) -> None:
         )
 
 
-def schedules_bytes(topology: Topology, cell: Cell) -> int:
+def schedules_bytes(topology: Topology, cell: BoundCell) -> int:
     """Return the bytes per node of the schedules of all M and x.
 
     There is a row per node and copy, or a row per link of its path if each node has its own units.
@@ -230,6 +230,7 @@ def schedules_bytes(topology: Topology, cell: Cell) -> int:
 
 for _table, _formulas in TABLES.items():
     _cells = {
-        f"EDT.Tab{_table}.{row}": Cell(_table, row, stated) for row, stated in _formulas.items()
+        f"EDT.Tab{_table}.{row}": BoundCell(_table, row, stated)
+        for row, stated in _formulas.items()
     }
     check_rows(check_bound, _cells, bytes_per_node=schedules_bytes)

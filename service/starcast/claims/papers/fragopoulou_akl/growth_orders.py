@@ -65,7 +65,7 @@ def weight(topology: Topology) -> int:
     return BYTES_PER_LINK * 4 * topology.n
 
 
-class Row(NamedTuple):
+class GrowthOrderRow(NamedTuple):
     """A cell of Table 6, the network, and the order that the paper states."""
 
     cell: str
@@ -73,12 +73,12 @@ class Row(NamedTuple):
     order: GrowthOrder
 
 
-def order_quotient(row: Row, n: int) -> Number:
+def order_quotient(row: GrowthOrderRow, n: int) -> Number:
     """Return the entry of Tables 4 and 5 over the stated order."""
     return divided(BOUNDS[row.cell].count(row.network(n)), row.order.value(n))
 
 
-def entry_is_of_order(check: ClaimCheck, row: Row) -> None:
+def entry_is_of_order(check: ClaimCheck, row: GrowthOrderRow) -> None:
     """Check that an entry is of the order that Table 6 states."""
     check_counts(check, (row.network,))
     what = f"{describe_cell(row.cell)} / {row.order.words}"
@@ -93,7 +93,7 @@ def entry_is_of_order(check: ClaimCheck, row: Row) -> None:
 
 
 _ROWS = {
-    f"FA.Tab6.{cell}-{name}": Row(cell, network, orders[index])
+    f"FA.Tab6.{cell}-{name}": GrowthOrderRow(cell, network, orders[index])
     for cell, orders in ORDERS.items()
     for index, (name, network) in enumerate((("star", star), ("hypercube", cube)))
 }

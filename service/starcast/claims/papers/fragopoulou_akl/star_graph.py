@@ -7,7 +7,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import divided, factorial, harmonic, log2
 from starcast.claims.papers.fragopoulou_akl import nodes
-from starcast.claims.providers import Distances, distances
+from starcast.claims.providers import RootDistances, distances
 from starcast.claims.reference import bfs
 from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
 from starcast.claims.registry import check
@@ -75,7 +75,7 @@ def substars(check: ClaimCheck) -> None:
 
 
 @check("FA.d", given=distances())
-def mean_distance(check: ClaimCheck, search: Distances) -> None:
+def mean_distance(check: ClaimCheck, search: RootDistances) -> None:
     """Check the mean and the sum of the distances from a root."""
     n = check.topology.n
     total = int(search.values.sum(dtype=np.int64))

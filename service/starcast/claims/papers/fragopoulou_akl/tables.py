@@ -50,7 +50,7 @@ def multiples(n: int) -> tuple[int, ...]:
     return (n - 1, 2 * (n - 1))
 
 
-class Cell(NamedTuple):
+class ResultCell(NamedTuple):
     """An algorithm in Tables 1 to 3, with its number of messages.
 
     Attributes:
@@ -69,40 +69,44 @@ class Cell(NamedTuple):
 
 
 #: A cell with the formula of its claim.
-Row = tuple[Cell, Formula]
+Row = tuple[ResultCell, Formula]
 
-_CYCLE = partial(Cell, "allgather", "hamiltonian-cycle", "one")
-_PATHS = partial(Cell, "allgather", "rotated-hamiltonian", "all")
-_SCATTER = partial(Cell, "scatter", "one-port", "one")
-_EXCHANGE = partial(Cell, "alltoall", "one-port", "one")
+_CYCLE = partial(ResultCell, "allgather", "hamiltonian-cycle", "one")
+_PATHS = partial(ResultCell, "allgather", "rotated-hamiltonian", "all")
+_SCATTER = partial(ResultCell, "scatter", "one-port", "one")
+_EXCHANGE = partial(ResultCell, "alltoall", "one-port", "one")
 _PERFECT = "perfectly-balanced"
 CELLS = {
     "Tab1.oneport-1": _CYCLE(one_message, others, pairs),
     "Tab1.oneport-M": _CYCLE(any_messages, others, pairs),
     "Tab1.allport-paths-1": _PATHS(one_message, shared_others, pairs),
     "Tab1.allport-paths-M": _PATHS(any_messages, None, pairs),
-    "Tab1.allport-necklace-1": Cell(
+    "Tab1.allport-necklace-1": ResultCell(
         "allgather", "necklace", "all", one_message, shared_others, pairs
     ),
     "Tab2.oneport-1": _SCATTER(one_message, others, distances),
     "Tab2.oneport-M": _SCATTER(any_messages, others, distances),
-    "Tab2.allport-balanced-1": Cell(
+    "Tab2.allport-balanced-1": ResultCell(
         "scatter", "balanced", "all", one_message, shared_others, distances
     ),
-    "Tab2.allport-near-1": Cell("scatter", "near-balanced", "all", one_message, None, distances),
-    "Tab2.allport-perfect-M": Cell("scatter", _PERFECT, "all", multiples, shared_others, distances),
+    "Tab2.allport-near-1": ResultCell(
+        "scatter", "near-balanced", "all", one_message, None, distances
+    ),
+    "Tab2.allport-perfect-M": ResultCell(
+        "scatter", _PERFECT, "all", multiples, shared_others, distances
+    ),
     "Tab3.oneport-1": _EXCHANGE(one_message, distances, distances_of_pairs),
     "Tab3.oneport-M": _EXCHANGE(any_messages, distances, distances_of_pairs),
-    "Tab3.allport-near-1": Cell(
+    "Tab3.allport-near-1": ResultCell(
         "alltoall", "necklace", "all", one_message, None, distances_of_pairs
     ),
-    "Tab3.allport-perfect-M": Cell(
+    "Tab3.allport-perfect-M": ResultCell(
         "alltoall", _PERFECT, "all", multiples, shared_distances, distances_of_pairs
     ),
 }
 
 
-def cell_schedule(check: ClaimCheck, cell: Cell, messages: int, root: int) -> Schedule:
+def cell_schedule(check: ClaimCheck, cell: ResultCell, messages: int, root: int) -> Schedule:
     """Return the schedule of a cell for a number of messages."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
     arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has one message only
@@ -139,7 +143,7 @@ def transmissions_are_exact(check: ClaimCheck, row: Row) -> None:
 
 
 def cell_schedules(
-    check: ClaimCheck, cell: Cell
+    check: ClaimCheck, cell: ResultCell
 ) -> Iterator[tuple[Schedule, int, dict[str, int | str]]]:
     """Yield the schedules of a cell with their M and their place in findings."""
     topology = check.topology

@@ -25,7 +25,7 @@ class Terms(NamedTuple):
     square: Value = 0
 
 
-class Row(NamedTuple):
+class WordingRow(NamedTuple):
     """A row of a table: its columns start-up, transmission and overall."""
 
     start_ups: Value
@@ -42,7 +42,7 @@ ROWS = (
 COLUMNS = ("start-up", "transmission", "overall, T_s", "overall, m T_c", "overall, under the root")
 
 
-def table1(n: int, k: int) -> tuple[Row, ...]:
+def table1(n: int, k: int) -> tuple[WordingRow, ...]:
     """Return Table 1, in the order of `ROWS`."""
     diameter = nk_diameter(n, k)
     many = 2 * diameter - 1
@@ -51,10 +51,10 @@ def table1(n: int, k: int) -> tuple[Row, ...]:
     one_port = (n - 1) * (diameter - 1)
     many_one_port = (n - 1) * many
     return (
-        Row(diameter, share, Terms(diameter, share, Fraction(diameter - 1, n - 1))),
-        Row(many, all_others, Terms(many, all_others)),
-        Row(n * diameter, 1, Terms(one_port, 1, one_port)),
-        Row(many_one_port, 1, Terms(many_one_port, 1, many_one_port)),
+        WordingRow(diameter, share, Terms(diameter, share, Fraction(diameter - 1, n - 1))),
+        WordingRow(many, all_others, Terms(many, all_others)),
+        WordingRow(n * diameter, 1, Terms(one_port, 1, one_port)),
+        WordingRow(many_one_port, 1, Terms(many_one_port, 1, many_one_port)),
     )
 
 
@@ -71,7 +71,7 @@ def theorems1(n: int, k: int) -> tuple[Terms, ...]:
     )
 
 
-def table2(n: int, k: int) -> tuple[Row, ...]:
+def table2(n: int, k: int) -> tuple[WordingRow, ...]:
     """Return Table 2, in the order of `ROWS`."""
     diameter = nk_diameter(n, k)
     many = 2 * diameter - 1
@@ -79,10 +79,10 @@ def table2(n: int, k: int) -> tuple[Row, ...]:
     share = Fraction(others, n - 1)
     one_port = n * (n - 1) * diameter
     return (
-        Row(diameter, share, Terms(diameter, share)),
-        Row(many, share, Terms(many, share)),
-        Row(one_port, others, Terms(one_port, others)),
-        Row((n - 1) * many, others, Terms((n - 1) * many, others)),
+        WordingRow(diameter, share, Terms(diameter, share)),
+        WordingRow(many, share, Terms(many, share)),
+        WordingRow(one_port, others, Terms(one_port, others)),
+        WordingRow((n - 1) * many, others, Terms((n - 1) * many, others)),
     )
 
 
@@ -100,7 +100,7 @@ def theorems2(n: int, k: int) -> tuple[Terms, ...]:
 
 
 def _cells(
-    rows: tuple[Row, ...], theorems: tuple[Terms, ...]
+    rows: tuple[WordingRow, ...], theorems: tuple[Terms, ...]
 ) -> Iterator[tuple[str, str, Fraction, Fraction]]:
     """Yield row, column, the coefficient in the table, and that in the theorem."""
     for name, row, terms in zip(ROWS, rows, theorems, strict=True):

@@ -278,7 +278,7 @@ check_rows(
 
 
 @dataclass(frozen=True)
-class Line:
+class TableLine:
     """A row of Table 2: trees, port model, stated start-ups, and the stated terms in words."""
 
     trees: str
@@ -310,14 +310,14 @@ def one_port_height(n: int, k: int) -> Number:
 
 
 LINES = (
-    Line(ONE_TREE, "all", nk_diameter, "D T_s", "m(N-1)/(n-1) T_c"),
-    Line(MANY_TREES, "all", stated_height, "(2D-1)T_s", "m(N-1)/(n-1) T_c"),
-    Line(ONE_TREE, "one", one_port_diameter, "n(n-1)D T_s", "(N-1)m T_c"),
-    Line(MANY_TREES, "one", one_port_height, "(n-1)(2D-1)T_s", "(N-1)m T_c"),
+    TableLine(ONE_TREE, "all", nk_diameter, "D T_s", "m(N-1)/(n-1) T_c"),
+    TableLine(MANY_TREES, "all", stated_height, "(2D-1)T_s", "m(N-1)/(n-1) T_c"),
+    TableLine(ONE_TREE, "one", one_port_diameter, "n(n-1)D T_s", "(N-1)m T_c"),
+    TableLine(MANY_TREES, "one", one_port_height, "(n-1)(2D-1)T_s", "(N-1)m T_c"),
 )
 
 
-def _check_levels(check: ClaimCheck, line: Line) -> None:
+def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the height of the trees, and the bytes of all levels."""
     topology = check.topology
     n, k = n_and_k(topology)
@@ -339,21 +339,21 @@ def _check_levels(check: ClaimCheck, line: Line) -> None:
     check.true("start-ups are at most n-1 for every level", few)
 
 
-def allgather_start_up(check: ClaimCheck, line: Line) -> None:
+def allgather_start_up(check: ClaimCheck, line: TableLine) -> None:
     """Check the order of the start-ups."""
     _check_levels(check, line)
     what = f"start-up over {line.start_ups_text}"
     check.order(what, lambda n, k: divided(*line.start_up_terms(n, k)))
 
 
-def allgather_transmission(check: ClaimCheck, line: Line) -> None:
+def allgather_transmission(check: ClaimCheck, line: TableLine) -> None:
     """Check the order of the bytes."""
     _check_levels(check, line)
     what = f"transmission over {line.bytes_text}"
     check.order(what, lambda n, k: divided(*line.byte_terms(n, k)))
 
 
-def allgather_overall(check: ClaimCheck, line: Line) -> None:
+def allgather_overall(check: ClaimCheck, line: TableLine) -> None:
     """Check the order of the time."""
     _check_levels(check, line)
     check.order(
@@ -362,7 +362,7 @@ def allgather_overall(check: ClaimCheck, line: Line) -> None:
     )
 
 
-def _cells(column: str) -> dict[str, Line]:
+def _cells(column: str) -> dict[str, TableLine]:
     """Return the lines by the claim ids of their cells in a column."""
     names = {ONE_TREE: "one-tree", MANY_TREES: "many-trees"}
     return {f"NK.Tab2.{line.ports}port-{names[line.trees]}-{column}": line for line in LINES}

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from starcast import checkers, permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.providers import Distances, distances, forests, neighbour_table
+from starcast.claims.providers import RootDistances, distances, forests, neighbour_table
 from starcast.claims.reference import bfs
 from starcast.claims.reference.nk_labels import Cycles, cycles, n_and_k, shift_nodes, symbols
 from starcast.claims.reference.nk_pipelines import ONE_TREE
@@ -55,7 +55,7 @@ def nk_star_size(check: ClaimCheck, neighbours: Ranks) -> None:
 
 
 @check("NK.E1", given=from_identity)
-def internal_cycles_take_formula_1(check: ClaimCheck, source: Distances) -> None:
+def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> None:
     """Compare the steps that correct an internal cycle with formula (1)."""
     topology = check.topology
     n, k = n_and_k(topology)
@@ -76,7 +76,7 @@ def internal_cycles_take_formula_1(check: ClaimCheck, source: Distances) -> None
 
 
 @check("NK.E2", given=from_identity)
-def external_chains_take_formula_2(check: ClaimCheck, source: Distances) -> None:
+def external_chains_take_formula_2(check: ClaimCheck, source: RootDistances) -> None:
     """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
     topology = check.topology
     of_nodes = cycles(symbols(check.objects, topology))
@@ -176,7 +176,7 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
 
 
 @check("NK.C2.farthest", given=from_identity)
-def farthest_nodes_have_stated_forms(check: ClaimCheck, source: Distances) -> None:
+def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -> None:
     """Check that every node at distance D has one of the forms of the proof."""
     topology = check.topology
     n, k = n_and_k(topology)

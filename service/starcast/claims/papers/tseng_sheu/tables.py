@@ -71,7 +71,7 @@ class Broadcast:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TimeCell:
     """A cell of Table 1."""
 
     broadcast: Broadcast
@@ -168,7 +168,7 @@ IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
 }
 
 
-def order_of_part(check: ClaimCheck, cell: Cell) -> None:
+def order_of_part(check: ClaimCheck, cell: TimeCell) -> None:
     """Check a cell of Table 1: the order of a part of the closed form."""
     row = cell.broadcast
     if row.execute is not None:
@@ -177,10 +177,10 @@ def order_of_part(check: ClaimCheck, cell: Cell) -> None:
     check_time_order(check, what, row.time, cell.stated.order, IN_PART[cell.part])
 
 
-def table_1_cells(*names: str) -> dict[str, Cell]:
+def table_1_cells(*names: str) -> dict[str, TimeCell]:
     """Return the cells of rows of Table 1, by claim id."""
     return {
-        f"TS.Tab1.{name}-{part}": Cell(TABLE_1[name], part, stated)
+        f"TS.Tab1.{name}-{part}": TimeCell(TABLE_1[name], part, stated)
         for name in names
         for part, stated in zip(PARTS, TABLE_1[name].orders, strict=True)
     }
