@@ -1,6 +1,10 @@
-"""The closed sets of words that all packages share, as types."""
+"""The closed sets of words that packages, the command line and the stores share.
 
-from typing import Literal
+This module imports nothing of starcast, so that ``starcast --help`` stays fast.
+"""
+
+from enum import StrEnum
+from typing import Literal, get_args
 
 Family = Literal["star", "nk-star", "hypercube"]
 Collective = Literal["broadcast", "allgather", "scatter", "gather", "alltoall"]
@@ -13,3 +17,27 @@ FAMILY_NOUNS: dict[Family, str] = {
     "nk-star": "(n,k)-stars",
     "hypercube": "hypercubes",
 }
+
+
+class LoadMethod(StrEnum):
+    """Method of loading rows into Neo4j: over Bolt, by offline import, or the faster possible."""
+
+    AUTO = "auto"
+    BOLT = "bolt"
+    IMPORT = "import"
+
+
+class Layout(StrEnum):
+    """Arrangement of the nodes of a picture: by distance from a source, or on a circle."""
+
+    LEVELS = "levels"
+    RING = "ring"
+
+
+#: Sizes on which a claim is verified; each level includes the sizes of the levels before it.
+Level = Literal["quick", "full", "deep"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+#: The possible verdicts on a claim.
+VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
+VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)

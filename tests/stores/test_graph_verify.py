@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from starcast.choices import LoadMethod
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError
@@ -20,6 +19,7 @@ from starcast.ingest.row_comparison import DESCRIBED, Depth
 from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from starcast.trees import Forest, forest
+from starcast.vocabulary import LoadMethod
 from support.checks import assert_stored
 
 ALL = Depth(all_rows=True)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from starcast.choices import LoadMethod
 from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES
@@ -19,6 +18,7 @@ from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.spec_syntax import parse_spec
+from starcast.vocabulary import LoadMethod
 
 
 def plan_ids(*words: object, **options: object) -> list[str]:

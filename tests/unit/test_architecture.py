@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 500
 
 #: Parts without domain knowledge, which every other part may import.
-FOUNDATION = {"errors", "support", "progress", "resources", "vocabulary", "choices"}
+FOUNDATION = {"errors", "support", "progress", "resources", "vocabulary"}
 MATHEMATICS = {
     "permutations",
     "topologies",
@@ -40,7 +40,6 @@ ALLOWED: dict[str, set[str]] = {
     "progress": {"errors", "support"},
     "resources": {"errors", "support"},
     "vocabulary": {"errors", "support"},
-    "choices": {"errors", "support", "vocabulary"},
     "permutations": set(),
     "topologies": {"permutations"},
     "registry": {"topologies"},

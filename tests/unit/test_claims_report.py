@@ -12,10 +12,11 @@ import pytest
 
 from starcast.claims import Verdict, claims, parallel, report, select_claims, serialization
 from starcast.claims.diff import changes, is_requested
-from starcast.claims.evidence import WORDS, Aside, Evidence, Finding
+from starcast.claims.evidence import Aside, Evidence, Finding
 from starcast.claims.fingerprint import demand_same, fingerprint
 from starcast.errors import NotFoundError, RejectedError
 from starcast.queries.counterexample import quote_string, to_cypher
+from starcast.vocabulary import VERDICT_WORDS
 
 PLACE: dict[str, int | str] = {
     "n": 3,
@@ -120,7 +121,7 @@ def test_the_markdown_has_one_row_per_claim_and_the_corrections(
     pluralize = [row.verdict.verdict for row in report.rows(verdicts)]
     summary = next(line for line in page.splitlines() if line.startswith("| TS: "))
     assert [int(cell) for cell in summary.strip("| ").split(" | ")[1:]] == [
-        len(pluralize), *(pluralize.count(word) for word in WORDS),
+        len(pluralize), *(pluralize.count(word) for word in VERDICT_WORDS),
     ]  # fmt: skip
 
 
@@ -223,7 +224,7 @@ def test_the_topology_is_a_verified_size(
 ) -> None:
     text = to_cypher(failed(place, sizes=sizes))
     assert f"// starcast ingest {spec}\n" in text
-    assert f"(topology:Topology {{name: '{spec}'}})" in text
+    assert f"(topology:Topology {{spec: '{spec}'}})" in text
 
 
 def test_the_ingest_brings_what_the_counterexample_is_of() -> None:

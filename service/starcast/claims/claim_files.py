@@ -7,10 +7,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from starcast.claims.model import FAMILIES, LEVELS, Paper, Sizes, family_sizes, only
+from starcast.claims.model import FAMILIES, Paper, Sizes, family_sizes, only
 from starcast.errors import StarcastError
 from starcast.support.text import as_sentence
 from starcast.topologies import topology
+from starcast.vocabulary import LEVELS
 
 #: Packages of `starcast.claims.papers`, in the order in which claims are listed.
 PAPER_PACKAGES = (

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from starcast.claims import catalogue, parallel, storage
 from starcast.claims.fingerprint import demand_same, fingerprint
-from starcast.claims.model import Claim, Level, size_order
+from starcast.claims.model import Claim, size_order
 from starcast.claims.parallel import Pair
 from starcast.claims.storage import Question
 from starcast.claims.verdict import Verdict
@@ -23,6 +23,7 @@ from starcast.progress import Reporter
 from starcast.support.processes import check_jobs
 from starcast.support.text import pluralize
 from starcast.topologies import topology
+from starcast.vocabulary import Level
 
 LOCK = "verification runs"
 _BUSY = BusyError(

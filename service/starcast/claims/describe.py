@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from starcast.claims.check import FAR, REVERSED
-from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Place, Plain, Word
+from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Place, Plain
 from starcast.claims.model import Claim, is_degenerate
 from starcast.support.text import as_sentence, pluralize
+from starcast.vocabulary import VerdictWord
 
 _MOST_SIZES = 8
 _MOST_DESCRIPTIONS = 4
@@ -22,7 +23,7 @@ _ORDER = (
 _RANKS = {name: rank for rank, name in enumerate(_ORDER)}
 
 
-def describe_evidence(claim: Claim, word: Word, evidence: Sequence[Evidence]) -> str:
+def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Evidence]) -> str:
     """Return what was compared, where the claim fails and how, and other readings.
 
     Args:
@@ -65,7 +66,7 @@ def describe_span(sizes: Iterable[str]) -> str:
     return ", ".join(specs) if len(specs) <= 2 else f"{specs[0]}..{specs[-1]}"
 
 
-def _describe_findings(word: Word, evidence: Sequence[Evidence]) -> Iterator[str]:
+def _describe_findings(word: VerdictWord, evidence: Sequence[Evidence]) -> Iterator[str]:
     findings = [finding for found in evidence for finding in found.findings]
     if word == "not checkable":
         absent = (finding for finding in findings if finding.relation == "absent")
@@ -165,7 +166,7 @@ def _text(value: Plain) -> str:
     return str(value)
 
 
-def _describe_asides(word: Word, evidence: Sequence[Evidence]) -> Iterator[str]:
+def _describe_asides(word: VerdictWord, evidence: Sequence[Evidence]) -> Iterator[str]:
     by_words: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
     for found in evidence:
         for aside in found.asides:

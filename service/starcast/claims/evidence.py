@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 #: How measured and stated values are compared. ``=``: they are equal; ``<=`` and ``>=``: the stated
 #: value is a bound; ``O``: a quotient stays below a constant; ``absent``: the papers do not contain
@@ -12,9 +12,6 @@ Plain = bool | int | str
 Place = Mapping[str, Plain]
 #: The stated value of a quotient that is claimed to be of an order.
 BOUNDED = "bounded"
-Word = Literal["holds", "holds as a bound", "fails", "not checkable"]
-#: All verdicts.
-WORDS: tuple[Word, ...] = get_args(Word)
 
 
 @dataclass(frozen=True)

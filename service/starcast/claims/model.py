@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from starcast.claims.check import ClaimCheck
 from starcast.topologies import Topology, topology
+from starcast.vocabulary import Family, Level
 
 CheckFunction = Callable[[ClaimCheck], None]
 BytesPerNode = Callable[[Topology], int]
-Level = Literal["quick", "full", "deep"]
-LEVELS: tuple[Level, ...] = get_args(Level)
 #: Topology families that a claim can be about.
-Family = Literal["star", "nk-star", "hypercube"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 #: Default memory estimate per directed link: a few arrays over all links.
 BYTES_PER_LINK = 64

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from starcast.claims import catalogue
 from starcast.claims.evidence import Evidence
-from starcast.claims.model import Claim, Level, size_order
+from starcast.claims.model import Claim, size_order
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict
 from starcast.claims.verify import (
@@ -24,6 +24,7 @@ from starcast.errors import LimitError, StarcastError
 from starcast.progress import Reporter, Silent
 from starcast.support import processes
 from starcast.topologies import memory, topology
+from starcast.vocabulary import Level
 
 #: Claim id and spec.
 Pair = tuple[str, str]

@@ -12,12 +12,12 @@ from markupsafe import Markup
 from starcast.claims import catalogue
 from starcast.claims.claim_files import papers
 from starcast.claims.describe import describe_place, describe_span
-from starcast.claims.evidence import WORDS
 from starcast.claims.model import Claim
 from starcast.claims.parallel import verify_claims
 from starcast.claims.verdict import Verdict
 from starcast.support.html import render_page
 from starcast.support.text import pluralize
+from starcast.vocabulary import VERDICT_WORDS
 
 #: Signs of the verdicts, so that they do not depend on colour alone.
 SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkable": "?"}
@@ -109,7 +109,7 @@ def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
     counter = Counter((row.paper, row.verdict.verdict) for row in listed)
     by_paper: dict[str, dict[str, int]] = {}
     for paper in papers():
-        numbers: dict[str, int] = {word: counter[paper, word] for word in WORDS}
+        numbers: dict[str, int] = {word: counter[paper, word] for word in VERDICT_WORDS}
         if any(numbers.values()):
             by_paper[paper] = numbers
     return by_paper
@@ -131,7 +131,7 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
     """
     listed = rows(verdicts)
     lines = [f"{label}: {value}  " for label, value in (about or {}).items()]
-    summed = _table(("paper", "claims", *WORDS), _summary_cells(listed))
+    summed = _table(("paper", "claims", *VERDICT_WORDS), _summary_cells(listed))
     lines += ["", "## Summary", "", *summed, "", "## Claims that fail", ""]
     failing = [line for row in _failing(listed) for line in _failure(row)]
     lines += failing or ["None.", ""]
@@ -155,7 +155,7 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
         counts=counts(listed),
         papers={key: paper.citation for key, paper in papers().items()},
         signs=SIGNS,
-        verdicts=WORDS,
+        verdicts=VERDICT_WORDS,
         about=about or {},
     )
 
@@ -170,8 +170,8 @@ def _summary_cells(listed: Sequence[ReportRow]) -> Iterator[tuple[str, ...]]:
     for paper, numbers in counts(listed).items():
         totals.update(numbers)
         title = f"{paper}: {papers()[paper].citation}"
-        yield title, str(sum(numbers.values())), *(str(numbers[word]) for word in WORDS)
-    yield "all", str(totals.total()), *(str(totals[word]) for word in WORDS)
+        yield title, str(sum(numbers.values())), *(str(numbers[word]) for word in VERDICT_WORDS)
+    yield "all", str(totals.total()), *(str(totals[word]) for word in VERDICT_WORDS)
 
 
 def _failure(row: ReportRow) -> Iterator[str]:

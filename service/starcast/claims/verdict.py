@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from starcast.claims.describe import describe_evidence
-from starcast.claims.evidence import WORDS, Evidence, Finding, Place, Word
+from starcast.claims.evidence import Evidence, Finding, Place
 from starcast.claims.model import Claim, size_order
+from starcast.vocabulary import VERDICT_WORDS, VerdictWord
 
-_WORST_FIRST: tuple[Word, ...] = ("fails", "not checkable", "holds as a bound")
+_WORST_FIRST: tuple[VerdictWord, ...] = ("fails", "not checkable", "holds as a bound")
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Verdict:
     """
 
     claim: str
-    verdict: Word
+    verdict: VerdictWord
     sizes: tuple[str, ...]
     counterexample: Place | None
     detail: str
@@ -35,7 +36,7 @@ class Verdict:
     of: str = ""
 
 
-def judge(findings: Iterable[Finding]) -> Word:
+def judge(findings: Iterable[Finding]) -> VerdictWord:
     """Return the verdict that findings imply.
 
     With a counterexample the claim fails. Without findings, or if the papers do not contain what it
@@ -77,7 +78,7 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
     checkable, or holds as a bound, if one part does.
     """
     words = {part.verdict for part in parts}
-    word = next((word for word in _WORST_FIRST if word in words), WORDS[0])
+    word = next((word for word in _WORST_FIRST if word in words), VERDICT_WORDS[0])
     decisive = [part for part in parts if part.verdict == word]
     sizes = sorted({size for part in parts for size in part.sizes}, key=size_order)
     smallest = min(decisive, key=_counterexample_size) if word == "fails" else None

@@ -7,11 +7,12 @@ from dataclasses import replace
 from starcast.claims import catalogue
 from starcast.claims.check import ClaimCheck
 from starcast.claims.evidence import Evidence
-from starcast.claims.model import LEVELS, Claim, Level, size_order
+from starcast.claims.model import Claim, size_order
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
 from starcast.errors import InputError, StarcastError
 from starcast.topologies import memory, topology
+from starcast.vocabulary import LEVELS, Level
 
 
 def check(claim_id: str, level: Level = "quick", sizes: Sequence[str] | None = None) -> Verdict:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.choices import VERDICT_WORDS
 from starcast.cli.db import store
 from starcast.cli.output import Format, FormatOption, emit, say
 from starcast.errors import InputError
 from starcast.support.text import pluralize
+from starcast.vocabulary import VERDICT_WORDS
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict

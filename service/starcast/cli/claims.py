@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.choices import Level, VerdictWord
 from starcast.cli import claim_runs
 from starcast.cli.db import store
 from starcast.cli.experiment import JobsOption
@@ -14,6 +13,7 @@ from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
+from starcast.vocabulary import Level, VerdictWord
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.choices import LoadMethod
 from starcast.cli import context, stored
 from starcast.cli.ingest import MethodOption, emit_loaded
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, RejectedError
 from starcast.support.text import pluralize
+from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.ingest.row_comparison import Depth

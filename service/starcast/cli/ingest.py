@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.choices import LoadMethod
 from starcast.cli import context, stored
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
+from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.ingest import IngestRequest

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.choices import Layout
 from starcast.cli import context, query_output
 from starcast.cli.output import AllOption, Format, FormatOption, emit, say
 from starcast.cli.query_output import Output
 from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.vocabulary import Layout
 
 if TYPE_CHECKING:
     from starcast.queries import Library, Query

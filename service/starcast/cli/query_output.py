@@ -5,9 +5,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.choices import Layout
 from starcast.cli.output import Format, emit, say
 from starcast.errors import InputError
+from starcast.vocabulary import Layout
 
 if TYPE_CHECKING:
     from starcast.graph.connection import QueryResult

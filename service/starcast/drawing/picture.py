@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.choices import Layout
 from starcast.drawing import svg as parts
 from starcast.drawing.placement import Placement, place_by_levels, place_in_ring
 from starcast.drawing.strokes import Stroke, draw_stroke
@@ -15,6 +14,7 @@ from starcast.drawing.svg import BOX_HEIGHT, LEVELS, MARGIN, READABLE, Place
 from starcast.errors import InputError, LimitError
 from starcast.support.text import pluralize
 from starcast.topologies import Topology
+from starcast.vocabulary import Layout
 
 _HEAD, _LEGEND = 74.0, 22.0  # title and two lines; the legend below them
 _WIDEST = 5.0  # pixels of a link that many rows name

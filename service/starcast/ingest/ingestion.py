@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import select
 
-from starcast.choices import LoadMethod
 from starcast.database import models, sessions
 from starcast.embedded import rebuild as embedded_rebuild
 from starcast.errors import RejectedError
@@ -50,6 +49,7 @@ from starcast.ingest.stores import (
 )
 from starcast.progress import Reporter, Silent
 from starcast.support.text import pluralize
+from starcast.vocabulary import LoadMethod
 
 #: Why an artifact is ``failed`` that a rebuild has deleted and not yet recreated.
 REBUILDING = "'starcast graph rebuild' has not recreated it yet"

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from starcast.choices import LoadMethod
 from starcast.errors import InputError, LimitError
 from starcast.graph.bulk_files import node_bytes, row_bytes
 from starcast.topologies import topology
+from starcast.vocabulary import LoadMethod
 
 #: Speed of Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and of reading in pages.
 NODES_PER_SECOND = 30_000

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from starcast.choices import LoadMethod
 from starcast.database import models, sessions
 from starcast.embedded import files
 from starcast.embedded.rebuild import StoreRebuild, rebuild_store
@@ -52,6 +51,7 @@ from starcast.ingest.stores import (
 )
 from starcast.progress import Reporter
 from starcast.settings import Settings
+from starcast.vocabulary import LoadMethod
 
 #: The stages of an import, in order: the first three of each new artifact, the others of the whole.
 STAGES = (

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from starcast.choices import LoadMethod
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import PORT_MODELS, check_collective, check_ports
@@ -26,6 +25,7 @@ from starcast.topologies import topology as parse_topology
 from starcast.trees import forest, plain_constructions
 from starcast.trees.sizes import count_edges
 from starcast.trees.spec_syntax import format_spec, parse_spec, split_specs
+from starcast.vocabulary import LoadMethod
 
 ALL = "all"
 BOTH = "both"
