@@ -210,7 +210,7 @@ def test_every_algorithm_of_the_design_s_table_exists() -> None:
         (("S5", "allgather", "dimension-change"), {"base": 3}, "not a single spanning tree"),
         (("S5", "alltoall", "exact"), {"ports": "one"}, "no port model 'one'"),
         (("S5", "scatter", "one-port"), {"ports": "all"}, "no port model 'all'"),
-        (("S5", "reduce", "exact"), {}, "'reduce' is no collective"),
+        (("S5", "reduce", "exact"), {}, "unknown collective 'reduce'"),
         (("S5", "alltoall", "exakt"), {}, "unknown alltoall algorithm 'exakt'"),
         (("Q4", "alltoall", "exact"), {}, "not defined on Q4"),
         (("S5,2", "broadcast", "edge-disjoint"), {}, "not defined on S5,2"),

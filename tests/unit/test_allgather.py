@@ -244,7 +244,7 @@ def test_any_source_can_be_the_root(tree: str, ports: str, symbols: list[int]) -
 
 
 def test_the_default_base_is_greedy() -> None:
-    assert dict(allgather("S4", "dimension-change").arguments) == {"tree": "greedy"}
+    assert dict(allgather("S4", "dimension-change").arguments) == {"base": "greedy"}
 
 
 @pytest.mark.parametrize(
