@@ -56,10 +56,10 @@ class Started:
 
     def ends(self) -> tuple[int, str]:
         """Exit code and what it said, once it and all that it started are gone."""
-        _, said = self.process.communicate(timeout=PATIENCE)
+        _, errors = self.process.communicate(timeout=PATIENCE)
         _, alive = psutil.wait_procs(self.workers, timeout=PATIENCE)
         assert alive == []
-        return self.process.returncode, said
+        return self.process.returncode, errors
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -126,9 +126,9 @@ def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(
 ) -> None:
     """As a terminal sends it: to the process and to all that it started."""
     os.killpg(started.process.pid, signal.SIGINT)
-    code, said = started.ends()
-    assert (code, said.splitlines()[-1]) == (130, "interrupted")
-    assert "Traceback" not in said
+    code, errors = started.ends()
+    assert (code, errors.splitlines()[-1]) == (130, "interrupted")
+    assert "Traceback" not in errors
     assert 0 < len(all_whole(started.engine)) < len(design[1].points())
     finishes(started.engine, design[1])
 
@@ -144,8 +144,8 @@ def test_kill_9_ends_its_processes_too_and_the_next_run_makes_the_rest(
 
 def test_sigterm_is_as_good_as_ctrl_c(started: Started) -> None:
     started.process.terminate()
-    code, said = started.ends()
-    assert (code, "Traceback" in said) == (130, False)
+    code, errors = started.ends()
+    assert (code, "Traceback" in errors) == (130, False)
     assert all_whole(started.engine)
 
 
@@ -153,8 +153,8 @@ def test_a_process_that_is_killed_from_outside_is_a_sentence(started: Started) -
     """As the kernel does where memory runs out; what was finished is kept."""
     until(lambda: len(computing(started)) > 0)
     computing(started)[0].kill()
-    code, said = started.ends()
-    assert (code, said.splitlines()[-2]) == (7, "error: one of 2 worker processes was killed")
+    code, errors = started.ends()
+    assert (code, errors.splitlines()[-2]) == (7, "error: one of 2 worker processes was killed")
     assert all_whole(started.engine)
 
 

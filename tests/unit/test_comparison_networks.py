@@ -92,14 +92,16 @@ def test_the_gap_stays_that_of_each_run_by_its_own_bound() -> None:
 def test_a_network_is_told_by_nodes_degree_and_wires(
     spec: str, nodes: int, degree: int, links: int | None
 ) -> None:
-    told = network(spec)
-    assert (told.spec, told.nodes, told.degree, told.links) == (
+    described = network(spec)
+    assert (described.spec, described.nodes, described.degree, described.links) == (
         spec,
         nodes,
         degree,
         links or nodes * degree // 2,
     )
-    assert str(told) == f"{spec}: {nodes:,} nodes of degree {degree}, {told.links:,} links"
+    assert (
+        str(described) == f"{spec}: {nodes:,} nodes of degree {degree}, {described.links:,} links"
+    )
 
 
 def test_rows_carry_each_sides_network_where_topologies_are_crossed() -> None:
