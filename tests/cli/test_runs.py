@@ -45,7 +45,7 @@ def two(database: URL, starcast: Starcast) -> URL:
 
 
 def error_of(result: Result) -> str:
-    """The one sentence of a refusal, after checking that nothing else was said."""
+    """Return the sentence of an error, after checking that nothing else was printed."""
     lines = [line for line in result.err.splitlines() if line]
     assert result.out == ""
     assert lines[-2].startswith("error: ")

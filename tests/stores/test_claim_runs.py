@@ -131,7 +131,7 @@ def test_other_code_believes_nothing_of_what_was_found(
 
 
 def test_sources_that_change_meanwhile_end_it(engine: Engine) -> None:
-    """What the old ones found before stays; what is found after is not stored as theirs."""
+    """Evidence of the old sources is kept; later evidence is not stored with their fingerprint."""
 
     def changed(_: str) -> None:
         raise RejectedError("changed")

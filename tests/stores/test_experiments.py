@@ -56,7 +56,7 @@ class Interrupted(Silent):
             self.happens()
 
     def happens(self) -> None:
-        """What comes in between."""
+        """Interrupt."""
         raise KeyboardInterrupt
 
 

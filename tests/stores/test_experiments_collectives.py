@@ -37,7 +37,7 @@ def smallest(rule: Algorithm) -> Point:
 
 
 def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
-    """What is stored is what the library says, and nothing beats its lower bound."""
+    """Stored figures equal those of the library, and no time is below its lower bound."""
     for rule in algorithms():
         point = smallest(rule)
         run = run_once(engine, point)

@@ -44,7 +44,7 @@ class Started:
         self.workers: list[psutil.Process] = []
 
     def stored(self) -> int:
-        """How many runs there are."""
+        """Return the number of stored runs."""
         with session(self.engine) as opened:
             return opened.scalar(select(func.count()).select_from(models.Run)) or 0
 
@@ -55,7 +55,7 @@ class Started:
         assert self.workers
 
     def ends(self) -> tuple[int, str]:
-        """Exit code and what it said, once it and all that it started are gone."""
+        """Return the exit code and stderr, after the process and its workers have ended."""
         _, errors = self.process.communicate(timeout=PATIENCE)
         _, alive = psutil.wait_procs(self.workers, timeout=PATIENCE)
         assert alive == []
@@ -99,7 +99,7 @@ def started(
 
 
 def all_whole(engine: Engine) -> list[models.Run]:
-    """The stored runs, after checking that each has its costs and its whole profile."""
+    """Return the stored runs, after checking that each has its costs and a complete profile."""
     with session(engine) as opened:
         runs = repository.load_runs(opened, repository.load_experiment(opened, "grid").id)
         for run in runs:
@@ -136,7 +136,7 @@ def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(
 def test_kill_9_ends_its_processes_too_and_the_next_run_makes_the_rest(
     started: Started, design: tuple[Path, Design]
 ) -> None:
-    """Nobody is left to end them: they notice by themselves."""
+    """Workers notice by themselves that their parent process is gone."""
     started.process.kill()
     assert started.ends()[0] == -signal.SIGKILL
     finishes(started.engine, design[1])

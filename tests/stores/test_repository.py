@@ -172,7 +172,7 @@ def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: En
             == simulation.links_used.tolist()
         )
         assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
-        assert profile[0].links_used == 24 * 3  # everybody sends over all ports
+        assert profile[0].links_used == 24 * 3  # every node sends over all ports
         repository.drop_schedule(opened, built.id)
         assert count(opened, models.ScheduleStep) == 0
 

@@ -215,7 +215,11 @@ def test_a_claim_that_holds_has_no_query() -> None:
         ({"n": 4}, ("S3", "S4"), "S4"),
         ({"n": 4, "k": 2}, ("S4,1", "S4,2"), "S4,2"),
         ({"k": 3}, ("Q2", "Q3"), "Q3"),
-        ({"n": 4, "k": 1}, ("S3", "S4"), "S4"),  # k is no size on a star graph, but may be a place
+        (
+            {"n": 4, "k": 1},
+            ("S3", "S4"),
+            "S4",
+        ),  # k is not a size of a star graph, but may be a place
     ],
 )
 def test_the_topology_is_a_verified_size(

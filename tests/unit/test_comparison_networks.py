@@ -18,7 +18,7 @@ from starcast.errors import InputError, NotFoundError
 from support.stored_runs import along, side
 
 SIZES = (16, 256, 4096)
-#: topology: (an algorithm, start-ups, bytes a byte), twice.
+#: topology: (an algorithm, start-ups, bytes sent per message byte), twice.
 NETWORKS: dict[str, tuple[tuple[str, int, int], ...]] = {
     "S5": (("greedy", 6, 5), ("edge-disjoint", 8, 2)),
     "Q7": (("binomial", 7, 4), ("edge-disjoint-binomial", 9, 1)),

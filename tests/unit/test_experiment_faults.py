@@ -114,7 +114,7 @@ def test_what_is_written_is_a_fault_to_the_simulator_and_written_back_the_same(
 
 
 def test_the_root_may_be_named() -> None:
-    """The simulator says what comes of it."""
+    """The simulator reports the consequences."""
     (root,) = resolve_faults(topology("S4"), "1234", 0)
     outcome = simulate(schedule("S4", "broadcast", "greedy"), [Fault.parse(root)])
     assert not outcome.complete

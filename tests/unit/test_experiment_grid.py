@@ -539,7 +539,7 @@ def test_outside_a_checkout_there_is_no_revision(tmp_path: Path) -> None:
 
 
 def test_a_checkout_is_dirty_where_its_code_is_not_that_of_its_revision(tmp_path: Path) -> None:
-    """A changed file, a new one, one that is gone; what lies beside the code decides no figure."""
+    """A changed, a new and a deleted file count; files outside the code affect no figure."""
 
     def git(*words: str) -> None:
         options = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")

@@ -97,7 +97,7 @@ def load_finished(session: Session, number: int) -> ClaimRun:
 
 
 def load_newest(session: Session, before: int | None = None) -> ClaimRun:
-    """Return the newest finished verification run, or the newest before another one.
+    """Return the newest finished verification run, or the newest before the run ``before``.
 
     Raises:
         NotFoundError: there is none.
