@@ -485,7 +485,7 @@ def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> No
     "value", [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]
 )
 def test_the_largest_and_the_finest_numbers_read_back(value: Fraction) -> None:
-    """What a point takes can be written into the command that repeats it."""
+    """The values of a point can be written into the command that repeats it."""
     assert (
         Point("S5", "broadcast", "multiple", "all", 1, value, value, value).message_bytes
         == read_number(str(value), "message_bytes")

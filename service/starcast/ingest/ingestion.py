@@ -63,7 +63,7 @@ class Summary:
         created: artifacts that were stored.
         present: ids of artifacts that were already stored.
         recovered: ids of artifacts that were cleaned up first.
-        seconds: duration of the whole ingest.
+        seconds: duration of the ingest.
     """
 
     created: list[Loaded]

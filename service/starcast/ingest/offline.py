@@ -7,7 +7,7 @@ an interruption at any point, either the old store or the compared new store is 
 PostgreSQL then has other records, `starcast.ingest.loading.recover` cleans up.
 
 Imported data are in state ``imported``, which nothing may use. `adopt` reads counts and checksums
-in scans of the whole graph and compares them with what the generators build. What agrees becomes
+in scans of the entire graph and compares them with what the generators build. What agrees becomes
 complete, in PostgreSQL first: after an interruption between the two, the graph still says
 ``imported``, and the next adoption continues. What differs becomes ``loading`` in the graph, so
 that the next ingest or drop deletes it together with its dependents.

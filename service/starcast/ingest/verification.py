@@ -53,7 +53,7 @@ def verify(
 
     Args:
         stores: both stores, open.
-        ids: artifacts to verify, each with its dependents. Without ids, the whole store is
+        ids: artifacts to verify, each with its dependents. Without ids, the entire store is
             verified, including content that belongs to no artifact.
         depth: rows to compare as well.
         reporter: receives progress messages and what was skipped.
