@@ -77,7 +77,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Content:
-    """What is stored of one topology."""
+    """The stored artifacts of one topology."""
 
     topology: Topology
     forest: Forest
@@ -266,7 +266,7 @@ def _tables(results: list[Result]) -> None:
     emit(
         rows,
         [*columns, "MB", "of it indexes"],
-        title="thousand rows a second over Bolt (µs of the server's processor a row)",
+        title="thousand rows per second over Bolt (µs of the server's processor per row)",
     )
     for spec in SIZES:
         asked = [{"question": name, **_milliseconds(results, spec, name)} for name in QUESTIONS]

@@ -66,7 +66,7 @@ class Model:
     nodes = "(v:Node {topology: $topology} WHERE v.rank >= 0)"
     #: The properties that nodes are written with, in `create_nodes`'s words.
     properties = "key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]"
-    #: How the writer finds an end: {} is the end's key.
+    #: The pattern by which the writer finds an end: {} is the key of the end.
     end = ":Node {{key: {}}}"
     links = "MATCH {nodes} MATCH (v)-[l:LINK]->(b)"
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {} AND e.tree >= 0]->(b)"

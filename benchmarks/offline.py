@@ -23,7 +23,7 @@ from starcast.ingest.artifacts import Artifact
 from starcast.progress import Silent
 from starcast.settings import Settings
 
-#: What is measured, and how many seconds it may take from the command to an answered query.
+#: The measured ingests, and the seconds allowed from the command to an answered query.
 ASKED = ((("S9", "multiple"), 60), (("S10",), 90))
 BEFORE = ("S6", "all")
 _ASK = "MATCH (:Node {topology: $topology, rank: 0})-[:LINK]-(n) RETURN count(n) AS neighbours"

@@ -19,7 +19,7 @@ Rows = list[tuple[Any, ...]]
 Given = Mapping[str, Any]
 Work = Callable[[Place, Given], Rows]
 
-#: What answers the question of a query: by its full name and the library.
+#: The functions that answer the question of a query, by its full name and the library.
 PEERS: dict[tuple[str, str], Work] = {}
 
 
@@ -86,7 +86,7 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/number-of-shortest-paths", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    """How many ways lead to each node from the nodes that are one link nearer."""
+    """Return the number of shortest paths to each node, by the nodes that are one link nearer."""
     source, target = _ends(place, given)
     away = place.topology.distances(source)
     ways = np.zeros(place.topology.nodes, dtype=np.int64)

@@ -119,9 +119,9 @@ def _rename_ids(patterns: tuple[tuple[str, str], ...]) -> None:
 def _rename_arguments(old: str, new: str) -> None:
     for table in ("forest", "schedule"):
         op.execute(
-            f"update {table} set arguments ="
+            f"update {table} set arguments ="  # noqa: S608 - all names are constants
             f" arguments - '{old}' || jsonb_build_object('{new}', arguments -> '{old}')"
-            f" where arguments ? '{old}'"  # noqa: S608 - both names are constants
+            f" where arguments ? '{old}'"
         )
 
 

@@ -74,9 +74,9 @@ class Argument:
 
 
 class Entry:
-    """What a registry holds: a named rule with arguments, defined on some topologies.
+    """An entry of a registry: a named algorithm or construction, defined on some topologies.
 
-    Subclasses are dataclasses with these fields, and say in ``__str__`` how messages call them.
+    Subclasses are dataclasses with these fields; ``__str__`` is their name in messages.
 
     Attributes:
         name: unique in its registry.

@@ -11,7 +11,7 @@ Collective = Literal["broadcast", "allgather", "scatter", "gather", "alltoall"]
 #: The port models: a node uses all its ports in a step, or sends one packet and receives one.
 Ports = Literal["all", "one"]
 
-#: What the topologies of a family are called in messages.
+#: The nouns for the topologies of a family in messages.
 FAMILY_NOUNS: dict[Family, str] = {
     "star": "star graphs",
     "nk-star": "(n,k)-stars",

@@ -1,4 +1,4 @@
-"""How a quotient grows, from its values at three enormous sizes: n^a (log n)^b, a and b multiples of 1/2."""
+"""Growth n^a (log n)^b of a quotient, from its values at three huge n; 2a and 2b are integers."""
 
 from collections.abc import Callable
 from fractions import Fraction

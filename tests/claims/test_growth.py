@@ -70,10 +70,10 @@ def test_formulas_are_those_of_the_graphs(n: int) -> None:
         int(star.distances().sum()),
     )
     for k in range(1, n if n < 8 else 1):
-        where = topology(f"S{n},{k}")
+        network = topology(f"S{n},{k}")
         assert (nk_diameter(n, k), arrangements(n, k)) == (
-            int(where.distances().max()),
-            where.nodes,
+            int(network.distances().max()),
+            network.nodes,
         )
 
 

@@ -133,7 +133,7 @@ def test_an_unexpected_exception_has_a_traceback_only_with_the_debug_setting(
     "words", [("query", "list"), ("query", "list", "-f", "json"), ("--version",), ("--help",)]
 )
 def test_a_full_disk_is_reported_as_one_error(words: tuple[str, ...]) -> None:
-    """Whether it is written at once or from a buffer at the end."""
+    """Output may be written immediately or from a buffer at the end."""
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "starcast.cli.app", *words]
         result = subprocess.run(

@@ -284,7 +284,7 @@ SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 
 
 def sends(**columns: int) -> int:
-    """How many units that schedule sends with these values."""
+    """Return the number of units that the schedule sends with these values."""
     planned = schedule("S4", "broadcast", "multiple", ports="all", segments=2)
     return sum(
         all(getattr(planned, name)[row] == value for name, value in columns.items())

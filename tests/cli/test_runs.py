@@ -45,7 +45,7 @@ def two(database: URL, starcast: Starcast) -> URL:
 
 
 def error_of(result: Result) -> str:
-    """The one sentence of a refusal, after checking that nothing else was said."""
+    """Return the sentence of an error, after checking that nothing else was printed."""
     lines = [line for line in result.err.splitlines() if line]
     assert result.out == ""
     assert lines[-2].startswith("error: ")
@@ -493,20 +493,20 @@ def test_runs_are_listed_on_a_terminal_without_folding(
     assert {"run", "message_bytes", "time", "gap"} <= set(head)
     place = head.index("time")
     # A run that misses something has no gap, and so no cell there.
-    whole = [
+    priced = [
         (float(cell[place - len(head)]), row["time"])
         for cell, row in zip(cells, rows, strict=True)
         if row["gap"]
     ]
-    assert len(whole) > 1
-    assert [said for said, _ in whole] == pytest.approx([time for _, time in whole], rel=1e-5)
+    assert len(priced) > 1
+    assert [cell for cell, _ in priced] == pytest.approx([time for _, time in priced], rel=1e-5)
     assert "algorithm edge-disjoint" in title
     gone = re.match(r"not shown: (.*); --all shows all columns", below)
-    told = {part.split()[0] for part in title.split(", ")} | set(
+    in_title = {part.split()[0] for part in title.split(", ")} | set(
         gone[1].split(", ") if gone else []
     )
     usual = {"base": None, "status": "complete", "seed": 0, "missing": 0}
-    assert set(rows[0]) - set(head) - told <= {
+    assert set(rows[0]) - set(head) - in_title <= {
         name for name in usual if all(row[name] == usual[name] for row in rows)
     }
 
@@ -600,15 +600,15 @@ def test_compare_lays_two_experiments_side_by_side(starcast: Starcast) -> None:
 
 @pytest.mark.usefixtures("two")
 def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: Starcast) -> None:
-    told = starcast("compare", "ours", "theirs").err.partition("reproduce with:")[2]
-    here, elsewhere = (
+    commands = starcast("compare", "ours", "theirs").err.partition("reproduce with:")[2]
+    local, remote = (
         [line.split()[1:] for line in part.splitlines() if line.strip().startswith("starcast")]
-        for part in told.split("on another machine")
+        for part in commands.split("on another machine")
     )
-    assert (len(here), len(elsewhere)) == (2, 2)
-    for words in here:
+    assert (len(local), len(remote)) == (2, 2)
+    for words in local:
         assert "4 of 4 runs" in starcast(*words).err
-    for words in elsewhere:
+    for words in remote:
         assert "0 runs executed and stored, 4 were stored before" in starcast(*words).err
 
 
@@ -649,8 +649,8 @@ def test_a_failed_run_is_rejected_and_kept_with_its_reason(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def early(*words: Any, **arguments: Any) -> Schedule:
-        made = schedule(*words, **arguments)
-        return replace(made, step=np.ones_like(made.step))
+        built = schedule(*words, **arguments)
+        return replace(built, step=np.ones_like(built.step))
 
     monkeypatch.setattr(execution, "build_schedule", early)
     once = starcast("run", "once", *POINT, "--segments", "2")

@@ -84,14 +84,14 @@ def test_verdicts_and_evidence_are_stored_as_they_were_found(
 def test_the_same_question_of_the_same_code_is_answered_from_the_ledger(
     engine: Engine, looked: Callable[..., Outcome]
 ) -> None:
-    first, told = looked(), Told()
-    again = looked(sizes=["S4", "S3"], reporter=told)
+    first, reporter = looked(), Told()
+    again = looked(sizes=["S4", "S3"], reporter=reporter)
     assert (again.claim_run, again.known, again.found) == (first.claim_run, first.found, 0)
     assert again.verdicts == first.verdicts
-    assert told.lines == [
+    assert reporter.lines == [
         (
-            f"{first.found} findings are known from earlier runs of the same code, of {first.found};"
-            " --again computes all of them again"
+            f"{first.found} findings are known from earlier runs of the same code,"
+            f" of {first.found}; --again computes all of them again"
         )
     ]
     assert count(engine) == 1
@@ -131,7 +131,7 @@ def test_other_code_believes_nothing_of_what_was_found(
 
 
 def test_sources_that_change_meanwhile_end_it(engine: Engine) -> None:
-    """What the old ones found before stays; what is found after is not stored as theirs."""
+    """Evidence of the old sources is kept; later evidence is not stored with their fingerprint."""
 
     def changed(_: str) -> None:
         raise RejectedError("changed")
@@ -278,10 +278,10 @@ def test_a_killed_run_leaves_no_verdicts_and_no_processes(
     workers = psutil.Process(started.pid).children(recursive=True) if started.poll() is None else []
     assert workers
     os.kill(started.pid, how)
-    _, said = started.communicate(timeout=PATIENCE)
+    _, errors = started.communicate(timeout=PATIENCE)
     _, alive = psutil.wait_procs(workers, timeout=PATIENCE)
     assert alive == []
-    assert "Traceback" not in said
+    assert "Traceback" not in errors
     assert started.returncode == (130 if how == signal.SIGTERM else -how)
     with session(engine) as opened:
         (broken,) = storage.list_claim_runs(opened)

@@ -56,7 +56,7 @@ class Interrupted(Silent):
             self.happens()
 
     def happens(self) -> None:
-        """What comes in between."""
+        """Interrupt."""
         raise KeyboardInterrupt
 
 
@@ -84,11 +84,11 @@ class Listener(Silent):
     """A reporter that records its messages."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.lines: list[str] = []
 
     def say(self, line: str) -> None:
         """Remember it."""
-        self.told.append(line)
+        self.lines.append(line)
 
 
 def test_every_point_of_the_grid_is_a_run_in_the_grid_s_order(engine: Engine) -> None:
@@ -100,21 +100,21 @@ def test_every_point_of_the_grid_is_a_run_in_the_grid_s_order(engine: Engine) ->
 def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
-        where, machine = topology(run.topology), costs.Machine(run.t_s, run.t_c)
+        network, machine = topology(run.topology), costs.Machine(run.t_s, run.t_c)
         arguments = {
             "messages" if run.algorithm == "recursive-substar" else "segments": run.segments
         }
         simulation = simulate(
-            build(where, run.collective, run.algorithm, ports=run.ports, **arguments)
+            build(network, run.collective, run.algorithm, ports=run.ports, **arguments)
         )
         unit = costs.unit_bytes(
-            where, run.collective, run.algorithm, run.message_bytes, **arguments
+            network, run.collective, run.algorithm, run.message_bytes, **arguments
         )
         assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
         assert (
             time(run, "closed form")
             == costs.closed_form(
-                where,
+                network,
                 run.collective,
                 run.algorithm,
                 run.ports,
@@ -125,7 +125,9 @@ def test_the_figures_of_every_run_are_those_of_the_library(engine: Engine) -> No
         )
         assert (
             time(run, "lower bound")
-            == costs.lower_bound(where, run.collective, run.ports, run.message_bytes, machine).time
+            == costs.lower_bound(
+                network, run.collective, run.ports, run.message_bytes, machine
+            ).time
         )
         assert time(run, "lower bound") <= time(run, "simulated") <= time(run, "closed form")
 
@@ -208,8 +210,8 @@ def test_a_violation_is_a_failed_run_without_figures(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def early(*words: Any, **arguments: Any) -> Schedule:
-        made = build(*words, **arguments)
-        return replace(made, step=np.ones_like(made.step))
+        built = build(*words, **arguments)
+        return replace(built, step=np.ones_like(built.step))
 
     monkeypatch.setattr(execution, "build_schedule", early)
     outcome = run_experiment(
@@ -227,12 +229,12 @@ def test_an_incomplete_simulation_is_a_failed_run_that_names_the_first_missing_u
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut(*words: Any, **arguments: Any) -> Schedule:
-        made = build(*words, **arguments)
+        built = build(*words, **arguments)
         columns = {
-            name: getattr(made, name)[:-1]
+            name: getattr(built, name)[:-1]
             for name in ("step", "sender", "port", "receiver", "tree", "unit")
         }
-        return replace(made, **columns)
+        return replace(built, **columns)
 
     monkeypatch.setattr(execution, "build_schedule", cut)
     run = run_once(engine, GRID.points()[0])
@@ -378,10 +380,10 @@ def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs:
     expected: dict[str, list[models.Run]] = {}
     for run in runs(engine, "faulty"):
         point = Point.of(run)
-        made = build(
+        built = build(
             run.topology, run.collective, run.algorithm, ports=run.ports, **point.arguments
         )
-        for remark in simulate(made, [Fault.parse(word) for word in run.faults]).remarks:
+        for remark in simulate(built, [Fault.parse(word) for word in run.faults]).remarks:
             expected.setdefault(remark, []).append(run)
     assert len(expected) > 1
     assert max(Counter(len(some) for some in expected.values())) > 1
@@ -391,7 +393,7 @@ def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs:
         sentences.append(
             f"{len(some)} runs, first {one}: {remark}" if len(some) > 1 else f"{one}: {remark}"
         )
-    assert sorted(heard.told) == sorted(sentences)
+    assert sorted(heard.lines) == sorted(sentences)
 
 
 def test_an_incomplete_experiment_reports_its_missing_runs(engine: Engine) -> None:

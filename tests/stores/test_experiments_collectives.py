@@ -22,10 +22,10 @@ from support.experiments import FAULTY, runs, time
 
 def smallest(rule: Algorithm) -> Point:
     """Return the smallest point of an algorithm on a topology of at least 12 nodes."""
-    where = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[rule.families[0]])
-    share = where.degree if "perfectly" in rule.name else 1
+    network = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[rule.families[0]])
+    share = network.degree if "perfectly" in rule.name else 1
     return Point(
-        where.spec,
+        network.spec,
         rule.collective,
         rule.name,
         rule.ports[0],
@@ -37,16 +37,16 @@ def smallest(rule: Algorithm) -> Point:
 
 
 def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
-    """What is stored is what the library says, and nothing beats its lower bound."""
+    """Stored figures equal those of the library, and no time is below its lower bound."""
     for rule in algorithms():
         point = smallest(rule)
         run = run_once(engine, point)
-        where, machine = topology(point.topology), costs.Machine(point.t_s, point.t_c)
+        network, machine = topology(point.topology), costs.Machine(point.t_s, point.t_c)
         simulation = simulate(
-            schedule(where, rule.collective, rule.name, ports=point.ports, **point.arguments)
+            schedule(network, rule.collective, rule.name, ports=point.ports, **point.arguments)
         )
         unit = costs.unit_bytes(
-            where, rule.collective, rule.name, point.message_bytes, **point.arguments
+            network, rule.collective, rule.name, point.message_bytes, **point.arguments
         )
         assert (run.status, run.missing, run.base) == ("complete", 0, point.arguments.get("base"))
         assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
@@ -84,18 +84,18 @@ def test_what_faults_cost_is_a_result(engine: Engine) -> None:
 
 
 def test_a_dead_root_leaves_everybody_without_and_says_so(engine: Engine) -> None:
-    told: list[str] = []
+    messages: list[str] = []
 
     class Told(Silent):
         def say(self, text: str) -> None:
-            told.append(text)
+            messages.append(text)
 
     run = run_once(
         engine, replace(smallest(algorithms("broadcast")[0]), faults=("1234",)), reporter=Told()
     )
     assert (run.status, run.missing) == ("complete", 23)
-    assert any("root" in line for line in told)
-    told.clear()
+    assert any("root" in line for line in messages)
+    messages.clear()
     many = Grid.from_json(
         {
             "topology": "S3",
@@ -106,4 +106,4 @@ def test_a_dead_root_leaves_everybody_without_and_says_so(engine: Engine) -> Non
     )
     assert run_experiment(engine, "dead", many, Told()).failed == 0
     assert [run.missing > 0 for run in runs(engine, "dead")] == [True] * 4
-    assert len([line for line in told if "root" in line]) == 1
+    assert len([line for line in messages if "root" in line]) == 1

@@ -44,7 +44,7 @@ class Started:
         self.workers: list[psutil.Process] = []
 
     def stored(self) -> int:
-        """How many runs there are."""
+        """Return the number of stored runs."""
         with session(self.engine) as opened:
             return opened.scalar(select(func.count()).select_from(models.Run)) or 0
 
@@ -55,11 +55,11 @@ class Started:
         assert self.workers
 
     def ends(self) -> tuple[int, str]:
-        """Exit code and what it said, once it and all that it started are gone."""
-        _, said = self.process.communicate(timeout=PATIENCE)
+        """Return the exit code and stderr, after the process and its workers have ended."""
+        _, errors = self.process.communicate(timeout=PATIENCE)
         _, alive = psutil.wait_procs(self.workers, timeout=PATIENCE)
         assert alive == []
-        return self.process.returncode, said
+        return self.process.returncode, errors
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -99,7 +99,7 @@ def started(
 
 
 def all_whole(engine: Engine) -> list[models.Run]:
-    """The stored runs, after checking that each has its costs and its whole profile."""
+    """Return the stored runs, after checking that each has its costs and a complete profile."""
     with session(engine) as opened:
         runs = repository.load_runs(opened, repository.load_experiment(opened, "grid").id)
         for run in runs:
@@ -126,9 +126,9 @@ def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(
 ) -> None:
     """As a terminal sends it: to the process and to all that it started."""
     os.killpg(started.process.pid, signal.SIGINT)
-    code, said = started.ends()
-    assert (code, said.splitlines()[-1]) == (130, "interrupted")
-    assert "Traceback" not in said
+    code, errors = started.ends()
+    assert (code, errors.splitlines()[-1]) == (130, "interrupted")
+    assert "Traceback" not in errors
     assert 0 < len(all_whole(started.engine)) < len(design[1].points())
     finishes(started.engine, design[1])
 
@@ -136,7 +136,7 @@ def test_ctrl_c_ends_everything_and_the_next_run_makes_the_rest(
 def test_kill_9_ends_its_processes_too_and_the_next_run_makes_the_rest(
     started: Started, design: tuple[Path, Design]
 ) -> None:
-    """Nobody is left to end them: they notice by themselves."""
+    """Workers notice by themselves that their parent process is gone."""
     started.process.kill()
     assert started.ends()[0] == -signal.SIGKILL
     finishes(started.engine, design[1])
@@ -144,8 +144,8 @@ def test_kill_9_ends_its_processes_too_and_the_next_run_makes_the_rest(
 
 def test_sigterm_is_as_good_as_ctrl_c(started: Started) -> None:
     started.process.terminate()
-    code, said = started.ends()
-    assert (code, "Traceback" in said) == (130, False)
+    code, errors = started.ends()
+    assert (code, "Traceback" in errors) == (130, False)
     assert all_whole(started.engine)
 
 
@@ -153,8 +153,8 @@ def test_a_process_that_is_killed_from_outside_is_a_sentence(started: Started) -
     """As the kernel does where memory runs out; what was finished is kept."""
     until(lambda: len(computing(started)) > 0)
     computing(started)[0].kill()
-    code, said = started.ends()
-    assert (code, said.splitlines()[-2]) == (7, "error: one of 2 worker processes was killed")
+    code, errors = started.ends()
+    assert (code, errors.splitlines()[-2]) == (7, "error: one of 2 worker processes was killed")
     assert all_whole(started.engine)
 
 

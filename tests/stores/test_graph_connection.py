@@ -143,7 +143,7 @@ def test_a_server_that_is_down_is_reported_at_once(graph_address: GraphAddress) 
     error = refused(graph_address, uri=uri)
     assert isinstance(error, UnavailableError)
     assert uri in error.message
-    # Not a matter of speed: trying again would take the driver's whole retry time.
+    # Not a matter of speed: trying again would last as long as the driver's retry time.
     assert time.monotonic() - began < Graph.__init__.__globals__["RETRY_SECONDS"]
 
 

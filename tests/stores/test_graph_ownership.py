@@ -1,4 +1,4 @@
-"""Ownership: an empty graph is claimed, the own one recognised, every other one left unchanged."""
+"""Ownership: empty graphs are claimed, own graphs recognised, foreign graphs left unchanged."""
 
 import uuid
 

@@ -99,7 +99,7 @@ def test_unknown_artifacts_are_saved(stores: Stores, stored_plan: Plan) -> None:
 
 
 def test_recovery_keeps_imported_artifacts(stores: Stores, stored_plan: Plan) -> None:
-    """Whether PostgreSQL knows them or not; the next ingest adopts them."""
+    """Imported artifacts are kept also if PostgreSQL lacks them; the next ingest adopts them."""
     assert recover(stores, Silent()) == []
     forget_all(stores)
     assert recover(stores, Silent()) == []

@@ -29,7 +29,7 @@ SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 
 @pytest.fixture
 def stored_plan() -> Plan:
-    """What `break_off.py` ingests."""
+    """Return the plan that `break_off.py` ingests."""
     return plan("S4", schedules="multiple", segments=2)
 
 

@@ -47,14 +47,14 @@ def count(opened: Session, table: type[models.Base]) -> int:
 def test_a_topology_reads_back_equal_and_is_saved_twice_without_harm(
     engine: Engine, spec: str
 ) -> None:
-    where = topology(spec)
+    network = topology(spec)
     for _ in range(2):
         with session(engine) as opened:
-            repository.save_topology(opened, where)
+            repository.save_topology(opened, network)
     with session(engine) as opened:
         stored = opened.scalars(select(models.Topology)).one()
     for name in ("spec", "family", "n", "k", "nodes", "links", "degree", "diameter"):
-        assert getattr(stored, name) == getattr(where, name)
+        assert getattr(stored, name) == getattr(network, name)
 
 
 @pytest.mark.parametrize("construction", plain_constructions("S4"))
@@ -130,41 +130,41 @@ def test_a_forest_saved_again_replaces_its_trees(engine: Engine) -> None:
 
 
 def test_a_schedule_is_stored_with_what_its_simulation_counted(engine: Engine) -> None:
-    made = schedule("S4", "broadcast", "multiple", segments=2)
-    simulation = simulate(made)
-    assert made.forest is not None
+    built = schedule("S4", "broadcast", "multiple", segments=2)
+    simulation = simulate(built)
+    assert built.forest is not None
     with session(engine) as opened:
-        repository.save_topology(opened, made.topology)
-        repository.save_forest(opened, made.forest)
+        repository.save_topology(opened, built.topology)
+        repository.save_forest(opened, built.forest)
         for _ in range(2):
-            repository.save_schedule(opened, made, simulation)
+            repository.save_schedule(opened, built, simulation)
     with session(engine) as opened:
         stored = opened.scalars(select(models.Schedule)).one()
     assert (stored.id, stored.forest, stored.arguments) == (
-        made.id,
-        made.forest.id,
+        built.id,
+        built.forest.id,
         {"segments": 2},
     )
     assert (
         (stored.steps, stored.transmissions)
         == (simulation.steps, simulation.transmissions)
-        == (made.steps, 6 * 23)
+        == (built.steps, 6 * 23)
     )
     assert (stored.largest_packet, stored.units, stored.symmetric) == (2, 6, False)
 
 
 def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: Engine) -> None:
     """Storing it again replaces the profile, dropping it takes the profile along."""
-    made = schedule("S4", "allgather", "necklace", messages=2)
-    simulation = simulate(made)
+    built = schedule("S4", "allgather", "necklace", messages=2)
+    simulation = simulate(built)
     with session(engine) as opened:
-        repository.save_topology(opened, made.topology)
-        if made.forest is not None:
-            repository.save_forest(opened, made.forest)
+        repository.save_topology(opened, built.topology)
+        if built.forest is not None:
+            repository.save_forest(opened, built.forest)
         for _ in range(2):
-            repository.save_schedule(opened, made, simulation)
+            repository.save_schedule(opened, built, simulation)
     with session(engine) as opened:
-        profile = repository.load_schedule_profile(opened, made.id)
+        profile = repository.load_schedule_profile(opened, built.id)
         assert [step.step for step in profile] == list(range(1, simulation.steps + 1))
         assert (
             [step.links_used for step in profile]
@@ -172,25 +172,25 @@ def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: En
             == simulation.links_used.tolist()
         )
         assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
-        assert profile[0].links_used == 24 * 3  # everybody sends over all ports
-        repository.drop_schedule(opened, made.id)
+        assert profile[0].links_used == 24 * 3  # every node sends over all ports
+        repository.drop_schedule(opened, built.id)
         assert count(opened, models.ScheduleStep) == 0
 
 
 def test_what_is_materialized_on_its_own_cannot_be_orphaned(engine: Engine) -> None:
-    made = schedule("S3", "broadcast", "greedy")
-    assert made.forest is not None
+    built = schedule("S3", "broadcast", "greedy")
+    assert built.forest is not None
     with session(engine) as opened:
-        repository.save_topology(opened, made.topology)
-        repository.save_forest(opened, made.forest)
-        repository.save_schedule(opened, made, simulate(made))
+        repository.save_topology(opened, built.topology)
+        repository.save_forest(opened, built.forest)
+        repository.save_schedule(opened, built, simulate(built))
     with pytest.raises(IntegrityError), session(engine) as opened:
         repository.drop_topology(opened, "S3")
     with pytest.raises(IntegrityError), session(engine) as opened:
-        repository.drop_forest(opened, made.forest.id)
+        repository.drop_forest(opened, built.forest.id)
     with session(engine) as opened:
-        repository.drop_schedule(opened, made.id)
-        repository.drop_forest(opened, made.forest.id)
+        repository.drop_schedule(opened, built.id)
+        repository.drop_forest(opened, built.forest.id)
         repository.drop_topology(opened, "S3")
         left = [
             count(opened, table)

@@ -35,7 +35,7 @@ def check_relationships(
 
 
 def counts(graph: Graph) -> tuple[int, int]:
-    """Return the numbers of nodes and relationships in the whole graph."""
+    """Return the numbers of nodes and relationships in the graph."""
     nodes = graph.read("MATCH (n) RETURN count(n) AS n")[0]["n"]
     return nodes, graph.read("MATCH ()-[r]->() RETURN count(r) AS n")[0]["n"]
 

@@ -410,7 +410,7 @@ class Broken:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened when rows were executed step by step."""
+    """The outcome of executing rows step by step."""
 
     broken: list[Broken]
     steps: int
@@ -520,7 +520,7 @@ def what_breaks(
 
 
 class Prices(NamedTuple):
-    """What is sent and what it costs, as exact fractions: m bytes, T_s a start-up, T_c a byte."""
+    """Message size and costs, as exact fractions: m bytes, T_s per start-up, T_c per byte."""
 
     m: Fraction
     start_up: Fraction

@@ -113,18 +113,18 @@ def necklaces(n: int) -> tuple[tuple[int, int], ...]:
 # Forms
 
 
-def _slots(here: Size, asked: Asked) -> int:
-    return here.degree if asked.ports == "one" else 1
+def _slots(network: Size, asked: Asked) -> int:
+    return network.degree if asked.ports == "one" else 1
 
 
 def _equal_steps(steps: int, packet: Fraction, transmissions: int | None) -> Cost:
     return Cost(steps, packet * steps, transmissions)
 
 
-def _piped(here: Size, asked: Asked, height: int, packet: Fraction, trees: int = 1) -> Cost:
+def _piped(network: Size, asked: Asked, height: int, packet: Fraction, trees: int = 1) -> Cost:
     """(height + p - 1) slots, n-1 times as many one-port, with packets of that share of m."""
-    steps = (height + asked.share - 1) * _slots(here, asked)
-    return _equal_steps(steps, packet, asked.share * trees * (here.nodes - 1))
+    steps = (height + asked.share - 1) * _slots(network, asked)
+    return _equal_steps(steps, packet, asked.share * trees * (network.nodes - 1))
 
 
 def _units(steps: Fraction | int, asked: Asked, transmissions: int | None) -> Cost:
@@ -132,67 +132,78 @@ def _units(steps: Fraction | int, asked: Asked, transmissions: int | None) -> Co
     return _equal_steps(ceil(steps), Fraction(1, asked.share), transmissions)
 
 
-def _multiple(here: Size, asked: Asked) -> Cost:
-    height = oracles.height_of_multiple(here.n)
-    return _piped(here, asked, height, Fraction(2, asked.share * (here.n - 1)), here.n - 1)
+def _multiple(network: Size, asked: Asked) -> Cost:
+    height = oracles.height_of_multiple(network.n)
+    return _piped(network, asked, height, Fraction(2, asked.share * (network.n - 1)), network.n - 1)
 
 
-def _substar(here: Size, asked: Asked) -> Cost:
-    n, m = here.n, asked.share
+def _substar(network: Size, asked: Asked) -> Cost:
+    n, m = network.n, asked.share
     steps = 2 * n - 3 + (m - 1) if asked.ports == "all" else sum(range(1, n)) + (m - 1) * (n - 1)
-    return _units(steps, asked, m * (here.nodes - 1))
+    return _units(steps, asked, m * (network.nodes - 1))
 
 
-def _dimension_change(here: Size, asked: Asked) -> Cost:
-    others = here.nodes - 1
-    share = Fraction(others, here.n - 1) if asked.ports == "all" else Fraction(others)
-    return Cost(here.diameter * _slots(here, asked), share, here.nodes * (here.n - 1) * others)
+def _dimension_change(network: Size, asked: Asked) -> Cost:
+    others = network.nodes - 1
+    share = Fraction(others, network.n - 1) if asked.ports == "all" else Fraction(others)
+    return Cost(
+        network.diameter * _slots(network, asked), share, network.nodes * (network.n - 1) * others
+    )
 
 
-def _allgather(here: Size, asked: Asked) -> Cost:
-    sent = asked.share * here.nodes * (here.nodes - 1)
-    links = here.degree if asked.ports == "all" else 1
-    return _units(Fraction(asked.share * (here.nodes - 1), links), asked, sent)
+def _allgather(network: Size, asked: Asked) -> Cost:
+    sent = asked.share * network.nodes * (network.nodes - 1)
+    links = network.degree if asked.ports == "all" else 1
+    return _units(Fraction(asked.share * (network.nodes - 1), links), asked, sent)
 
 
-def _scatter(here: Size, asked: Asked) -> Cost:
-    links = here.degree if asked.ports == "all" else 1
-    return _units(Fraction(asked.share * (here.nodes - 1), links), asked, asked.share * here.t)
+def _scatter(network: Size, asked: Asked) -> Cost:
+    links = network.degree if asked.ports == "all" else 1
+    return _units(
+        Fraction(asked.share * (network.nodes - 1), links), asked, asked.share * network.t
+    )
 
 
-def _alltoall(here: Size, asked: Asked) -> Cost:
-    links = here.degree if asked.ports == "all" else 1
-    return _units(Fraction(asked.share * here.t, links), asked, asked.share * here.nodes * here.t)
+def _alltoall(network: Size, asked: Asked) -> Cost:
+    links = network.degree if asked.ports == "all" else 1
+    return _units(
+        Fraction(asked.share * network.t, links), asked, asked.share * network.nodes * network.t
+    )
 
 
-def _rounds(here: Size, asked: Asked) -> int:
+def _rounds(network: Size, asked: Asked) -> int:
     """The most copies that a tree gets if they are dealt like cards."""
     return max(
-        len(range(tree, asked.share * asked.copies, here.degree)) for tree in range(here.degree)
+        len(range(tree, asked.share * asked.copies, network.degree))
+        for tree in range(network.degree)
     )
 
 
-def _edt_scatter(here: Size, asked: Asked) -> Cost:
-    steps = Fraction(asked.share * asked.copies * (here.nodes - 1), here.degree)
-    levels = asked.share * asked.copies * levels_of_edt(here)
-    return _units(steps, asked, levels if asked.copies == here.degree else None)
+def _edt_scatter(network: Size, asked: Asked) -> Cost:
+    steps = Fraction(asked.share * asked.copies * (network.nodes - 1), network.degree)
+    levels = asked.share * asked.copies * levels_of_edt(network)
+    return _units(steps, asked, levels if asked.copies == network.degree else None)
 
 
-def levels_of_edt(here: Size) -> int:
+def levels_of_edt(network: Size) -> int:
     """t_n + (n-1)!(3n - 6 - 2/(n-1)) + 2."""
-    n = here.n
-    return int(here.t + factorial(n - 1) * (3 * n - 6 - Fraction(2, n - 1)) + 2)
+    n = network.n
+    return int(network.t + factorial(n - 1) * (3 * n - 6 - Fraction(2, n - 1)) + 2)
 
 
-def _nk_allgather(here: Size, asked: Asked, start_ups: int, trees: int) -> Cost:
+def _nk_allgather(network: Size, asked: Asked, start_ups: int, trees: int) -> Cost:
     share = (
-        Fraction(here.nodes - 1) if asked.ports == "one" else Fraction(here.nodes - 1, here.n - 1)
+        Fraction(network.nodes - 1)
+        if asked.ports == "one"
+        else Fraction(network.nodes - 1, network.n - 1)
     )
-    return Cost(start_ups, share, here.nodes * trees * (here.nodes - 1))
+    return Cost(start_ups, share, network.nodes * trees * (network.nodes - 1))
 
 
-def _theorem_5(here: Size, asked: Asked) -> int:
-    return here.diameter if asked.ports == "all" else here.n * (here.n - 1) * here.diameter
+def _theorem_5(network: Size, asked: Asked) -> int:
+    return (
+        network.diameter if asked.ports == "all" else network.n * (network.n - 1) * network.diameter
+    )
 
 
 def _as_gather(
@@ -208,60 +219,66 @@ def _as_gather(
 #: The cost of every algorithm by its page.
 PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
     {
-        ("broadcast", "greedy"): lambda here, asked: _piped(
-            here, asked, here.diameter, Fraction(1, asked.share)
+        ("broadcast", "greedy"): lambda network, asked: _piped(
+            network, asked, network.diameter, Fraction(1, asked.share)
         ),
         ("broadcast", "multiple"): _multiple,
         ("broadcast", "recursive-substar"): _substar,
-        ("broadcast", "edge-disjoint"): lambda here, asked: _units(
-            _rounds(here, asked) + here.diameter + 3,
+        ("broadcast", "edge-disjoint"): lambda network, asked: _units(
+            _rounds(network, asked) + network.diameter + 3,
             asked,
-            asked.share * asked.copies * (here.nodes - 1),
+            asked.share * asked.copies * (network.nodes - 1),
         ),
-        ("broadcast", "nk-greedy"): lambda here, asked: _piped(
-            here, asked, here.diameter, Fraction(1, asked.share * (here.n - 1))
+        ("broadcast", "nk-greedy"): lambda network, asked: _piped(
+            network, asked, network.diameter, Fraction(1, asked.share * (network.n - 1))
         ),
-        ("broadcast", "nk-multiple"): lambda here, asked: _piped(
-            here, asked, 2 * here.diameter, Fraction(1, asked.share * (here.n - 1)), here.n - 1
+        ("broadcast", "nk-multiple"): lambda network, asked: _piped(
+            network,
+            asked,
+            2 * network.diameter,
+            Fraction(1, asked.share * (network.n - 1)),
+            network.n - 1,
         ),
-        ("broadcast", "binomial"): lambda here, asked: _piped(
-            here, asked, here.n, Fraction(1, asked.share)
+        ("broadcast", "binomial"): lambda network, asked: _piped(
+            network, asked, network.n, Fraction(1, asked.share)
         ),
-        ("broadcast", "edge-disjoint-binomial"): lambda here, asked: _units(
-            _rounds(here, asked) + here.n, asked, asked.share * asked.copies * (here.nodes - 1)
+        ("broadcast", "edge-disjoint-binomial"): lambda network, asked: _units(
+            _rounds(network, asked) + network.n,
+            asked,
+            asked.share * asked.copies * (network.nodes - 1),
         ),
         ("allgather", "dimension-change"): _dimension_change,
         ("allgather", "rotated-hamiltonian"): _allgather,
         ("allgather", "necklace"): _allgather,
         ("allgather", "hamiltonian-cycle"): _allgather,
-        ("allgather", "edge-disjoint"): lambda here, asked: _units(
-            _rounds(here, asked) * (here.nodes - 1),
+        ("allgather", "edge-disjoint"): lambda network, asked: _units(
+            _rounds(network, asked) * (network.nodes - 1),
             asked,
-            asked.share * asked.copies * here.nodes * (here.nodes - 1),
+            asked.share * asked.copies * network.nodes * (network.nodes - 1),
         ),
-        ("allgather", "nk-greedy"): lambda here, asked: _nk_allgather(
-            here, asked, _theorem_5(here, asked), 1
+        ("allgather", "nk-greedy"): lambda network, asked: _nk_allgather(
+            network, asked, _theorem_5(network, asked), 1
         ),
-        ("allgather", "nk-multiple"): lambda here, asked: _nk_allgather(
-            here, asked, (2 * here.diameter - 1) * _slots(here, asked), here.n - 1
+        ("allgather", "nk-multiple"): lambda network, asked: _nk_allgather(
+            network, asked, (2 * network.diameter - 1) * _slots(network, asked), network.n - 1
         ),
         ("scatter", "balanced"): _scatter,
-        ("scatter", "near-balanced"): lambda here, asked: _units(
-            asked.share * len(necklaces(here.n)), asked, asked.share * here.t
+        ("scatter", "near-balanced"): lambda network, asked: _units(
+            asked.share * len(necklaces(network.n)), asked, asked.share * network.t
         ),
         ("scatter", "perfectly-balanced"): _scatter,
         ("scatter", "one-port"): _scatter,
         ("scatter", "edge-disjoint"): _edt_scatter,
-        ("alltoall", "necklace"): lambda here, asked: _units(
-            sum(distance for distance, _ in necklaces(here.n)), asked, here.nodes * here.t
+        ("alltoall", "necklace"): lambda network, asked: _units(
+            sum(distance for distance, _ in necklaces(network.n)), asked, network.nodes * network.t
         ),
         ("alltoall", "perfectly-balanced"): _alltoall,
         ("alltoall", "exact"): _alltoall,
         ("alltoall", "one-port"): _alltoall,
-        ("alltoall", "edge-disjoint"): lambda here, asked: _units(
-            _rounds(here, asked) * levels_of_edt(here),
+        ("alltoall", "edge-disjoint"): lambda network, asked: _units(
+            _rounds(network, asked) * levels_of_edt(network),
             asked,
-            asked.share * asked.copies * here.nodes * levels_of_edt(here),
+            asked.share * asked.copies * network.nodes * levels_of_edt(network),
         ),
     }
 )
@@ -272,37 +289,37 @@ BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoal
 # Lower bounds
 
 
-def bound_terms(here: Size, collective: str, ports: str) -> tuple[int, Fraction]:
+def bound_terms(network: Size, collective: str, ports: str) -> tuple[int, Fraction]:
     """TS Lemmas 1 and 2, FA Tables 4 and 5: start-ups and bytes; the greater term counts."""
-    others = here.nodes - 1
+    others = network.nodes - 1
     through = {
         "broadcast": 1,
         "allgather": others,
         "scatter": others,
         "gather": others,
-        "alltoall": here.t,
+        "alltoall": network.t,
     }[collective]
     if ports == "all":
-        return here.diameter, Fraction(through, here.degree)
-    return max(here.diameter, oracles.ceil_log2(here.nodes)), Fraction(through)
+        return network.diameter, Fraction(through, network.degree)
+    return max(network.diameter, oracles.ceil_log2(network.nodes)), Fraction(through)
 
 
-def least_steps(here: Size, collective: str, asked: Asked) -> int:
+def least_steps(network: Size, collective: str, asked: Asked) -> int:
     """FA Tables 4 and 5, EDT Tables 1 to 3, and for one-port broadcast the last message's way."""
-    start_ups, through = bound_terms(here, collective, asked.ports)
+    start_ups, through = bound_terms(network, collective, asked.ports)
     full = ceil(asked.share * asked.copies * through)
     return full + start_ups - 1 if collective == "broadcast" else full
 
 
-def least_transmissions(here: Size, collective: str, asked: Asked) -> int:
+def least_transmissions(network: Size, collective: str, asked: Asked) -> int:
     """FA Tables 4 and 5, EDT Tables 1 to 3."""
-    others, nodes = here.nodes - 1, here.nodes
+    others, nodes = network.nodes - 1, network.nodes
     each = {
         "broadcast": others,
         "allgather": nodes * others,
-        "scatter": here.t,
-        "gather": here.t,
-        "alltoall": nodes * here.t,
+        "scatter": network.t,
+        "gather": network.t,
+        "alltoall": nodes * network.t,
     }
     return asked.share * asked.copies * each[collective]
 
@@ -310,14 +327,14 @@ def least_transmissions(here: Size, collective: str, asked: Asked) -> int:
 # Cited rows
 
 
-def cited(name: str, collective: str, ports: str, here: Size, pieces: int) -> Cost:
+def cited(name: str, collective: str, ports: str, network: Size, pieces: int) -> Cost:
     """The rows of TS Tables 1 and 2 and NK Table 1 that cite others, as the pages clean them."""
-    n = here.n
+    n = network.n
     phases = sum(oracles.ceil_log2(i) for i in range(2, n + 1))
-    others = here.nodes - 1
+    others = network.nodes - 1
     rows = {
         ("Day & Tripathi [7]", "broadcast"): lambda: _equal_steps(
-            here.diameter + pieces - 1, Fraction(1, pieces), None
+            network.diameter + pieces - 1, Fraction(1, pieces), None
         ),
         ("Misic & Jovanovic [13]", "broadcast"): lambda: _equal_steps(
             comb(n, 2), Fraction(1), None
@@ -331,26 +348,26 @@ def cited(name: str, collective: str, ports: str, here: Size, pieces: int) -> Co
             factorial(n - 1), Fraction(others, n - 1), None
         ),
         ("Fragopoulou & Akl [8] NL", "allgather"): lambda: Cost(
-            here.diameter, Fraction(others, n - 1), None
+            network.diameter, Fraction(others, n - 1), None
         ),
         ("Misic & Jovanovic [13]", "allgather"): lambda: _equal_steps(others, Fraction(1), None),
-        ("Y.S. Chen & Tai [4]", "broadcast"): lambda: _chen(here, ports),
+        ("Y.S. Chen & Tai [4]", "broadcast"): lambda: _chen(network, ports),
         ("one tree SP, as printed", "broadcast"): lambda: Cost(
-            here.diameter + pieces,
-            (here.diameter + pieces - 1) * Fraction(1, pieces * (n - 1)),
+            network.diameter + pieces,
+            (network.diameter + pieces - 1) * Fraction(1, pieces * (n - 1)),
             None,
         ),
         ("trees MT, as printed", "broadcast"): lambda: Cost(
-            2 * here.diameter - 1, Fraction(others, n - 1), None
+            2 * network.diameter - 1, Fraction(others, n - 1), None
         ),
     }
     return rows[name, collective]()
 
 
-def _chen(here: Size, ports: str) -> Cost:
-    n, k = here.n, here.k
+def _chen(network: Size, ports: str) -> Cost:
+    n, k = network.n, network.k
     if ports == "all":
-        return Cost(2 * here.diameter - 1, Fraction(4, n - 1), None)
+        return Cost(2 * network.diameter - 1, Fraction(4, n - 1), None)
     return Cost(
         2 * n * k - n - k**2, 2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n)), None
     )

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from support.oracles import Node, Tree, compose, identity, inverse, nodes, swap
 
-#: fmr, or another reading of it: node and k to a position.
+#: fmr, or another reading of its definition: maps a node and k to a position.
 FirstMisplaced = Callable[[Node, int], int]
 
 
 def position(x: Node, symbol: int) -> int:
-    """Where the symbol stands."""
+    """Return the position of the symbol."""
     return x.index(symbol) + 1
 
 

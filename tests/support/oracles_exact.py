@@ -64,7 +64,7 @@ def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
 
 
 def journey_problems(hops: Sequence[Plain], destination: Node) -> set[str]:
-    """What is wrong with one message's way, its rows sorted by step."""
+    """Return the problems of the path of one message, whose rows are sorted by step."""
     root = identity(len(destination))
     result = set[str]()
     if hops[0].step < 1:
@@ -164,7 +164,7 @@ def short_nodes(n: int) -> list[Node]:
 
 
 def full_necklaces(n: int) -> int:
-    """How many necklaces have n-1 nodes."""
+    """Return the number of necklaces with n-1 nodes."""
     return sum(len(result) == n - 1 for result in necklaces(n))
 
 
@@ -187,7 +187,7 @@ def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
 
 
 def walked(start: Node, types: Iterable[int]) -> Node:
-    """Where a word leads."""
+    """Return the node to which a word of link types leads."""
     for i in types:
         start = swap(start, i)
     return start

@@ -137,7 +137,7 @@ def cycle_types(n: int) -> list[int]:
 
 
 def cycle_tree(n: int) -> Tree:
-    """A4: the cycle without its closing link, each node hanging from the one before."""
+    """A4: the cycle without its closing link; the parent of each node is the previous node."""
     way = visited(identity(n), cycle_types(n)[:-1])
     return dict(zip(way[1:], way, strict=False))
 

@@ -52,7 +52,7 @@ def distance_sum_printed(n: int) -> Fraction:
 
 
 def necklace_distances(n: int) -> list[int]:
-    """How far every necklace is, the nearest first."""
+    """Return the distance of every necklace, the nearest first."""
     return [distances(identity(n))[ring[0]] for ring in nearest_first(n)]
 
 
@@ -73,7 +73,7 @@ class Message(NamedTuple):
 
     @property
     def hops(self) -> int:
-        """How many links it crosses."""
+        """The number of links that the message crosses."""
         return len(self.path) - 1
 
 
@@ -174,7 +174,7 @@ def rule_5(sent: Sequence[Message], messages: int, *, farthest_first: bool = Tru
 
 
 def rule_8(sent: Sequence[Message], messages: int) -> list[Plain]:
-    """One message a step: T_2 completely, then T_3, and so on, farthest first in each."""
+    """One message per step: T_2 completely, then T_3, and so on, farthest first in each."""
     root = sent[0].path[0]
 
     def turn(message: Message) -> tuple[int, int, int, int]:
@@ -277,7 +277,7 @@ def all_sources(rows: Iterable[Plain], n: int, messages: int) -> list[Plain]:
 
 
 def owned(root: Node, messages: int) -> dict[Node, set[int]]:
-    """What scatter begins with: the root has the units of all others."""
+    """Return the initial state of scatter: the root has the units of all other nodes."""
     rank = ranks(len(root))
     units = {rank[x] * messages + i for x in rank if x != root for i in range(messages)}
     return {x: units if x == root else set() for x in rank}

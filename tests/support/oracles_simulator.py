@@ -160,7 +160,7 @@ def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
 
 
 def is_up(row: Row, faults: Faults) -> bool:
-    """Whether neither end nor the link itself is down in the row's step."""
+    """Return whether both ends and the link itself are up in the row's step."""
     what = [
         frozenset([row.sender]),
         frozenset([row.receiver]),
@@ -224,7 +224,7 @@ def expanded(plan: Plan) -> Plan:
 
 
 def is_addressed(plan: Plan, row: Row) -> bool:
-    """Whether sender, port, receiver and unit of a row exist and belong together."""
+    """Return whether sender, port, receiver and unit of a row exist and belong together."""
     return (
         plan.world.across.get((row.sender, row.port)) == row.receiver
         and 0 <= row.unit < plan.units

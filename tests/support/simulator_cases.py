@@ -17,7 +17,7 @@ from starcast.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, as_topology
 from support.oracles_simulator import Faults, Outcome, Plan, Row, execute_all, world
 
-#: How hypothesis draws, in a composite strategy and from its data.
+#: The draw function of hypothesis, in a composite strategy and of its data.
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 #: An algorithm: topology, collective, name and port model.
 Base = tuple[str, str, str, str]
@@ -108,7 +108,7 @@ def names_the_first(run: Simulation, schedule: Schedule, faults: Sequence[Fault]
 
 
 def names(sentence: str, row: Row) -> bool:
-    """Whether the sentence names this row."""
+    """Return whether the sentence names this row."""
     parts = (
         f"step {row.step}:",
         f"{row.sender} sends",
@@ -248,7 +248,7 @@ def no_rows(
 
 
 def powers(collective: str, *, symmetric: bool) -> int:
-    """How often the number of nodes is a factor of the number of units."""
+    """Return how often the number of nodes is a factor of the number of units."""
     kind = (
         {"allgather": "broadcast", "alltoall": "scatter"}[collective] if symmetric else collective
     )

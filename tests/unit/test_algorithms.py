@@ -86,9 +86,7 @@ def test_another_root_uses_the_translated_links(spec: str, entry: Algorithm, por
     )
     result = simulate(translated)
     assert result.complete
-    if (
-        entry.sources(network, ports) > 1
-    ):  # all sources are written out: translated is no root to move
+    if entry.sources(network, ports) > 1:  # all sources are written out: no root can be moved
         assert listed(plan) == listed(translated)
         return
     assert translated.root == root

@@ -175,7 +175,7 @@ def test_every_node_receives_every_unit_on_s5(algorithm: str) -> None:
 @every_algorithm
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_simulator_accepts_it(n: int, algorithm: str) -> None:
-    """M n! (n!-1) transmissions, one message a link, in as many steps as the schedule has."""
+    """M n! (n!-1) transmissions, one message per link, in as many steps as the schedule has."""
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
         run = simulate(schedule)

@@ -12,7 +12,7 @@ ALGORITHMS = sorted(BROADCASTS)
 
 
 def trees(n: int, algorithm: str) -> int:
-    """How many trees an algorithm sends along."""
+    """Return the number of trees along which an algorithm sends."""
     return n - 1 if algorithm == "multiple" else 1
 
 

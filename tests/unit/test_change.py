@@ -242,7 +242,7 @@ def test_at_another_root_the_rotation_alone_loses_the_root(n: int) -> None:
     assert dimension_changed(n, "greedy", 1, root).parent_port[0, greedy.root] == 0
 
 
-# Where the topology is an (n,k)-star
+# Topologies S_{n,k}
 
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])

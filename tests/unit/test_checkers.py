@@ -446,7 +446,7 @@ MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
     "dimension balance": lambda t, ports, root: checkers.dimension_balance(t, ports, root).measured,
 }
 
-#: What depends on port numbers, which a translation of S_{n,k} does not keep.
+#: Properties that depend on port numbers, which a translation of S_{n,k} does not keep.
 OF_PORTS = {"branch sizes", "balance", "dimensions", "dimension balance"}
 
 
@@ -566,7 +566,7 @@ def test_counterexamples_name_the_first_place() -> None:
 
 
 def test_two_trees_over_the_direct_link_are_not_disjoint() -> None:
-    """Where no interior node is shared, the link is."""
+    """No interior node is shared, but the link is."""
     ports = np.repeat(forest("S3", "greedy").parent_port, 2, axis=0)
     result = checkers.disjoint_paths(topology("S3"), ports, 0).counterexample
     assert result == {"tree": 1, "node": "132", "why": "the path passes 312, as that of tree 0"}

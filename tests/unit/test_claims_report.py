@@ -216,7 +216,11 @@ def test_a_claim_that_holds_has_no_query() -> None:
         ({"n": 4}, ("S3", "S4"), "S4"),
         ({"n": 4, "k": 2}, ("S4,1", "S4,2"), "S4,2"),
         ({"k": 3}, ("Q2", "Q3"), "Q3"),
-        ({"n": 4, "k": 1}, ("S3", "S4"), "S4"),  # k is no size on a star graph, but may be a place
+        (
+            {"n": 4, "k": 1},
+            ("S3", "S4"),
+            "S4",
+        ),  # k is not a size of a star graph, but may be a place
     ],
 )
 def test_the_topology_is_a_verified_size(
@@ -242,8 +246,8 @@ def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
 def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
     text = to_cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
     assert (
-        "// of S4:array:1234, which cannot be ingested: the location in the topology\n// starcast ingest S4\n"
-        in text
+        "// of S4:array:1234, which cannot be ingested: the location in the topology\n"
+        "// starcast ingest S4\n" in text
     )
     assert "TREE_EDGE" not in text
 

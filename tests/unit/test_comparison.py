@@ -21,7 +21,7 @@ from starcast.experiments.grid import Point
 def run(
     time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any
 ) -> Run:
-    """A run of S5 broadcast multiple with these figures, unless told otherwise."""
+    """Return a run of S5 broadcast multiple with these figures, unless columns are given."""
     point = {
         "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all",
         "segments": 1, "messages": 1,
@@ -88,7 +88,7 @@ def test_a_run_that_does_not_deliver_has_no_gap_however_short_its_time() -> None
 
 
 def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
-    """At m = 2 only c has a run; b lacks one as the baseline does, and what lacks is told once."""
+    """At m = 2 only c has a run; b and the baseline lack it, and the gap is reported once."""
     sides = [
         side("a", run(10)),
         side("b", run(5)),

@@ -18,7 +18,7 @@ from starcast.errors import InputError, NotFoundError
 from support.stored_runs import along, side
 
 SIZES = (16, 256, 4096)
-#: topology: (an algorithm, start-ups, bytes a byte), twice.
+#: topology: (an algorithm, start-ups, bytes sent per message byte), twice.
 NETWORKS: dict[str, tuple[tuple[str, int, int], ...]] = {
     "S5": (("greedy", 6, 5), ("edge-disjoint", 8, 2)),
     "Q7": (("binomial", 7, 4), ("edge-disjoint-binomial", 9, 1)),
@@ -92,14 +92,16 @@ def test_the_gap_stays_that_of_each_run_by_its_own_bound() -> None:
 def test_a_network_is_told_by_nodes_degree_and_wires(
     spec: str, nodes: int, degree: int, links: int | None
 ) -> None:
-    told = network(spec)
-    assert (told.spec, told.nodes, told.degree, told.links) == (
+    described = network(spec)
+    assert (described.spec, described.nodes, described.degree, described.links) == (
         spec,
         nodes,
         degree,
         links or nodes * degree // 2,
     )
-    assert str(told) == f"{spec}: {nodes:,} nodes of degree {degree}, {told.links:,} links"
+    assert (
+        str(described) == f"{spec}: {nodes:,} nodes of degree {degree}, {described.links:,} links"
+    )
 
 
 def test_rows_carry_each_sides_network_where_topologies_are_crossed() -> None:

@@ -114,7 +114,7 @@ def test_no_row_on_stars_and_hypercubes_beats_its_bound(spec: str) -> None:
                 assert line.gap is None or line.gap >= 1, line
 
 
-# What rows cost
+# Costs of rows
 
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S12", "S2,1", "S5,1", "S6,3", "S6,5"])
@@ -280,7 +280,7 @@ def test_cited_is_what_a_paper_states_only() -> None:
 
 
 def test_rows_say_how_an_execution_differs_and_whose_best_number_it_is() -> None:
-    """Where the form is not what is executed, a best number of pieces is only the form's."""
+    """If an execution differs from the form, the best number of pieces belongs to the form."""
     asked = problem("S5,2")
     result = row(asked, "nk-greedy")
     assert (

@@ -297,12 +297,12 @@ def test_between_two_changes_the_same_one_is_ahead(
 ) -> None:
     """The oracle evaluates many m: at crossovers the difference of the minima changes sign."""
 
-    def runs(made: dict[int, Line], algorithm: str) -> list[Run]:
+    def runs(lines: dict[int, Line], algorithm: str) -> list[Run]:
         return [
             priced_run(
                 int(line.fixed), line.rate, m, segments=p, algorithm=algorithm, t_s=Fraction(1)
             )
-            for p, line in made.items()
+            for p, line in lines.items()
             for m in (1, 16)
         ]
 
@@ -345,9 +345,9 @@ def test_real_broadcasts_cross_where_their_closed_forms_say() -> None:
         if "closed form" in one.figures
     ]
     assert len(found) == 1
-    machine, where = Machine(Fraction(100), Fraction(1)), topology("S5")
+    machine, network = Machine(Fraction(100), Fraction(1)), topology("S5")
     both = [
-        closed_form(where, "broadcast", name, "all", found[0].low, machine, **{share: 4}).time
+        closed_form(network, "broadcast", name, "all", found[0].low, machine, **{share: 4}).time
         for name, share in (("multiple", "segments"), ("recursive-substar", "messages"))
     ]
     assert both[0] == both[1]

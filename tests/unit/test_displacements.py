@@ -13,7 +13,7 @@ from support.oracles_edge_disjoint import rotate
 
 SIZES = range(2, 8)
 
-#: How a node and its cycle of 2 compare with those of its rivals.
+#: Sort key that compares a node and its cycle of 2 with those of its rivals.
 Contest = Callable[[oracles.Node, page.Cycle], tuple[object, ...]]
 
 
@@ -51,7 +51,7 @@ def test_given_necklaces_are_used(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_leaders_periods_and_turns_follow_the_definition(n: int) -> None:
-    """A necklace is told by its lowest node; the identity is alone in its own."""
+    """A necklace is identified by its lowest node; the identity is a necklace of its own."""
     ranks = oracles.ranks(n)
     leader, period, turns = (column.tolist() for column in necklaces(n))
     assert (leader[0], period[0], turns[0]) == (0, 1, 0)

@@ -212,7 +212,7 @@ def test_it_takes_no_argument() -> None:
 
 @pytest.mark.parametrize("n", [8, 9])
 def test_large_trees_are_edge_disjoint_trees(n: int) -> None:
-    """Where the documented rules are too slow in Python, what they promise is still checked."""
+    """The documented rules are too slow here in Python, but their postconditions are checked."""
     trees = built(n, oracles.shift(oracles.identity(n), 3))
     trees.verify()
     assert trees.is_edge_disjoint()

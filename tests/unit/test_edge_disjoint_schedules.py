@@ -152,7 +152,7 @@ def test_a_gather_is_a_scatter_backwards(n: int) -> None:
     assert set(rows("gather", n, 2, n - 1)) == page.backwards(rows("scatter", n, 2, n - 1))
 
 
-# What it takes
+# Numbers of steps and transmissions
 
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
@@ -313,7 +313,7 @@ def test_children_in_ascending_order_collide(n: int) -> None:
 
 
 def distinct(links: tuple[tuple[oracles.Node, oracles.Node], ...]) -> bool:
-    """Whether links are of different dimensions."""
+    """Return whether links are of different dimensions."""
     dimensions = [oracles.dimension_between(*link) for link in links]
     return len(set(dimensions)) == len(dimensions)
 
@@ -336,7 +336,7 @@ def test_pipelining_within_a_group_collides(collective: str, n: int) -> None:
     slow = rows(collective, n, messages, 1)
     assert not page.repeated_dimensions(slow)
     quick = []
-    for row in slow:  # two units a tree: in hop h the steps 2h-1 and 2h; pipelined h and h+1
+    for row in slow:  # two units per tree: in hop h the steps 2h-1 and 2h; pipelined h and h+1
         hop, place = divmod(row.step - 1, 2)
         quick.append(row._replace(step=hop + 1 + place))
     assert page.repeated_dimensions(quick)
@@ -394,7 +394,7 @@ def test_an_exchange_serves_near_nodes_first(n: int) -> None:
     assert (np.sort(schedule.step[arrives]) == np.cumsum(levels[order])).all()
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)

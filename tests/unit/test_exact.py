@@ -31,7 +31,7 @@ def exact(n: int, messages: int = 1) -> Schedule:
 
 
 def array_problems(schedule: Schedule) -> set[str]:
-    """What the fast judge finds."""
+    """Return the problems that the fast checker finds."""
     messages = schedule.units // schedule.topology.nodes
     columns = (schedule.step, schedule.sender, schedule.port, schedule.receiver, schedule.unit)
     return page.array_problems(*columns, schedule.topology.n, messages)

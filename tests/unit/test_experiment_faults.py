@@ -18,9 +18,10 @@ seeds = st.integers(0, 2**63 - 1)
 
 
 def neighbours(spec: str, label: str) -> set[str]:
-    where = topology(spec)
+    network = topology(spec)
     return {
-        where.label(int(where.neighbours(port, [where.rank(label)])[0])) for port in where.ports
+        network.label(int(network.neighbours(port, [network.rank(label)])[0]))
+        for port in network.ports
     }
 
 
@@ -28,11 +29,11 @@ def neighbours(spec: str, label: str) -> set[str]:
 def test_drawn_nodes_are_as_many_as_asked_for_and_never_the_root(
     spec: str, amount: int, seed: int
 ) -> None:
-    where = topology(spec)
-    drawn = resolve_faults(where, f"{amount} nodes", seed)
+    network = topology(spec)
+    drawn = resolve_faults(network, f"{amount} nodes", seed)
     assert len(set(drawn)) == len(drawn) == amount
-    assert where.label(0) not in drawn
-    assert {where.rank(label) for label in drawn} <= set(range(1, where.nodes))
+    assert network.label(0) not in drawn
+    assert {network.rank(label) for label in drawn} <= set(range(1, network.nodes))
 
 
 @given(st.sampled_from(SPECS), st.integers(1, 6), seeds)
@@ -80,20 +81,20 @@ def test_more_than_there_are_is_refused(words: str) -> None:
 
 
 def test_named_faults_are_written_in_one_way() -> None:
-    where = topology("S4")
-    assert resolve_faults(where, "4231-1234 2134-1234@1 3214 2134 3214", 7) == (
+    network = topology("S4")
+    assert resolve_faults(network, "4231-1234 2134-1234@1 3214 2134 3214", 7) == (
         "2134",
         "3214",
         "1234-2134",
         "1234-4231",
     )
-    assert resolve_faults(where, "2134@3 2134", 0) == ("2134", "2134@3")
+    assert resolve_faults(network, "2134@3 2134", 0) == ("2134", "2134@3")
     assert (
-        canonical_faults(where, ["1234-2134@2"])
-        == canonical_faults(where, ["2134-1234@2"])
+        canonical_faults(network, ["1234-2134@2"])
+        == canonical_faults(network, ["2134-1234@2"])
         == ("1234-2134@2",)
     )
-    assert resolve_faults(where, "none", 3) == ()
+    assert resolve_faults(network, "none", 3) == ()
 
 
 @given(
@@ -113,7 +114,7 @@ def test_what_is_written_is_a_fault_to_the_simulator_and_written_back_the_same(
 
 
 def test_the_root_may_be_named() -> None:
-    """The simulator says what comes of it."""
+    """The simulator reports the consequences."""
     (root,) = resolve_faults(topology("S4"), "1234", 0)
     outcome = simulate(schedule("S4", "broadcast", "greedy"), [Fault.parse(root)])
     assert not outcome.complete
@@ -137,14 +138,14 @@ def test_what_is_no_fault_of_the_topology_is_refused(word: str, sentence: str) -
 
 
 def test_on_s4_exactly_the_neighbours_are_linked() -> None:
-    where = topology("S4")
+    network = topology("S4")
     for x, y in combinations(oracles.nodes(4), 2):
         word = f"{oracles.label(x)}-{oracles.label(y)}"
         if y in {oracles.swap(x, i) for i in (2, 3, 4)}:
-            assert canonical_faults(where, [word]) == (word,)
+            assert canonical_faults(network, [word]) == (word,)
         else:
             with refused("is not a link"):
-                canonical_faults(where, [word])
+                canonical_faults(network, [word])
 
 
 @pytest.mark.parametrize(

@@ -87,22 +87,22 @@ def test_points_are_all_combinations_once_and_those_that_share_a_schedule_lie_to
 
 def expected(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object, ...]]:
     """Share, copies, tree and faults of an allgather's points, from the grid's words."""
-    where, rule, machine = (
+    network, rule, machine = (
         topology(spec),
         find("allgather", name),
         costs.Machine(Fraction(100), Fraction(1)),
     )
     found = set[tuple[object, ...]]()
     for x in grid.copies if name == "edge-disjoint" else (1,):
-        copies = where.degree if x == "degree" else int(x)
+        copies = network.degree if x == "degree" else int(x)
         for share in (grid.messages or (1,)) if rule.split_argument else (1,):
-            p = where.degree if share == "degree" else share
+            p = network.degree if share == "degree" else share
             if share == "best":
                 given = {"copies": copies} if name == "edge-disjoint" else {}
-                p = costs.optimal_pieces(where, "allgather", name, "all", m, machine, **given)[1]
+                p = costs.optimal_pieces(network, "allgather", name, "all", m, machine, **given)[1]
             for tree in (grid.base or ("greedy",)) if name == "dimension-change" else (None,):
                 lots = {
-                    resolve_faults(where, words, seed)
+                    resolve_faults(network, words, seed)
                     for words in grid.faults
                     for seed in grid.seed
                 }
@@ -198,10 +198,16 @@ def test_best_is_no_worse_than_any_other_number_of_pieces(algorithm: str) -> Non
     )
     name = str(find("broadcast", algorithm).split_argument)
     for point in grid.points():
-        machine, where = costs.Machine(point.t_s, point.t_c), topology("S5")
+        machine, network = costs.Machine(point.t_s, point.t_c), topology("S5")
         times = [
             costs.closed_form(
-                where, "broadcast", algorithm, "all", point.message_bytes, machine, **{name: share}
+                network,
+                "broadcast",
+                algorithm,
+                "all",
+                point.message_bytes,
+                machine,
+                **{name: share},
             ).time
             for share in range(1, 2 * point.segments + 30)
         ]
@@ -402,8 +408,8 @@ def test_a_point_takes_only_what_its_algorithm_takes(change: dict[str, object], 
 
 
 def test_an_algorithm_without_a_share_has_one_piece() -> None:
-    whole = Point("S4", "alltoall", "necklace", "all", 1, Fraction(1), Fraction(1), Fraction(1))
-    assert (whole.arguments, whole.messages) == ({}, 1)
+    point = Point("S4", "alltoall", "necklace", "all", 1, Fraction(1), Fraction(1), Fraction(1))
+    assert (point.arguments, point.messages) == ({}, 1)
     with refused("takes no segments or messages"):
         Point("S4", "alltoall", "necklace", "all", 2, Fraction(1), Fraction(1), Fraction(1))
 
@@ -479,7 +485,7 @@ def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> No
     "value", [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]
 )
 def test_the_largest_and_the_finest_numbers_read_back(value: Fraction) -> None:
-    """What a point takes can be written into the command that repeats it."""
+    """The values of a point can be written into the command that repeats it."""
     assert (
         Point("S5", "broadcast", "multiple", "all", 1, value, value, value).message_bytes
         == read_number(str(value), "message_bytes")
@@ -533,11 +539,13 @@ def test_outside_a_checkout_there_is_no_revision(tmp_path: Path) -> None:
 
 
 def test_a_checkout_is_dirty_where_its_code_is_not_that_of_its_revision(tmp_path: Path) -> None:
-    """A changed file, a new one, one that is gone; what lies beside the code decides no figure."""
+    """A changed, a new and a deleted file count; files outside the code affect no figure."""
 
     def git(*words: str) -> None:
-        said = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
-        subprocess.run(["git", "-C", str(tmp_path), *said, *words], check=True, capture_output=True)
+        options = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+        subprocess.run(
+            ["git", "-C", str(tmp_path), *options, *words], check=True, capture_output=True
+        )
 
     code = tmp_path / "service" / "code.py"
     code.parent.mkdir()

@@ -169,7 +169,7 @@ def test_rule_1_for_every_root(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_position_of_symbol_n_in_the_node_itself_is_another_tree(n: int) -> None:
-    """Pitfall 3: it is the position of n in q^-1.x. In x it may be 1, which is no dimension."""
+    """Pitfall 3: the position of n is that in q^-1.x. In x it may be 1, not a dimension."""
     root = oracles.shift(
         oracles.identity(n), 1
     )  # n12..: no other node with its first symbol has n behind it

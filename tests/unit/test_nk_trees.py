@@ -24,7 +24,7 @@ def home(n: int, k: int) -> oracles.Node:
 
 
 def some_roots(n: int, k: int) -> list[oracles.Node]:
-    """The identity, one shift of it, the last node and one from the middle."""
+    """Return the identity, a shift of the identity, the last node and a node from the middle."""
     every = oracles_nk.nodes(n, k)
     return list(
         dict.fromkeys([every[0], oracles_nk.root_of(1, n, k), every[-1], every[len(every) // 3]])

@@ -154,7 +154,7 @@ def test_no_box_touches_another_and_everything_is_on_the_sheet(
 
 @every_picture
 def test_every_link_among_the_nodes_is_drawn_once(picture: Picture, layout: Layout) -> None:
-    """Each in the colour of its port; a link that nobody names is faint beside those that are."""
+    """Each link has the colour of its port; links that are not named are faint."""
     content, place = Seen(sketch(picture, layout)), picture.topology
     drawn = {stroke.words.split(",")[0]: stroke for stroke in content.strokes}
     assert len(drawn) == len(content.strokes)

@@ -115,7 +115,7 @@ def informed(
     rule_2: bool = True,
     again: bool = False,
 ) -> Counter[oracles.Node]:
-    """How often each node is informed by another reading of Rule 2; it sends only once."""
+    """Count how often another reading of Rule 2 informs each node; each node sends only once."""
     counted: Counter[oracles.Node] = Counter()
     queue = [(oracles.identity(n), n, True, n)]
     for s, dim1, flag, dim2 in queue:

@@ -282,7 +282,10 @@ def test_an_unknown_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) 
     first, second = (CliRunner().invoke(app, ["config", "-f", "json"]) for _ in range(2))
     context.warn_of_unknown_variables.cache_clear()
     assert first.stderr.splitlines() == [
-        "warning: STARCAST_NEO4J_URL is not a setting and has no effect; did you mean STARCAST_NEO4J_URI?",
+        (
+            "warning: STARCAST_NEO4J_URL is not a setting and has no effect;"
+            " did you mean STARCAST_NEO4J_URI?"
+        ),
         "warning: STARCAST_SPEED is not a setting and has no effect",
     ]
     assert second.stderr == ""

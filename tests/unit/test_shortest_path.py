@@ -183,7 +183,7 @@ def test_other_readings_of_the_first_misplaced_are_shortest_path_trees_but_not_t
 
 @pytest.mark.parametrize("n", range(2, 4))
 def test_up_to_s3_all_readings_agree(n: int) -> None:
-    """Beside 1 and k at most one position is left: tests up to n = 3 distinguish nothing."""
+    """Besides 1 and k at most one position is left: tests up to n = 3 distinguish nothing."""
     for x in oracles.nodes(n):
         if x[0] != 1:
             assert {page.p(x, reading) for reading in READINGS} == {page.p(x)}

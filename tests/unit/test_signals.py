@@ -1,4 +1,4 @@
-"""Ctrl-C: postponed it strikes once, at the end; an error that it has become is known as what it was."""
+"""Ctrl-C: a deferred signal acts once, at the end; errors that it caused are recognised."""
 
 import signal
 import threading
@@ -9,19 +9,19 @@ import pytest
 from starcast.support.signals import caused_by_interrupt, defer_signals, sigterm_as_interrupt
 
 
-def strikes_twice(told: list[str]) -> None:
-    with defer_signals(lambda: told.append("acted")):
+def strikes_twice(events: list[str]) -> None:
+    with defer_signals(lambda: events.append("acted")):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
-        told.append("went on")
-    told.append("never")
+        events.append("went on")
+    events.append("never")
 
 
 def test_postponed_it_acts_each_time_and_strikes_once_at_the_end() -> None:
-    told: list[str] = []
+    events: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        strikes_twice(told)
-    assert told == ["acted", "acted", "went on"]
+        strikes_twice(events)
+    assert events == ["acted", "acted", "went on"]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -55,16 +55,16 @@ def test_sigterm_is_postponed_where_it_is_as_good_as_ctrl_c() -> None:
 
 
 def test_other_threads_may_postpone_what_they_never_hear() -> None:
-    told: list[str] = []
+    events: list[str] = []
 
     def work() -> None:
-        with defer_signals(lambda: told.append("acted")):
-            told.append("worked")
+        with defer_signals(lambda: events.append("acted")):
+            events.append("worked")
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert told == ["worked"]
+    assert events == ["worked"]
 
 
 def leaves_an_error_behind() -> None:

@@ -62,7 +62,7 @@ def assert_same_verdict(mutated: Schedule) -> None:
 
 
 def names(sentence: str, row: oracles.Plain) -> bool:
-    """Whether the sentence gives the row's step, sender, port and receiver."""
+    """Return whether the sentence names the row's step, sender, port and receiver."""
     parts = (
         f"step {row.step}:",
         oracles.label(row.sender),

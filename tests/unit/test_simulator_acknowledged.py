@@ -144,7 +144,7 @@ def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
 
 
 def stall_of_the_first(schedule: Schedule, fault: Fault) -> int:
-    """How many hops the traversal of source 0 and tree 0 makes."""
+    """Return the number of hops in the traversal of source 0 and tree 0."""
     stalls = {
         (source, tree): hops
         for source, tree, hops in simulate_acknowledged(schedule, [fault]).stalled
@@ -152,7 +152,7 @@ def stall_of_the_first(schedule: Schedule, fault: Fault) -> int:
     return stalls.get((0, 0), int(np.count_nonzero(schedule.tree == 0)))
 
 
-# What becomes of it
+# Outcomes
 
 
 @pytest.mark.parametrize("messages", [1, 2])
@@ -215,7 +215,7 @@ def test_a_fault_after_the_last_step_costs_nothing_but_the_last_acknowledgements
     assert {hops for _, _, hops in at_the_end.stalled} <= {22, 23}
 
 
-# What it is not for
+# Other collectives
 
 
 def test_only_an_allgather_waits() -> None:

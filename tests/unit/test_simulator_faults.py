@@ -15,7 +15,7 @@ from starcast.topologies import as_topology
 from support.meeting import refused
 from support.simulator_cases import Base, assert_same_verdict, bases, built, fault_sets, kept
 
-# How they are written
+# Notation of faults
 
 
 @pytest.mark.parametrize(

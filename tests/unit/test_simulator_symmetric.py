@@ -48,7 +48,7 @@ def test_mutated_schedules_get_the_verdict_of_their_expansion(
     base: Base, data: st.DataObject
 ) -> None:
     schedule = data.draw(mutated(built(base)))
-    if addressed(schedule):  # what is not cannot be written out
+    if addressed(schedule):  # other schedules cannot be written out
         same(simulate(schedule), simulate(schedule.expand()))
 
 
@@ -141,7 +141,7 @@ def test_an_expansion_beyond_memory_is_refused_only_if_it_is_needed() -> None:
 
 
 def addressed(schedule: Schedule) -> bool:
-    """Whether all nodes and units of the rows exist, and each receiver is across the port."""
+    """Return whether all nodes and units of the rows exist, and ports lead to the receivers."""
     topology = schedule.topology
     inside = (
         (schedule.sender >= 0)

@@ -6,7 +6,7 @@ from starcast.support.text import as_sentence, pluralize
 
 
 @pytest.mark.parametrize(
-    ("number", "words", "said"),
+    ("number", "words", "expected"),
     [
         (0, ("run",), "0 runs"),
         (1, ("run",), "1 run"),
@@ -17,12 +17,12 @@ from starcast.support.text import as_sentence, pluralize
         (1001, ("unit is", "units are"), "1,001 units are"),
     ],
 )
-def test_one_is_singular(number: int, words: tuple[str, ...], said: str) -> None:
-    assert pluralize(number, *words) == said
+def test_one_is_singular(number: int, words: tuple[str, ...], expected: str) -> None:
+    assert pluralize(number, *words) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("all nodes are reached", "All nodes are reached."),
         ("allgather: n!-1 steps.", "Allgather: n!-1 steps."),
@@ -32,6 +32,6 @@ def test_one_is_singular(number: int, words: tuple[str, ...], said: str) -> None
     ],
 )
 def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it(
-    text: str, said: str
+    text: str, expected: str
 ) -> None:
-    assert as_sentence(text) == said
+    assert as_sentence(text) == expected

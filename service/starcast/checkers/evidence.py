@@ -8,7 +8,7 @@ from starcast.errors import RejectedError
 
 @dataclass(frozen=True)
 class Evidence:
-    """Whether a property holds, and what was measured.
+    """The result of checking a property, with the measured values.
 
     Attributes:
         check: the name of the property.

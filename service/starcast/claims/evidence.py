@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: How measured and stated values are compared. ``=``: they are equal; ``<=`` and ``>=``: the stated
-#: value is a bound; ``O``: a quotient stays below a constant; ``absent``: the papers do not contain
-#: what the claim is about.
+#: Relations between measured and stated values. ``=``: they are equal; ``<=`` and ``>=``: the
+#: stated value is a bound; ``O``: a quotient stays below a constant; ``absent``: the papers do not
+#: contain the subject of the claim.
 Relation = Literal["=", "<=", ">=", "O", "absent"]
 Plain = bool | int | str
 Place = Mapping[str, Plain]
@@ -58,7 +58,7 @@ class Aside:
 
     @property
     def met(self) -> bool:
-        """Whether something was compared, and all of it holds."""
+        """True if at least one value was compared and all comparisons hold."""
         return bool(self.findings) and all(finding.met for finding in self.findings)
 
 

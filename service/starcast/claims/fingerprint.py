@@ -25,12 +25,12 @@ _PARTS = (
 _SHOWS = {"claims/parallel.py", "claims/report.py", "claims/report.html.j2", "claims/diff.py"}
 
 
-#: Of a file: its name in the package, and what changes with its content: times of two kinds, size, and place on the disk.
+#: A file's name in the package, and values that change with its content: mtime, ctime, size, inode.
 _Stamp = tuple[str, int, int, int, int]
 
 
 def fingerprint(package: Path = _PACKAGE) -> str:
-    """The SHA-256 of the sources that decide what is found and how it is judged: their names and their bytes."""
+    """Return the SHA-256 of the names and bytes of the sources that decide verdicts."""
     total = sha256()
     for name, _ in _sources(package):
         content = sha256((package / name).read_bytes()).hexdigest()
@@ -39,27 +39,29 @@ def fingerprint(package: Path = _PACKAGE) -> str:
 
 
 def demand_same(before: str, package: Path = _PACKAGE) -> None:
-    """Accept that the sources are still those of this fingerprint: processes that start later load what is there then.
+    """Check that the sources still have this fingerprint, since workers that start later load them.
 
-    It is asked after every task, so files are read again only if one of them, or which there are, seems to have changed.
+    The check runs after every task, so files are read again only if their metadata or the list of
+    files changed.
 
     Raises:
-        RejectedError: they were changed meanwhile.
+        RejectedError: the sources changed.
     """
     if _read(package, _stamps(package)) != before:
         raise RejectedError(
-            "the sources of starcast were changed while it looked at statements",
-            hint="run the same command again: what was found before the change is stored under the sources of then",
+            "the sources of starcast were changed during the verification run",
+            hint="run the same command again: evidence from before the change is stored with the"
+            " fingerprint of the old sources",
         )
 
 
 @lru_cache(maxsize=1)
-def _read(package: Path, stamps: tuple[_Stamp, ...]) -> str:  # noqa: ARG001 - with other stamps, it is read again
+def _read(package: Path, stamps: tuple[_Stamp, ...]) -> str:  # noqa: ARG001 - part of the cache key
     return fingerprint(package)
 
 
 def _stamps(package: Path) -> tuple[_Stamp, ...]:
-    """Nobody sets st_ctime back, as those do who copy a file with its time."""
+    """Return the metadata of all sources; copying a file with its mtime still changes st_ctime."""
     seen = ((name, entry.stat()) for name, entry in _sources(package))
     return tuple(
         (name, file.st_mtime_ns, file.st_ctime_ns, file.st_size, file.st_ino) for name, file in seen
@@ -67,7 +69,7 @@ def _stamps(package: Path) -> tuple[_Stamp, ...]:
 
 
 def _sources(package: Path) -> list[tuple[str, os.DirEntry[str]]]:
-    """By their names below the package, with slashes, in order."""
+    """Return the sources in the order of their names below the package, with slashes."""
     return sorted(
         ((name, entry) for name, entry in _below(package, "") if name not in _SHOWS),
         key=itemgetter(0),
@@ -75,7 +77,7 @@ def _sources(package: Path) -> list[tuple[str, os.DirEntry[str]]]:
 
 
 def _below(folder: Path | str, name: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """By `os.scandir`: `Path.rglob` takes five times as long, and this is asked after every task."""
+    """Yield the sources below a folder; `os.scandir` is five times as fast as `Path.rglob`."""
     with os.scandir(folder) as entries:
         for entry in entries:
             below = f"{name}{entry.name}"

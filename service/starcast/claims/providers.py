@@ -1,8 +1,9 @@
 """Providers of prepared objects for checks.
 
 A provider is the ``given`` argument of `starcast.claims.registry.check`, or is called in a check:
-``for execution in broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample roots
-are those of `starcast.claims.reference.bfs.roots`: all nodes of small topologies, otherwise a few.
+``for execution in broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample
+roots are those of `starcast.claims.reference.bfs.roots`: all nodes of small topologies, otherwise
+a few.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -60,7 +60,7 @@ class ReportRow:
 
     @property
     def difference(self) -> str:
-        """What was compared, and the counterexample; empty if there is none."""
+        """The failed comparisons and the counterexample; empty if nothing failed."""
         failures = (
             finding.what
             for found in self.verdict.evidence
@@ -72,7 +72,7 @@ class ReportRow:
 
     @property
     def corrections(self) -> tuple[str, ...]:
-        """What is true instead, each with the sizes on which it was verified."""
+        """The corrected statements, each with the sizes on which it was verified."""
         sizes: dict[str, list[str]] = {}
         failed: set[str] = set()
         for found in self.verdict.evidence:

@@ -97,7 +97,7 @@ def load_finished(session: Session, number: int) -> ClaimRun:
 
 
 def load_newest(session: Session, before: int | None = None) -> ClaimRun:
-    """Return the newest finished verification run, or the newest before another one.
+    """Return the newest finished verification run, or the newest before the run ``before``.
 
     Raises:
         NotFoundError: there is none.
@@ -244,7 +244,7 @@ def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
         row.claim,
         row.verdict,  # type: ignore[arg-type]
         tuple(row.sizes),
-        row.counterexample,  # JSONB lost the order of its names; `describe.describe_place` restores one
+        row.counterexample,  # JSONB loses key order; `describe.describe_place` restores an order
         row.detail,
         tuple(sorted(evidence, key=lambda each: size_order(each.size))),
         of=row.subject,

@@ -39,7 +39,7 @@ COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", 
 
 
 def as_number(value: Any) -> Any:
-    """Return an exact figure as an integer if it is whole, else as a decimal."""
+    """Return an exact figure as an integer if it is integral, else as a decimal."""
     if not isinstance(value, Fraction):
         return value
     return value.numerator if value.denominator == 1 else float(value)

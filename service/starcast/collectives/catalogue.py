@@ -121,7 +121,8 @@ def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments:
         return
     counts = [f"{name} {value:,}" for name, value in arguments.items() if isinstance(value, int)]
     raise LimitError(
-        f"{algorithm} on {topology.spec} with {' and '.join(counts) or 'all its messages'} has "
-        f"{rows:,} rows, about {rows * BYTES_PER_ROW / 1e9:,.0f} GB; at most {MAX_ROWS:,} are built",
+        f"{algorithm} on {topology.spec} with {' and '.join(counts) or 'all its messages'} has"
+        f" {rows:,} rows, about {rows * BYTES_PER_ROW / 1e9:,.0f} GB;"
+        f" at most {MAX_ROWS:,} are built",
         hint="use fewer segments or messages, or a smaller topology",
     )

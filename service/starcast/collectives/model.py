@@ -221,7 +221,7 @@ class Schedule:
 
 
 def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
-    """Return the schedule of rows in any order; ``parameters`` are the other ones of `Schedule`."""
+    """Return the schedule of rows in any order; ``parameters`` are the other `Schedule` fields."""
     return Schedule(**parameters, **sort_rows(rows)._asdict())
 
 

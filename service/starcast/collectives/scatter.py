@@ -100,7 +100,7 @@ def root_ports(forest: Forest) -> NDArray[np.uint8]:
     result = np.empty_like(forest.parent_port)
     for ports, parents, row in zip(forest.parent_port, forest.parents(), result, strict=True):
         ancestor = np.where((parents < 0) | (parents == forest.root), nodes, parents)
-        # Paths can be as long as Hamiltonian ones: each turn doubles the distance covered.
+        # Paths can be as long as a Hamiltonian path: each turn doubles the distance covered.
         for _ in range(forest.height.bit_length()):
             ancestor = ancestor[ancestor]
         row[:] = reverse_ports[ports[ancestor]]
@@ -157,7 +157,7 @@ def _construction(name: str) -> Callable[[Topology, int], Forest]:
 
 
 def count_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return M t_n: each of M messages crosses as many links as its destination is away."""
+    """Return M t_n: each of M messages crosses every link of a shortest path to its destination."""
     return int(arguments.get("messages", 1)) * topology.distance_sum
 
 

@@ -18,7 +18,7 @@ from starcast.trees.common import translate_ports
 
 
 class UnitNumbering(NamedTuple):
-    """How the units of one source are numbered.
+    """The numbering of the units of one source.
 
     Attributes:
         units: the number of units.

@@ -280,7 +280,7 @@ class _Matcher:
 
         Args:
             run: a run of the baseline or of the side ``place``.
-            lacking: the side without a match, which is the other one of the two.
+            lacking: the side without a match.
             place: the side that is not the baseline.
         """
         side = self._sides[lacking]
@@ -289,7 +289,7 @@ class _Matcher:
         axes = (*self._question, *(self._matched[place].get(run) or self._common_choices(place)))
         places = [PARAMETERS.index(axis) for axis in axes]
         apart = self._codes[lacking][:, places] != self._code(run)[places]
-        # A run with the same question is nearer than any run with another one.
+        # A run with the same question is nearer than any run with a different question.
         weights = [len(axes) if axis in self._question else 1 for axis in axes]
         nearest = side.runs[int((apart @ weights).argmin())]
         missing = " and ".join(

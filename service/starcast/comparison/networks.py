@@ -1,6 +1,6 @@
 """Comparison across topologies or machines.
 
-A comparison answers one question, and the topology is part of it. ``across topology`` makes the
+A comparison answers one question, which includes the topology. ``across topology`` makes the
 topology a choice, like the algorithm: each side then runs on its own network, a change is a
 change between networks, and nothing is normalised. The output therefore states the size of each
 network, and each gap refers to the lower bound of the side's own network.

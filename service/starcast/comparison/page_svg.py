@@ -151,7 +151,7 @@ def inline_svg(
         titles: tooltips of the marks in some groups, by group id.
     """
     root = ET.fromstring(_draw(plot))  # noqa: S314 - the input comes from matplotlib
-    # A style element would apply to the whole page; its one rule becomes an attribute.
+    # A style element would apply to the entire page; its only rule becomes an attribute.
     for parent in list(root.iter()):
         for child in parent.findall(f"{{{_SVG}}}style"):
             parent.remove(child)

@@ -15,7 +15,7 @@ from starcast.experiments.grid import Point
 from starcast.experiments.values import read_count, read_number, reject_renamed
 from starcast.topologies import as_topology
 
-#: Separates the name of an experiment from the part of it that a side is.
+#: Separates the name of an experiment from the name of a part, if a side is only that part.
 PART = "/"
 #: Separates the values of the sides if they differ.
 EACH = " | "

@@ -18,7 +18,7 @@ Price = Callable[[int], Cost]
 
 @dataclass(frozen=True)
 class Entry:
-    """How an algorithm is priced.
+    """The price of an algorithm.
 
     Attributes:
         form: ``form(topology, ports, **arguments)``, its closed form.

@@ -1,6 +1,6 @@
 """The closed forms of Li, Chen, Xiang & Yao on S_{n,k}: Theorems 2 to 11 and Tables 1 and 2.
 
-The theorems give times for the optimal real p; the forms here are for any whole p.
+The theorems give times for the optimal real p; the forms here are for any integer p.
 N = n!/(n-k)!, D is the diameter.
 """
 

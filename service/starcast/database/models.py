@@ -373,10 +373,10 @@ class ClaimRun(Base):
     """A verification run: one stored pass over claims of the papers.
 
     Its verdicts are stored in the transaction that sets ``finished_at``. ``names`` are the
-    requested claim ids and prefixes of ids (none for all claims); ``level`` is null if ``sizes`` were given
-    instead. ``fingerprint`` is the SHA-256 of the source code that decides the findings; evidence
-    with the same fingerprint is reused. ``revision`` and ``dirty`` come from git and are null
-    outside a checkout.
+    requested claim ids and prefixes of ids (none for all claims); ``level`` is null if ``sizes``
+    were given instead. ``fingerprint`` is the SHA-256 of the source code that decides the findings;
+    evidence with the same fingerprint is reused. ``revision`` and ``dirty`` come from git and are
+    null outside a checkout.
     """
 
     __tablename__ = "claim_run"

@@ -88,7 +88,7 @@ def _draw_nodes(topology: Topology, amount: int, random: np.random.Generator) ->
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
     """Draw undirected links with equal probability.
 
-    Every undirected link is two directed ones, so twice as many directed links suffice.
+    Every undirected link consists of two directed links, so twice as many directed links suffice.
     """
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
     rank, place = np.divmod(directed, topology.degree)

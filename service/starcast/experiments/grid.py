@@ -60,7 +60,7 @@ class Grid:
     """All combinations of the values on the axes, each axis in ascending order.
 
     An axis that an algorithm does not have is ignored for it, so that no point is repeated. Counts
-    may be words: ``best`` is the whole number of `starcast.costs.optimal_pieces` at each message_bytes,
+    may be words: ``best`` is the integer of `starcast.costs.optimal_pieces` at each message_bytes,
     t_s and t_c; ``degree`` is the degree of the topology, n-1 on S_n.
 
     Attributes:

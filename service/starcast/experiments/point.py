@@ -15,7 +15,7 @@ from starcast.experiments.faults import canonical_faults
 from starcast.experiments.values import LARGEST, LARGEST_SEED
 from starcast.topologies import as_topology
 
-#: What decides a schedule and its execution.
+#: The values that determine a schedule and its execution.
 Structure = tuple[str, str, str, str, int, int, str | None, tuple[str, ...]]
 
 
@@ -132,7 +132,7 @@ class Point:
 
     @property
     def structure(self) -> Structure:
-        """What decides the schedule and its execution.
+        """The values that determine the schedule and its execution.
 
         Points that differ only in message_bytes, t_s, t_c and seed have the same structure.
         """

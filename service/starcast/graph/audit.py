@@ -24,7 +24,7 @@ from starcast.graph.schema import (
 )
 from starcast.support.text import pluralize
 
-#: Stands in place of an artifact's id in problems of the whole store.
+#: Replaces the id of an artifact in problems that concern the entire store.
 WHOLE_STORE = "the store"
 
 #: The command that fixes an artifact, or everything.

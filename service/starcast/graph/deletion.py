@@ -151,7 +151,7 @@ def _delete_unknown(relationship: Relationship) -> str:
 
 
 def _create_index(graph: Graph, relationship: Relationship) -> None:
-    """Create the index if it is missing, since without it every batch would scan the whole type."""
+    """Create the index if it is missing; without it every batch would scan all relationships."""
     for statement in relationship.statements():
         graph.write(statement)
     graph.read("CALL db.awaitIndexes(300)")

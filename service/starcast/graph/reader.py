@@ -1,8 +1,8 @@
 """Reading the graph: counts and checksums, artifacts as arrays, and stored rows for comparison.
 
 A single artifact is read in pages of node keys, so that neither a result nor a transaction grows
-with the topology. The content of the whole store is read in one scan per relationship type, grouped
-by artifact, which is three times as fast per relationship.
+with the topology. The content of the entire store is read in one scan per relationship type,
+grouped by artifact, which is three times as fast per relationship.
 
 The functions for row-by-row comparison (`read_part` and those below) accept arbitrarily corrupted
 graphs: a value that is not an integer becomes `NOT_AN_INTEGER`, which differs from every valid

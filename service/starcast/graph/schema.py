@@ -67,7 +67,7 @@ class Property:
 
 @dataclass(frozen=True)
 class _Element:
-    """What labels and relationship types have in common."""
+    """The attributes that labels and relationship types have in common."""
 
     name: str
     meaning: str

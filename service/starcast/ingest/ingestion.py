@@ -63,7 +63,7 @@ class Summary:
         created: artifacts that were stored.
         present: ids of artifacts that were already stored.
         recovered: ids of artifacts that were cleaned up first.
-        seconds: duration of the whole ingest.
+        seconds: duration of the ingest.
     """
 
     created: list[Loaded]
@@ -257,7 +257,7 @@ def _format_ids(references: Sequence[Reference]) -> str:
 
 @dataclass(frozen=True)
 class RebuildRequest:
-    """What to rebuild.
+    """The artifacts to rebuild, and the options of the rebuild.
 
     Attributes:
         ids: artifacts, each with its dependents; everything if empty.
@@ -313,7 +313,7 @@ def _take_over(stores: Stores) -> bool:
     """Check that the graph belongs to this PostgreSQL database; repair the record if that is safe.
 
     The record of ownership may have been edited manually. Repairing it is safe if both stores are
-    the embedded ones of the same home, which no other program uses, and PostgreSQL knows every
+    the embedded stores of the same home, which no other program uses, and PostgreSQL knows every
     artifact in the graph. An empty graph is claimed.
 
     Returns:

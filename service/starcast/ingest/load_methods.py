@@ -3,7 +3,7 @@
 Over Bolt, rows are written to a running server, about 40 000 relationships per second. An offline
 import writes files and fills a new store from them, ten times as fast; but everything that is
 already stored has to be imported again, the server has to be restarted, and it must be the embedded
-one. So small ingests use Bolt, large ones the import, and other servers get files.
+server. So small ingests use Bolt, large ingests the import, and other servers get files.
 """
 
 from collections.abc import Iterable
@@ -50,7 +50,7 @@ _REDUCE = (
 
 
 class Sized(Protocol):
-    """What an estimate needs to know about an artifact."""
+    """The properties of an artifact that an estimate needs."""
 
     @property
     def kind(self) -> str:

@@ -141,8 +141,8 @@ def _load(
     on_stage("written", artifact)
     content = _compare(stores, artifact, built)
     on_stage("compared", artifact)
-    # The graph comes first: after an interruption here the artifact is whole in the graph but not
-    # complete in PostgreSQL, and is created again.
+    # The graph comes first: after an interruption here the artifact is complete in the graph but
+    # not in PostgreSQL, and is created again.
     writer.finish(built.node)
     on_stage("finished", artifact)
     with sessions.session(stores.engine) as session:

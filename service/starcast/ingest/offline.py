@@ -7,7 +7,7 @@ an interruption at any point, either the old store or the compared new store is 
 PostgreSQL then has other records, `starcast.ingest.loading.recover` cleans up.
 
 Imported data are in state ``imported``, which nothing may use. `adopt` reads counts and checksums
-in scans of the whole graph and compares them with what the generators build. What agrees becomes
+in scans of the entire graph and compares them with what the generators build. What agrees becomes
 complete, in PostgreSQL first: after an interruption between the two, the graph still says
 ``imported``, and the next adoption continues. What differs becomes ``loading`` in the graph, so
 that the next ingest or drop deletes it together with its dependents.
@@ -53,7 +53,7 @@ from starcast.progress import Reporter
 from starcast.settings import Settings
 from starcast.vocabulary import LoadMethod
 
-#: The stages of an import, in order: the first three of each new artifact, the others of the whole.
+#: The stages of an import, in order: three for each new artifact, the others for the entire import.
 STAGES = (
     "planned",
     "built",
@@ -73,7 +73,7 @@ _DESCRIBED = 5
 
 @dataclass(frozen=True)
 class ExpectedArtifact:
-    """What the graph must hold of an artifact: its node, its counts and checksums."""
+    """The expected content of an artifact in the graph: its node, its counts and checksums."""
 
     node: ArtifactNode
     content: Content
@@ -100,7 +100,7 @@ class ImportedArtifact:
 def import_all(
     stores: Stores, new: Sequence[Artifact], reporter: Reporter, on_stage: OnStage
 ) -> list[Loaded]:
-    """Recreate the graph store from all complete artifacts and new ones.
+    """Recreate the graph store from all complete artifacts and new artifacts.
 
     The stores must be locked. The server is unavailable for part of the time.
 

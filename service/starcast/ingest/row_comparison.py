@@ -35,7 +35,7 @@ _CONTEXT = {LINK.name: (), TREE_EDGE.name: ("tree",), SEND.name: ("step", "tree"
 
 @dataclass(frozen=True)
 class Depth:
-    """How many rows a verification compares, besides counts and checksums.
+    """The rows that a verification compares, in addition to counts and checksums.
 
     Attributes:
         all_rows: compare all rows.

@@ -35,7 +35,7 @@ Contents = dict[tuple[str, str], Content]
 
 
 class Record(NamedTuple):
-    """What PostgreSQL records about an artifact."""
+    """The record of an artifact in PostgreSQL."""
 
     state: LoadState
     error: str | None
@@ -53,7 +53,7 @@ def verify(
 
     Args:
         stores: both stores, open.
-        ids: artifacts to verify, each with its dependents. Without ids, the whole store is
+        ids: artifacts to verify, each with its dependents. Without ids, the entire store is
             verified, including content that belongs to no artifact.
         depth: rows to compare as well.
         reporter: receives progress messages and what was skipped.
@@ -277,7 +277,7 @@ class _Verification:
 def _has_topology(nodes: Sequence[StoredNode], artifact: Artifact) -> bool:
     """Return whether an artifact has one node that names its topology.
 
-    A scan of the whole graph takes the first key of an artifact from there.
+    A scan of the entire graph takes the first key of an artifact from there.
     """
     if artifact.kind == "topology":
         return len(nodes) == 1

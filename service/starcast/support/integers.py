@@ -6,7 +6,7 @@ from starcast.errors import InputError
 
 
 def ceil_div(numerator: int, denominator: int) -> int:
-    """Return the least integer not below ``numerator / denominator``, for a positive denominator."""
+    """Return ``numerator / denominator`` rounded up, for a positive denominator."""
     return -(-numerator // denominator)
 
 

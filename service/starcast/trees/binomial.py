@@ -4,7 +4,7 @@ Ports number the bits of a label from the left, and c = x xor r is a node's *rel
 the root r.
 
 * Spanning binomial tree: the parent of x flips the leftmost 1 of c; its children flip one of the
-  0s to the left of it.
+  0s to its left.
 * The d edge-disjoint spanning binomial trees: tree i-1 is a spanning binomial tree rooted at the
   neighbour of r across port i, with the bits in the cyclic order i, i+1, .., d, 1, .., i-1 instead
   of from left to right. There r is a leaf, the child across port i, and reversing that link roots

@@ -12,7 +12,7 @@ def forest_metrics(forest: Forest) -> dict[str, Any]:
     """Return the metrics of a forest by name, as plain Python values.
 
     Returns:
-        Numbers and flags of the whole forest, and lists with an entry per tree. ``branches`` are
+        Numbers and flags of the forest, and lists with an entry per tree. ``branches`` are
         the sizes of the subtrees of the root's children, in the order of the root's ports;
         ``levels`` are the numbers of nodes on the levels 0, 1, ..; ``links_by_load`` maps a number
         of trees to the number of directed links that so many trees use.

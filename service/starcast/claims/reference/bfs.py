@@ -63,7 +63,7 @@ def distance_sum(objects: ObjectCache, spec: str) -> int:
 def roots(topology: Topology, count: int = 4) -> tuple[int, ...]:
     """Return sample roots: all nodes of a small topology, otherwise ``count`` nodes.
 
-    The sample contains the identity, the last node, and ``count - 2`` nodes drawn with a fixed seed.
+    The sample contains the identity, the last node and ``count - 2`` nodes drawn with a fixed seed.
     """
     if topology.nodes <= _ALL_ROOTS:
         return tuple(range(topology.nodes))

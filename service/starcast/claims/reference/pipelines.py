@@ -1,8 +1,9 @@
 """Times of pipelined messages: closed form, the best number of segments, and parameter grids.
 
 A message of p segments takes c (h + p - 1)(T_s + s b/p), where h is the height of the trees, each
-packet has the share s/p of b = m T_c, and every slot has c steps. Over real p > 0 the time is least at
-q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is a neighbour of q, or 1.
+packet has the share s/p of b = m T_c, and every slot has c steps. Over real p > 0 the time is least
+at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is a neighbour of q, or
+1.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,7 +41,7 @@ class Pipeline:
         return growth.divided((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the time with the best real p; if b or T_s is 0, the limit for small or large p."""
+        """Return the time with the best real p, or the limit for extreme p if b or T_s is 0."""
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return self.slot * (ends + 2 * growth.sqrt(crossed) if crossed else ends)

@@ -1,4 +1,4 @@
-"""Labels of nodes and directed links for the places of a `ClaimCheck`; a link is ``tail -> head``."""
+"""Labels of nodes and directed links (``tail -> head``) for the places of a `ClaimCheck`."""
 
 from collections.abc import Callable
 

@@ -153,7 +153,7 @@ class BoundCell(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """What the bound counts: steps or transmissions."""
+        """The unit of the bound: steps or transmissions."""
         return "steps" if self.row.endswith("time") else "transmissions"
 
     @property
