@@ -91,7 +91,7 @@ def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> N
         [],
         0,
     )
-    assert str(summary) == "nothing to create: 3 of 3 are already there"
+    assert str(summary) == "nothing to create: 3 of 3 are already stored"
     assert (counts(stores.graph), stored_counts(stores)) == before
 
 
