@@ -91,7 +91,7 @@ def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> N
         [],
         0,
     )
-    assert str(summary) == "nothing to create: 3 of 3 are already there"
+    assert str(summary) == "nothing to create: 3 of 3 are already stored"
     assert (counts(stores.graph), stored_counts(stores)) == before
 
 
@@ -104,7 +104,7 @@ def test_missing_artifacts_are_added(stores: Stores) -> None:
     assert_stored(stores, larger)
     ingest(stores, plan("S3", "all"))
     assert set(states(stores).values()) == {"complete"}
-    assert check_nodes(stores.graph, "Topology", ("name", "state")) == {
+    assert check_nodes(stores.graph, "Topology", ("spec", "state")) == {
         ("S3", "complete"),
         ("S4", "complete"),
     }
@@ -369,7 +369,7 @@ def test_a_foreign_graph_is_unchanged(stores: Stores, stored_plan: Plan) -> None
 
 def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
     """The ids are compared before anything is written."""
-    stores.graph.write("CREATE (:Store {id: 'another', schema: 1})")
+    stores.graph.write("CREATE (:Store {id: 'another', schema: 2})")
     with pytest.raises(UnavailableError, match="another PostgreSQL database"):
         ingest(stores, stored_plan)
     assert counts(stores.graph) == (1, 0)

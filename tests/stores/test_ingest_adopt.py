@@ -255,7 +255,7 @@ def test_an_unknown_id_is_left_unchanged(stores: Stores, stored_plan: Plan) -> N
     )
     recorder = Recorder()
     assert len(adopt(stores, recorder)) == len(stored_plan.artifacts)
-    assert "left as it is: 'S4:unheard-of:1234' is the name of no forest" in recorder.heard
+    assert "left unchanged: 'S4:unheard-of:1234' is not the id of a forest" in recorder.heard
     assert in_graph(stores)["S4:unheard-of:1234"] == "imported"
 
 
