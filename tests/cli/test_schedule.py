@@ -187,7 +187,10 @@ def test_rows_prints_the_columns_with_labels(starcast: Starcast) -> None:
         (("S5", "broadcast", "multiple", "--fault", "12354-12345"), "are not linked"),
         (("S5", "broadcast", "multiple", "--fault", "21345@0"), "the fault '21345' has step 0"),
         (("S5", "broadcast", "multiple", "--fault", "nowhere"), "nowhere"),
-        (("S5", "broadcast", "edge-disjoint(copies=2"), "unknown algorithm 'edge-disjoint(copies=2'"),
+        (
+            ("S5", "broadcast", "edge-disjoint(copies=2"),
+            "unknown algorithm 'edge-disjoint(copies=2'",
+        ),
         (("S4", "scatter", "balanced", "--acknowledged"), "is not an allgather"),
         (("S5", "alltoall", "exact", "--ports", "one"), "no port model 'one'"),
     ],
