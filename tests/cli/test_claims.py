@@ -96,7 +96,7 @@ def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone
     assert first.startswith("nothing is stored: ")
     assert "'starcast up'" in first
     assert "--no-store" in first
-    assert re.fullmatch(r"TS: \d+ statements: .*1 fails", summary)
+    assert re.fullmatch(r"TS: \d+ claims: .*1 fails", summary)
     quiet = alone(*LOOK, "--no-store", "-f", "json")
     assert (quiet.out, quiet.err.strip()) == (result.out, summary)
 
@@ -123,22 +123,22 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
 @pytest.mark.parametrize(
     ("words", "code", "error", "hint"),
     [
-        (("check", "TS.L55"), 2, "there is no statement 'TS.L55'", "did you mean TS.L5"),
-        (("show", "ts.l5x"), 2, "there is no statement 'ts.l5x'", "did you mean TS.L5"),
+        (("check", "TS.L55"), 2, "unknown claim 'TS.L55'", "did you mean TS.L5"),
+        (("show", "ts.l5x"), 2, "unknown claim 'ts.l5x'", "did you mean TS.L5"),
         (
             ("show", "nothing at all"),
             2,
-            "there is no statement",
-            "'starcast claims list' has them all",
+            "unknown claim 'nothing at all'",
+            "'starcast claims list' lists all claims",
         ),
         (("list", "--paper", "ts"), 2, "unknown paper 'ts'", "papers: TS, SLC, FA, EDT, NK"),
         (
             ("check", "TS.L5", "--sizes", "Q3"),
             2,
-            "TS.L5 says nothing about Q3",
-            "it is looked at on S3, S4",
+            "claim TS.L5 is not about Q3",
+            "it is verified on S3, S4",
         ),
-        (("check", "TS.L5", "--sizes", "T3"), 2, "'T3' names no topology", ""),
+        (("check", "TS.L5", "--sizes", "T3"), 2, "unknown topology 'T3'", ""),
         (("check", "TS.L5", "--sizes", ","), 2, "--sizes is empty", "--sizes S4,S5"),
         (
             ("check", "--level", "full", "--sizes", "S3"),
@@ -150,7 +150,7 @@ def test_what_is_stored_needs_a_server(alone: Starcast, words: tuple[str, ...]) 
         (
             ("check", "TS.L5", "--sizes", "S12"),
             7,
-            "the arrays that TS.L5 looks at on S12 take about",
+            "the arrays to verify TS.L5 on S12 take about",
             "smaller",
         ),
         (
@@ -172,7 +172,7 @@ def test_bad_input_is_a_sentence_and_a_hint(
 def test_sizes_of_two_numbers_are_one_word(alone: Starcast) -> None:
     assert (
         refused(alone("claims", "check", "TS.L5", "--sizes", "S3,S4,2"), 2)[0]
-        == "TS.L5 says nothing about S4,2"
+        == "claim TS.L5 is not about S4,2"
     )
 
 
@@ -210,7 +210,7 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
     first = stored(*LOOK, "-f", "json")
     assert re.search(r"verification run 1: \d+ checks new, 0 known", first.err)
     again = stored(*LOOK, "-f", "json")
-    assert (again.out, "--again computes all anew" in again.err) == (first.out, True)
+    assert (again.out, "--again computes all of them again" in again.err) == (first.out, True)
     assert re.search(r"verification run 1: 0 checks new, \d+ known", again.err)
     assert list(rows(stored("claims", "list", "--verdict", "fails", "-f", "json"))) == ["TS.L5"]
     facts = {
@@ -233,9 +233,9 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
 
 
 def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
-    assert "no finished ledger" in refused(stored("claims", "changed"), 3)[0]
+    assert "no finished verification run" in refused(stored("claims", "changed"), 3)[0]
     assert stored(*LOOK).code == 0
-    assert "before ledger 1" in refused(stored("claims", "changed"), 3)[0]
+    assert "before run 1" in refused(stored("claims", "changed"), 3)[0]
     assert stored("claims", "check", "TS.h", "--sizes", "S3,S5").code == 0
     for words in (("changed",), ("changed", "1", "2"), ("report", "--changed")):
         flags = ("-f", "json") if words[0] == "changed" else ()
@@ -251,7 +251,9 @@ def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
         (1, "TS.L5 TS.h", "S3 S4", 1),
         (2, "TS.h", "S3 S5", 0),
     ]
-    assert refused(stored("claims", "report", "--run", "9"), 3)[0] == "no ledger 9 is stored"
+    assert (
+        refused(stored("claims", "report", "--run", "9"), 3)[0] == "no verification run 9 is stored"
+    )
     assert "no differences" in stored("claims", "changed", "1", "1").err
 
 

@@ -130,7 +130,7 @@ def test_no_simulate_executes_no_schedule(
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("executed")
 
-    monkeypatch.setattr("starcast.costs.tables.executed", fail)
+    monkeypatch.setattr("starcast.costs.tables.execute_row", fail)
     for row in rows_of(starcast, "S12", "--no-simulate"):
         assert row["simulated_steps"] is None
 
@@ -187,7 +187,9 @@ def test_notes_explain_errors_in_the_printed_forms_of_nk_stars(
     for theorem in theorems:
         (note,) = [line for line in lines if f"Theorems {theorem}" in line]
         assert "too few" in note or "too many" in note
-        assert ("p is the form's best" in note) == (collective == "broadcast")
+        assert ("the number of pieces is the optimum of the closed form" in note) == (
+            collective == "broadcast"
+        )
     for row in rows_of(starcast, *words[2:]):
         if row["name"].startswith("nk-"):
             assert row["simulated_gap"] != row["gap"]

@@ -276,7 +276,10 @@ def test_topology_show_of_s6(starcast: Starcast) -> None:
         (("forest", "show", "S5", "multiple", "--root", "11345"), "11345"),
         (("forest", "show", "S5", "multiple", "--i", "2"), "'i'"),
         (("forest", "show", "S5", "dimension-change", "--base", "greedy"), "'i'"),
-        (("forest", "show", "S5", "dimension-change", "--base", "greedy", "--i", "4"), "4 places"),
+        (
+            ("forest", "show", "S5", "dimension-change", "--base", "greedy", "--i", "4"),
+            "i is 4, which is out of range on S5",
+        ),
         (("forest", "show", "S5", "dimension-change(base=greedy,i=1)", "--i", "1"), "twice"),
         (("forest", "show", "S5", "dimension-change(i=1"), "dimension-change(i=1"),
         (("forest", "show", "S2", "perfectly-balanced"), "perfectly-balanced"),

@@ -97,9 +97,9 @@ def test_a_random_seed_is_reported(starcast: Starcast, what: Plan) -> None:
     [
         (["verify", "--sample", "2", "--all"], 2, "--sample and --all cannot be combined"),
         (["verify", "--seed", "2"], 2, "--seed needs --sample"),
-        (["verify", "S5"], 3, "nothing of the name 'S5' is stored"),
-        (["rebuild", "S5"], 3, "nothing of the name 'S5' is stored"),
-        (["rebuild", "--method", "import"], 2, "this server is not starcast's own"),
+        (["verify", "S5"], 3, "no artifact 'S5' is stored"),
+        (["rebuild", "S5"], 3, "no artifact 'S5' is stored"),
+        (["rebuild", "--method", "import"], 2, "starcast does only with the embedded Neo4j"),
     ],
 )
 def test_bad_input(

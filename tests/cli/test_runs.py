@@ -782,8 +782,16 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
         (("experiment", "show", "none"), 3, "no experiment 'none' is stored"),
         (("experiment", "show", "none", "--toml"), 3, "no experiment 'none' is stored"),
         (("run", "once", *POINT, "--copies", "2"), 2, "multiple takes no copies"),
-        (("run", "once", *POINT, "--tree", "greedy"), 2, "--tree is now called --base"),
-        (("experiment", "run", "new", "--tree", "greedy"), 2, "--tree is now called --base"),
+        (
+            ("run", "once", *POINT, "--tree", "greedy"),
+            2,
+            "the option --tree of 'starcast run once' is now --base",
+        ),
+        (
+            ("experiment", "run", "new", "--tree", "greedy"),
+            2,
+            "the option --tree of 'starcast experiment run' is now --base",
+        ),
         (
             ("run", "once", *POINT, "--faults", "5 mice"),
             2,

@@ -1,9 +1,5 @@
 """The options of a point: ``run once`` takes one value of each, ``experiment run`` lists."""
 
-import typer
-
-from starcast.errors import InputError
-
 MESSAGE_BYTES_HELP = "Size of the message in bytes: 1024, 2.5, 23/3."
 SEGMENTS_HELP = (
     "Segments per tree, for algorithms that segment the message: a number, best, or degree (n-1 on"
@@ -21,14 +17,3 @@ FAULTS_HELP = (
 SEED_HELP = "Random seed for drawing faults."
 T_S_HELP = "Start-up time per packet, T_s in the papers."
 T_C_HELP = "Time per byte, T_c in the papers."
-
-
-def _reject_tree(values: object) -> None:
-    if values:
-        raise InputError("--tree is now called --base", hint="write --base")
-
-
-def renamed_tree_option() -> typer.models.OptionInfo:
-    """Return the hidden option ``--tree``, which names its successor ``--base``."""
-    option: typer.models.OptionInfo = typer.Option("--tree", hidden=True, callback=_reject_tree)
-    return option

@@ -66,7 +66,6 @@ def run_grid(
         bool, typer.Option("--replace", help="Delete a stored experiment of this name first.")
     ] = False,
     jobs: JobsOption = None,
-    tree: Annotated[list[str] | None, axes.renamed_tree_option()] = None,  # noqa: ARG001
 ) -> None:
     """Execute and store every combination of the axes that the experiment does not hold yet.
 

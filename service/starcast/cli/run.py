@@ -41,7 +41,6 @@ def once(
         typer.Option("--store/--no-store", help="Store the run; --no-store needs no server."),
     ] = True,
     output: FormatOption = Format.TABLE,
-    tree: Annotated[str | None, axes.renamed_tree_option()] = None,  # noqa: ARG001
 ) -> None:
     """Build, verify and simulate a schedule; print its exact costs and the lower bound.
 
