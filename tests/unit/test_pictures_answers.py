@@ -63,7 +63,7 @@ def test_a_row_with_two_adjacent_nodes_is_an_arrow_from_the_first_to_the_second(
     assert links(found) == {"1234 -2-> 2134": 2, "2134 -2-> 1234": 1, "4231 -4-> 1234": 1}
     assert found.nodes == ranks("1234", "2134", "4231")
     assert found.source is None
-    assert (found.topology, found.title, found.words) == (S4, "Some title", "topology=S4")
+    assert (found.topology, found.title, found.subtitle) == (S4, "Some title", "topology=S4")
 
 
 def test_two_nodes_that_are_not_adjacent_are_two_nodes() -> None:
@@ -219,6 +219,6 @@ def test_two_forests_on_one_topology_are_drawn() -> None:
 def test_lists_are_written_as_they_were_given() -> None:
     asked = query("node (node): n", "topology (topology): t\ngone (list of node): g")
     assert (
-        drawn(asked, {"topology": "S4", "gone": "1234,2134"}, {"node": "1243"}).words
+        drawn(asked, {"topology": "S4", "gone": "1234,2134"}, {"node": "1243"}).subtitle
         == "topology=S4 gone=1234,2134"
     )
