@@ -271,8 +271,8 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
     [
         ({"topology": "S13"}, "out of range"),
         ({"topology": "T4"}, "unknown topology"),
-        ({"collective": "gossip"}, "no collective"),
-        ({"algorithm": "mulitple"}, "no broadcast algorithm"),
+        ({"collective": "gossip"}, "unknown collective"),
+        ({"algorithm": "mulitple"}, "unknown broadcast algorithm"),
         ({"ports": "two"}, "no port model 'two'"),
         ({"segments": 0}, "cannot have 0 segments"),
         ({"message_bytes": Fraction(-1)}, "cannot have -1 bytes"),
@@ -367,7 +367,7 @@ GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
         ),
         (
             {"collective": "allgather", "algorithm": "dimension-change", "base": "multiple"},
-            "no single spanning tree",
+            "not a single spanning tree",
         ),
         ({"ports": "one"}, "no port model 'one'"),
     ],
