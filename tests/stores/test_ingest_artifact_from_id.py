@@ -47,7 +47,7 @@ def test_an_id_leads_back_to_its_artifact(
         ("forest", "S4:unheard-of:1234"),
         ("forest", "S4:multiple:4321x"),
         ("forest", "S4:multiple():1234"),
-        ("forest", "S4:dimension-change(base=greedy,i=2):1234"),
+        ("forest", "S4:dimension-change(i=2,base=greedy):1234"),
         ("schedule", "S4:broadcast:multiple:all:1234"),
         ("schedule", "S4:broadcast:multiple:all::1234"),
         ("schedule", "S4:broadcast:multiple:some:segments=1:1234"),
