@@ -181,7 +181,7 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
             "the parameter 'min_load' must be an integer of at least 1",
         ),
         (("neighbours", "topology=S4", "node=1244"), 2, "1244"),
-        (("neighbours", "topology=T4", "node=1234"), 2, "'T4' names no topology"),
+        (("neighbours", "topology=T4", "node=1234"), 2, "unknown topology 'T4'"),
         (("neighbours", "S4"), 2, "'S4' is not a parameter"),
         (
             ("neighbours", "topology=S4", "topology=S5"),
@@ -511,14 +511,14 @@ def test_layouts_of_a_picture(starcast: Starcast, home: Path) -> None:
         home=home,
     )
     assert (refused.code, refused.out) == (2, "")
-    assert "take --layout ring" in refused.err
+    assert "use --layout ring" in refused.err
 
 
 def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -> None:
     words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "min_load=99", "-f", "svg")
     result = starcast(*words, home=home)
     assert (result.code, result.out) == (2, "")
-    assert "the answer has no node" in result.err
+    assert "the result has no nodes" in result.err
 
 
 def test_the_formats_are_those_of_listings_and_svg() -> None:

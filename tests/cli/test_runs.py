@@ -805,7 +805,7 @@ def test_ctrl_c_ends_with_130_and_leaves_whole_runs(
         (
             ("run", "once", "S4", "scatter", "perfectly-balanced", "-m", "1"),
             2,
-            "scatter by perfectly-balanced is not defined so",
+            "scatter by perfectly-balanced on S4 is not defined for these arguments",
         ),
         (("compare", "ours", "none"), 3, "no experiment 'none' is stored"),
         (("compare", "ours", "99"), 3, "no run 99 is stored"),

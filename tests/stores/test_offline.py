@@ -224,7 +224,7 @@ def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch
     def refuse(folder: Path, megabytes: int, purpose: str) -> None:
         raise LimitError(f"{purpose} needs {megabytes} MB below {folder}", hint="free some space")
 
-    monkeypatch.setattr(files, "need_space", refuse)
+    monkeypatch.setattr(files, "require_space", refuse)
     with open_stores(own) as stores:
         before = states(stores)
         with pytest.raises(
