@@ -226,13 +226,12 @@ PATIENCE = 60
 #: Changes to this process and its workers: edited source code is ignored, and checks are slow.
 SCRIPT = """
 import time
-from starcast.claims import parallel
-from starcast.claims import claim_run
+from starcast.claims import claim_run, parallel
 claim_run.fingerprint, claim_run.demand_same = lambda: "this code", lambda _: None
-look = running.look
+run_check = parallel.run_check
 def slow(*words):
     time.sleep(0.1)
-    return look(*words)
+    return run_check(*words)
 parallel.run_check = slow
 if __name__ == "__main__":
     from starcast.cli.app import main
