@@ -58,7 +58,7 @@ coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/
 $(QUICK_JAVA): $(VENV)/.dev
 	$(BIN)/python tests/support/quick_java.py $(abspath $(@D))
 
-# Measuring coverage takes this job 1.8 times as long, so only CI does it (COVERAGE=1).
+# Measuring coverage takes this job 1.8 times as long: COVERAGE=1 asks for it.
 pytest-unit: $(VENV)/.dev ## mathematics, parsing, rendering, files
 	$(BIN)/pytest -m unit $(if $(COVERAGE),--cov --cov-report=)
 
