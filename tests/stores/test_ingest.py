@@ -458,7 +458,7 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
             built_forest.heights.tolist(),
             built_forest.leaves.tolist(),
         )
-        assert shown["expected checksum"] == shown["found checksum"]
+        assert shown["expected_checksum"] == shown["found_checksum"]
         assert {row["arguments"] for row in list_artifacts(opened, "schedule")} == {"segments=2"}
 
 

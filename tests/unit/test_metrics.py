@@ -76,7 +76,7 @@ def test_subtree_sizes_count_the_ancestors_of_every_node(spec: str, construction
         ("S5", "recursive-substar", "heights", [7]),
         ("S5", "shortest-path", "branches", [[24, 24, 24, 24]]),
         ("S5,3", "nk-multiple", "heights", [8, 9, 9, 7]),
-        ("Q4", "binomial", "branches", [[8, 4, 2, 1]]),
+        ("Q4", "binomial", "branches", [[1, 2, 4, 8]]),
         ("Q1", "edge-disjoint-binomial", "heights", [1]),
     ],
 )

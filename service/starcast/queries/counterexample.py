@@ -167,7 +167,7 @@ def _summary_query(at: Location) -> list[str]:
     if at.schedule:
         return [
             f"MATCH (schedule:{SCHEDULE.name} {{id: {quote_string(at.schedule)}}})",
-            f"MATCH (topology:{TOPOLOGY.name} {{name: schedule.topology}})",
+            f"MATCH (topology:{TOPOLOGY.name} {{spec: schedule.topology}})",
             "RETURN schedule, topology, schedule.steps AS steps, schedule.units AS units",
         ]
     return [
