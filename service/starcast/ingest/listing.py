@@ -86,9 +86,7 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> list[Row
     ):
         values[name] = getattr(row, name)
     return [
-        {"property": name, "value": value}
-        for name, value in values.items()
-        if value is not None
+        {"property": name, "value": value} for name, value in values.items() if value is not None
     ]
 
 
