@@ -114,7 +114,8 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
         raise RejectedError(
             f"the graph holds {found} for {artifact_id}, instead of {nodes:,} nodes, "
             f"{relationships:,} relationships, checksum {checksum}",
-            hint=f"run 'starcast graph rebuild {artifact_id}'",
+            hint=f"run 'starcast graph rebuild {artifact_id}', or 'starcast {kind} drop' and ingest"
+            " it again",
         )
 
 
