@@ -21,8 +21,8 @@ _PARTS = (
     "costs",
     "claims",
 )
-#: Of the ledger, what shows or moves findings and has no part in them.
-_SHOWS = {
+#: Sources in claims/ that store or show evidence and do not decide what a check finds.
+_NOT_DECIDING = {
     "claims/claim_run.py",
     "claims/diff.py",
     "claims/fingerprint.py",
@@ -79,7 +79,7 @@ def _stamps(package: Path) -> tuple[_Stamp, ...]:
 def _sources(package: Path) -> list[tuple[str, os.DirEntry[str]]]:
     """Return the sources in the order of their names below the package, with slashes."""
     return sorted(
-        ((name, entry) for name, entry in _below(package, "") if name not in _SHOWS),
+        ((name, entry) for name, entry in _below(package, "") if name not in _NOT_DECIDING),
         key=itemgetter(0),
     )
 
