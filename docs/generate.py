@@ -4,7 +4,7 @@
 """
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from starcast.cli.app import app
 from starcast.errors import EXIT_CODES
 
 if TYPE_CHECKING:
+    from starcast.claims.verdict import Verdict
     from starcast.graph.schema import Label, Property, Relationship
 
 HERE = Path(__file__).parent
@@ -197,11 +198,13 @@ the simulator or exact arithmetic, never from the closed form under test.
 """
 
 
-def claims_page() -> str:
-    """Return the verdicts on all claims at quick sizes, computed by two processes."""
+def claims_page(verdicts: "Iterable[Verdict] | None" = None) -> str:
+    """Return the page of claims with their verdicts at quick sizes, by default newly computed."""
     from starcast.claims import report
 
-    return "\n".join([f"# Claims\n\n{NOTE}", _CLAIMS, report.markdown(report.quick_verdicts())])
+    if verdicts is None:
+        verdicts = report.quick_verdicts()
+    return "\n".join([f"# Claims\n\n{NOTE}", _CLAIMS, report.markdown(verdicts)])
 
 
 PAGES = {

@@ -168,7 +168,10 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     length = n if length is None else length
     hint = f"write {length} different symbols of {SYMBOLS[:n]}, such as {SYMBOLS[:length]}"
     if not isinstance(label, str):
-        raise InputError(f"{label!r} is not a label: labels are strings", hint=hint)
+        raise InputError(
+            f"{label!r} is not a label: labels are strings",
+            hint=f"write a string, such as '{SYMBOLS[:length]}'",
+        )
     if len(label) != length:
         raise InputError(f"the label '{label}' has {len(label)} symbols, not {length}", hint=hint)
     unknown = next((symbol for symbol in label if symbol not in SYMBOLS[:n]), None)

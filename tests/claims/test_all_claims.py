@@ -3,6 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
+import generate
 import pytest
 
 from claims.second_implementation import SECOND_IMPLEMENTATIONS
@@ -17,6 +18,11 @@ for module in sorted(Path(__file__).parent.glob("second_implementation_*.py")):
 def single_verdicts(verdicts: dict[str, Verdict]) -> list[Verdict]:
     """Return the verdicts on claims that are not conjunctions."""
     return [verdict for verdict in verdicts.values() if not verdict.parts]
+
+
+def test_the_page_of_claims_is_up_to_date(verdicts: dict[str, Verdict]) -> None:
+    page = (generate.HERE / "claims.md").read_text(encoding="utf-8")
+    assert page == generate.claims_page(verdicts.values()), "run 'make docs'"
 
 
 def test_every_entry_is_a_claim() -> None:

@@ -34,7 +34,8 @@ def test_every_command_and_option_has_a_help_text(
         assert re.search(r"\s{2,}\S|\n\s+\S", option), f"{' '.join(path)} {option} has no help"
 
 
-@pytest.mark.parametrize("page", generate.PAGES)
+# tests/claims compares claims.md, with the verdicts that its other tests need as well.
+@pytest.mark.parametrize("page", sorted(generate.PAGES.keys() - {"claims.md"}))
 def test_generated_pages_are_up_to_date(page: str) -> None:
     assert (generate.HERE / page).read_text(encoding="utf-8") == generate.PAGES[page](), (
         "run 'make docs'"

@@ -408,7 +408,7 @@ def test_topologies_are_crossed_on_demand_with_their_sizes_and_narrowed_by_condi
         (("--where", "topology"), 2, "'topology' is not a condition"),
         (("--where", "m=16"), 2, "the axis 'm' is now called 'message_bytes'"),
         (("--across", "T_s"), 2, "the axis 'T_s' is now called 't_s'"),
-        (("--where", "speed=1"), 2, "'speed' is not an axis of a run"),
+        (("--where", "speed=1"), 2, "'speed' cannot be used in a condition"),
         (("--where", "topology=S9"), 3, "no run of this comparison has topology = S9"),
         (("--where", "topology=S4", "--where", "algorithm=binomial"), 3, "'sizes' has no run with"),
         (("--where", "topology=S4"), 2, "nothing to compare"),

@@ -99,7 +99,7 @@ def test_a_random_seed_is_reported(starcast: Starcast, what: Plan) -> None:
         (["verify", "--seed", "2"], 2, "--seed needs --sample"),
         (["verify", "S5"], 3, "no artifact 'S5' is stored"),
         (["rebuild", "S5"], 3, "no artifact 'S5' is stored"),
-        (["rebuild", "--method", "import"], 2, "starcast does only with the embedded Neo4j"),
+        (["rebuild", "--method", "import"], 2, "this Neo4j is not the embedded one"),
     ],
 )
 def test_bad_input(

@@ -246,7 +246,7 @@ def test_the_ingest_brings_what_the_counterexample_is_of() -> None:
 def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
     text = to_cypher(failed({"n": 4, "node": "4321"}, "S4:array:1234"))
     assert (
-        "// of S4:array:1234, which cannot be ingested: the location in the topology\n"
+        "// of S4:array:1234, which cannot be ingested; the query shows only the place\n"
         "// starcast ingest S4\n" in text
     )
     assert "TREE_EDGE" not in text

@@ -71,9 +71,13 @@ def cost_of(result: CostRow) -> costs.Cost:
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("ports", PORT_MODELS)
-def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(
+def test_a_table_has_its_rows_by_time_and_no_gap_below_one(
     spec: str, collective: str, ports: str
 ) -> None:
+    """All algorithms, all printed rows and the bounds; rows without a time are last.
+
+    On S_{n,k} the printed theorems may beat a bound: their bytes are too few.
+    """
     topology, rows = as_topology(spec), build_table(problem(spec, collective, ports))
     cube_bound = f"lower bound, unit messages, Q{oracles.ceil_log2(topology.nodes)}"
     ours = {
@@ -91,27 +95,11 @@ def test_a_table_has_all_algorithms_all_printed_rows_and_the_bounds(
     others = {line for line in printed if "as printed" not in line} | ({cube_bound} & bounds)
     unstated = {line.name for line in rows if line.source.startswith("starcast")}
     assert {line.name for line in rows if line.cited} == others - unstated
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_rows_are_by_time_and_end_with_those_that_have_none(spec: str) -> None:
-    for collective in COLLECTIVES:
-        for ports in PORT_MODELS:
-            times = [
-                None if line.cost is None else line.cost.time
-                for line in build_table(problem(spec, collective, ports))
-            ]
-            known = [time for time in times if time is not None]
-            assert times == [*sorted(known), *[None] * (len(times) - len(known))]
-
-
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if "," not in spec])
-def test_no_row_on_stars_and_hypercubes_beats_its_bound(spec: str) -> None:
-    """On S_{n,k} the theorems may: their bytes are too few."""
-    for collective in COLLECTIVES:
-        for ports in PORT_MODELS:
-            for line in build_table(problem(spec, collective, ports)):
-                assert line.gap is None or line.gap >= 1, line
+    times = [None if line.cost is None else line.cost.time for line in rows]
+    known = [time for time in times if time is not None]
+    assert times == [*sorted(known), *[None] * (len(times) - len(known))]
+    if topology.family != "nk-star":
+        assert all(line.gap is None or line.gap >= 1 for line in rows)
 
 
 # Costs of rows

@@ -30,10 +30,15 @@ def claims() -> dict[str, Claim]:
     for entry in entries.values():
         if entry.is_conjunction:
             if entry.id in checks:
-                raise StarcastError(f"claim {entry.id} is a conjunction and has a check")
+                raise StarcastError(
+                    f"claim {entry.id} is a conjunction of claims, so it must not have a check",
+                    hint="remove the check, or 'conjunction = true' in claims.toml",
+                )
             continue
         if entry.id not in checks:
-            raise StarcastError(f"claim {entry.id} has no check")
+            raise StarcastError(
+                f"claim {entry.id} has no check", hint=f'write one with @check("{entry.id}")'
+            )
         single[entry.id] = _claim(entry)
     return {
         claim_id: single.get(claim_id) or _conjunction(entry, single)

@@ -172,7 +172,10 @@ class Comparison:
         return list(dict.fromkeys([*columns, *rest, *self.crossed_columns(), "best", *note]))
 
     def crossed_columns(self) -> list[str]:
-        """Return the columns of each side's values on crossed axes and of its network's size."""
+        """Return each side's columns of values on crossed axes.
+
+        If the topology is crossed, they include the nodes, degree and links of its network.
+        """
         return [
             self.column(name, side)
             for side in self.sides
@@ -238,7 +241,8 @@ class Comparison:
             shown = ", ".join([*self.columns(), "best"])
             raise InputError(
                 f"'{name}' is not a column of this comparison",
-                hint=f"there are {shown}; {', '.join(least)} without a name are the least of all",
+                hint=f"the columns are {shown}; {', '.join(least)} without a side's name sort by "
+                "the smallest value of all sides",
             )
         cells = [(self._cell(match, aliases.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
@@ -287,7 +291,7 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return the value of all rows, or each side's value; None if a side has several."""
+        """Return the value of all runs, or that of each side; None if a side has several."""
         values = []
         for column in zip(*(match.runs for match in self.different or self.matches), strict=True):
             present = {as_text(value(run, parameter)) for run in column if run is not None}

@@ -83,7 +83,7 @@ def networks(runs: Iterable[models.Run]) -> tuple[Network, ...]:
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's values on the crossed axes, and the size of its network if it is crossed.
+    """Return a side's values on the crossed axes; with topologies also the network's size.
 
     The values are None if the side has no runs.
     """

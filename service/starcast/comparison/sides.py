@@ -132,7 +132,8 @@ def read_conditions(texts: Iterable[str]) -> Conditions:
         reject_renamed(axis)
         if axis not in AXES:
             raise InputError(
-                f"'{axis}' is not an axis of a run", hint=f"there are {', '.join(AXES)}"
+                f"'{axis}' cannot be used in a condition: runs have no such axis",
+                hint=f"the axes are {', '.join(AXES)}",
             )
         read = _READERS.get(axis)
         conditions.setdefault(axis, set()).add(text if read is None else str(read(text, axis)))

@@ -33,8 +33,13 @@ def current(home: Path) -> Path:
     directories = _directories(home)
     if not _NAME.fullmatch(name) or (directories and name not in directories):
         problem = f"{pointer} names '{name}'" if pointer.exists() else f"{pointer} is missing"
+        if not directories:
+            raise UnavailableError(
+                f"{problem}, and {home} has no data directory",
+                hint=f"delete {pointer} to start with an empty store",
+            )
         raise UnavailableError(
-            f"{problem}, but the data directories in {home} are {', '.join(directories) or 'none'}",
+            f"{problem}, but the data directories in {home} are {', '.join(directories)}",
             hint=f"write the name of the directory to use into {pointer}",
         )
     return home / name

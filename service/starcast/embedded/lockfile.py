@@ -26,18 +26,18 @@ def coordinates(version: str) -> tuple[str, ...]:
 COORDINATES = coordinates(NEO4J_VERSION)
 
 
-def lock_text(environment: Path, wanted: Sequence[str] = COORDINATES) -> str:
+def lock_text(environment: Path, requested: Sequence[str] = COORDINATES) -> str:
     """Return the text of a lock file.
 
     Args:
         environment: the environment folder that jgo built for the coordinates.
-        wanted: the coordinates that were resolved.
+        requested: the requested coordinates, which only the head comment names.
     """
     resolved = tomllib.loads((environment / "jgo.lock.toml").read_text(encoding="utf-8"))
     sizes = {path.name: path.stat().st_size for path in environment.glob("*/*.jar")}
     lines = sorted(_line(entry, sizes) for entry in resolved["dependencies"])
     head = [
-        f"# Made by 'python -m starcast.embedded.lockfile' from {' + '.join(wanted)}",
+        f"# Made by 'python -m starcast.embedded.lockfile' from {' + '.join(requested)}",
         "# SHA-256 bytes coordinate",
     ]
     return "\n".join([*head, *(line for _, line in lines), ""])
@@ -55,10 +55,10 @@ def main(version: str = NEO4J_VERSION, lock: str = str(LOCK)) -> None:
     """Resolve and download the jars of a version, and write their lock file."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     jgo = packages.load("jgo")
-    wanted = coordinates(version)
+    requested = coordinates(version)
     with tempfile.TemporaryDirectory() as folder:
-        environment = jgo.build("+".join(wanted), cache_dir=Path(folder), update=True)
-        write_text(Path(lock), lock_text(environment.path, wanted))
+        environment = jgo.build("+".join(requested), cache_dir=Path(folder), update=True)
+        write_text(Path(lock), lock_text(environment.path, requested))
     sys.stderr.write(f"wrote {lock}\n")
 
 

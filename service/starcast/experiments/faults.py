@@ -111,14 +111,17 @@ def _read_fault(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
     step = int(named[3] or 1)
     if step < 1:
         raise InputError(f"the fault '{word}' begins in step {step}", hint="steps count from 1")
-    if len(ends) == 2 and not _are_linked(topology, *ends):
+    neighbours = _neighbours(topology, ends[0])
+    if len(ends) == 2 and topology.label(ends[1]) not in neighbours:
         raise InputError(
-            f"the fault '{word}' is not a link of {topology.spec}",
-            hint="a faulty link is a pair of neighbours",
+            f"'{word}' is not a link of {topology.spec}: the two nodes are not adjacent",
+            hint=f"{topology.label(ends[0])} is adjacent to {', '.join(neighbours)}",
         )
     label = "-".join(topology.label(end) for end in ends)
     return (len(ends), *ends, step), label if step == 1 else f"{label}@{step}"
 
 
-def _are_linked(topology: Topology, low: int, high: int) -> bool:
-    return any(int(topology.neighbours(port, [low])[0]) == high for port in topology.ports)
+def _neighbours(topology: Topology, rank: int) -> list[str]:
+    """Return the labels of a node's neighbours, by port."""
+    ranks = [int(topology.neighbours(port, [rank])[0]) for port in topology.ports]
+    return [topology.label(neighbour) for neighbour in ranks]

@@ -148,7 +148,8 @@ def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
         if len(wrong):
             label = topology.label(int(wrong[0]))
             raise RejectedError(
-                f"port {port} of node {label} in {topology.spec} does not lead back",
+                f"the link at port {port} of node {label} in {topology.spec} does not lead back, "
+                "or leads to the node itself",
                 hint="this is a defect of starcast: please report it",
             )
 

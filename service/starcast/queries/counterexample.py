@@ -1,6 +1,7 @@
 """The location of a counterexample as a Cypher query that can be pasted into Neo4j Browser.
 
-The query contains labels and ids as literals; a comment above it has the ingest that stores them.
+The query contains labels and ids as literals; a comment above it gives the 'starcast ingest'
+command that stores them.
 """
 
 import shlex
@@ -18,8 +19,7 @@ from starcast.topologies import Topology, topology
 _ARROW = " -> "
 #: The names of nodes in a counterexample, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: The names of trees in a counterexample with the number of the first tree: i = 1..n-1, dimensions
-#: 2..n.
+#: Names by which a counterexample refers to a tree, and the number of the first tree under each.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 
 
@@ -62,7 +62,7 @@ def to_cypher(verdict: Verdict) -> str:
     at = _locate(network, verdict.counterexample, verdict.of if command else "")
     lines = [f"// {verdict.claim}: {_one_line(describe_place(verdict.counterexample))}"]
     if verdict.of:
-        note = "" if command else ", which cannot be ingested: the location in the topology"
+        note = "" if command else ", which cannot be ingested; the query shows only the place"
         lines.append(f"// of {_one_line(verdict.of)}{note}")
     lines += [f"// {command or f'starcast ingest {network.spec}'}", "", *_query(at)]
     return "\n".join(lines)

@@ -89,7 +89,12 @@ def parse_header(text: str, path: Path) -> Header:
         raise file_error(path, fields["columns"].line, "a query has at least one column", _HINT)
     if not re.fullmatch(r"[1-9][0-9]*", values["revision"]):
         message = "the revision is not an integer of at least 1"
-        raise file_error(path, fields["revision"].line, message, "add 1 with every change")
+        raise file_error(
+            path,
+            fields["revision"].line,
+            message,
+            "write 1 in a new file, and add 1 with every change",
+        )
     values["revision"] = int(values["revision"])
     values |= {"parameters": tuple(parameters.values()), "columns": tuple(columns.values())}
     return Header(**values, lines=_line_numbers(fields))

@@ -76,7 +76,7 @@ class Hypercube(Topology):
         if not isinstance(label, str):
             raise InputError(
                 f"{label!r} is not a label: labels are strings",
-                hint=f"write {self.n} bits, such as {'0' * self.n}",
+                hint=f"write a string of {self.n} bits, such as '{'0' * self.n}'",
             )
         if len(label) != self.n or set(label) - set("01"):
             raise InputError(
