@@ -188,7 +188,7 @@ class _Files:
         """Write a topology's nodes, the artifact's own node, its parent and its relationships."""
         node = artifact.node
         if node.label is TOPOLOGY:
-            self._write_topology(artifact.topology, task)
+            self._write_topology_nodes(artifact.topology, task)
         self.numbers[node.id] = self.nodes
         self.write_node(node.label, {**node.properties, "state": GraphState.IMPORTED.value})
         if node.parent is not None:
@@ -222,7 +222,8 @@ class _Files:
         size = sum((self.folder / _file_name(element)).stat().st_size for element in written)
         return BulkFiles(self.folder, contents, self.nodes, relationships, size)
 
-    def _write_topology(self, topology: Topology, task: Task) -> None:
+    def _write_topology_nodes(self, topology: Topology, task: Task) -> None:
+        """Write a row for every node of the topology, and remember the :ID of the first."""
         first = self.first[topology.spec] = self.nodes
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))
@@ -298,7 +299,7 @@ def _width(column: NDArray[Any]) -> int:
 
 
 def _fill(lines: NDArray[np.uint8], offset: int, values: NDArray[Any]) -> None:
-    """Write values of some characters each into the lines, as bytes, from a position on."""
+    """Write one value into each line, starting at byte ``offset``."""
     strides = (lines.shape[1],)
     target: NDArray[Any] = np.ndarray(len(lines), values.dtype, lines.data, offset, strides)
     target[...] = values

@@ -245,7 +245,9 @@ class Graph:
             "RETURN versions"
         )
         if not rows:
-            raise RejectedError(f"the server at {self.uri} is not Neo4j", hint=_NEEDED)
+            raise RejectedError(
+                f"the server at {self.uri} is not Neo4j", hint=f"check the address; {_NEEDED}"
+            )
         return str(rows[0]["versions"][0])
 
     @contextmanager

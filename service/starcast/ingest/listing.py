@@ -1,4 +1,4 @@
-"""Listings and descriptions of what is stored, and a check whether the graph still holds it."""
+"""Listings and descriptions of what is stored, and a check that the graph still holds it."""
 
 from typing import Any
 
@@ -120,6 +120,7 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
 
 
 def _describe(session: Session, row: models.Materialization) -> Row:
+    """Return the row of a listing; its columns are None if nothing was saved, as after an error."""
     stored = session.get(_MODEL[row.kind], row.id)
     values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
     if values.get("arguments"):

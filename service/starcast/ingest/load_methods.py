@@ -162,10 +162,10 @@ def choose_method(
     total = Estimate.of([*listed, *stored])
     if requested is LoadMethod.IMPORT and not embedded:
         raise InputError(
-            "an offline import stops Neo4j and replaces its store, which starcast does only with "
-            "the embedded Neo4j",
+            "this Neo4j is not the embedded one, so starcast must not stop it and replace its "
+            "store as an offline import does",
             hint="'starcast export' writes files for other servers and prints how to import them; "
-            "or remove --method",
+            "or leave out --method to load over Bolt",
         )
     by_import = requested is LoadMethod.IMPORT or (
         requested is LoadMethod.AUTO and embedded and total.import_seconds < adding.seconds

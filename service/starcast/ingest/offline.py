@@ -53,7 +53,7 @@ from starcast.progress import Reporter
 from starcast.settings import Settings
 from starcast.vocabulary import LoadMethod
 
-#: The stages of an import, in order: three for each new artifact, the others for the entire import.
+#: The stages of an import, in order: the first three once per new artifact, the others once.
 STAGES = (
     "planned",
     "built",
@@ -100,20 +100,25 @@ class ImportedArtifact:
 def import_all(
     stores: Stores, new: Sequence[Artifact], reporter: Reporter, on_stage: OnStage
 ) -> list[Loaded]:
-    """Recreate the graph store from all complete artifacts and new artifacts.
+    """Recreate the graph store from all complete artifacts and from new artifacts.
 
-    The stores must be locked. The server is unavailable for part of the time.
+    Without new artifacts this rebuilds the store. The stores must be locked. The server is
+    unavailable for part of the time.
 
     Args:
         stores: both stores, with the embedded Neo4j. The connection to the graph is useless
             afterwards if the server had to choose another port.
         new: artifacts that are absent or failed, in the order of building.
         reporter: receives progress messages.
-        on_stage: called after each of `STAGES` with the artifact, or with the first of all.
+        on_stage: called after each of `STAGES` with an artifact: the new artifact concerned, or
+            in stages of the entire import the first of all.
+
+    Returns:
+        The new artifacts, each with its share of the time.
 
     Raises:
         InputError: the graph store is not the embedded Neo4j.
-        LimitError: the disk is too small; nothing was written.
+        LimitError: the disk is too small or becomes full; the old store stays in use.
         RejectedError: a verification failed; the old store stays in use, and nothing new is stored.
         UnavailableError: a server stopped.
     """
@@ -155,8 +160,8 @@ class _Everything:
     """Everything that the new store is to hold, built one artifact at a time.
 
     Attributes:
-        expected: what the graph must hold of the artifacts built so far. It omits those that
-            another version of starcast built differently: adopting them saves them again.
+        expected: what the graph must hold of the artifacts built so far. Artifacts that this
+            version builds differently from their record are left to `adopt`, which saves them.
     """
 
     def __init__(
@@ -262,6 +267,8 @@ def adopt(
 ) -> list[Reference]:
     """Compare all imported artifacts, and mark the correct ones complete.
 
+    Artifacts whose ids are unreadable are reported and skipped.
+
     The stores must be locked.
 
     Args:
@@ -274,7 +281,8 @@ def adopt(
         The artifacts that became complete, in the order of building.
 
     Raises:
-        RejectedError: an artifact differs; it does not become complete.
+        RejectedError: an artifact differs. It and its dependents do not become complete; the
+            others do unless ``strict``.
         UnavailableError: the graph belongs to another database, or a server stopped; the next
             adoption continues.
     """
@@ -287,7 +295,7 @@ def adopt(
     imported = _compare_imported(stores, waiting, known or {}, reporter)
     different = [artifact for artifact in imported if not artifact.is_correct]
     if different and strict:
-        hint = "nothing was changed; another program may have written to the graph"
+        hint = "the old store stays in use; another program may have written to the graph"
         raise _rejected(different, hint)
     with sessions.session(stores.engine) as session:
         excluded = {artifact.reference for artifact in different}
@@ -297,7 +305,7 @@ def adopt(
     _accept(stores, accepted)
     if different:
         _refuse(stores, different)
-        hint = "the next ingest or drop deletes it with its dependents; then ingest it again"
+        hint = "the next ingest or drop deletes them and their dependents; then ingest them again"
         raise _rejected(different, hint)
     return [artifact.reference for artifact in accepted]
 
@@ -315,7 +323,7 @@ def _compare_imported(
             try:
                 expected = known.get(reference) or _build_expected(stores, reference)
             except InputError as error:
-                # It could not be dropped either, so it must not block other artifacts.
+                # Its id is unreadable, so it can be neither built nor dropped: adopt the others.
                 reporter.say(f"left unchanged: {error.message}")
                 continue
             found = contents[reference.kind, reference.id]
