@@ -153,7 +153,10 @@ def adopt(
     from starcast.ingest.stores import lock_stores
 
     listener = reporter()
-    with open_stores(context.settings(ctx)) as stores, lock_stores(stores.engine, wait, listener):
+    with (
+        open_stores(context.settings(ctx)) as stores,
+        lock_stores(stores.engine, wait, listener, "adopting an import"),
+    ):
         adopted = adopt(stores, listener)
     rows = [{"kind": artifact.kind, "id": artifact.id} for artifact in adopted]
     if rows or output is not Format.TABLE:

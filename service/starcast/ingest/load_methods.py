@@ -12,6 +12,7 @@ from typing import Protocol, Self
 
 from starcast.errors import InputError, LimitError
 from starcast.graph.bulk_files import node_bytes, row_bytes
+from starcast.support.text import format_duration
 from starcast.topologies import topology
 from starcast.vocabulary import LoadMethod
 
@@ -221,10 +222,3 @@ def _import_reason(adding: Estimate, total: Estimate) -> str:
         f"temporary disk space; {adding.rows:,} rows over Bolt would take "
         f"{format_duration(adding.seconds)}"
     )
-
-
-def format_duration(seconds: float) -> str:
-    """Return a duration in the largest suitable unit: 12 s, 4 min, 3 h."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
