@@ -1,6 +1,7 @@
 """Storing topologies, forests and schedules in both stores, and exporting them."""
 
-from starcast.ingest.ingestion import Summary, drop, ingest
+from starcast.ingest.dropping import drop
+from starcast.ingest.ingestion import Summary, ingest
 from starcast.ingest.planning import IngestRequest, Plan, parse_request, plan
 from starcast.ingest.stores import Stores, open_stores
 from starcast.vocabulary import LoadMethod

@@ -5,7 +5,7 @@ everything needed to build it again: ``S5``, ``S5:multiple:12345``,
 ``S5:broadcast:multiple:all:segments=4:12345``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Protocol
@@ -34,7 +34,7 @@ from starcast.graph.rows import (
     tree_blocks,
     tree_edges_at,
 )
-from starcast.ingest.stores import complete_rows
+from starcast.ingest.stores import Reference, complete_rows
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
@@ -282,9 +282,14 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     return artifact
 
 
-def stored_artifacts(session: Session) -> list[Artifact]:
-    """Return all complete artifacts, in the order of building."""
-    return [artifact_from_id(session, row.kind, row.id) for row in complete_rows(session)]
+def stored_artifacts(session: Session, without: Collection[Reference] = ()) -> list[Artifact]:
+    """Return all complete artifacts except for some, in the order of building."""
+    references = [Reference(row.kind, row.id) for row in complete_rows(session)]
+    return [
+        artifact_from_id(session, reference.kind, reference.id)
+        for reference in references
+        if reference not in without
+    ]
 
 
 def _topology(spec: str) -> Artifact:
