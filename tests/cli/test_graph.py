@@ -11,9 +11,10 @@ from sqlalchemy import URL
 from starcast.graph.address import GraphAddress
 from starcast.graph.artifact_nodes import LABEL_OF
 from starcast.graph.schema import GraphState
-from starcast.ingest import Plan, Stores, ingest, plan
+from starcast.ingest import Plan, Stores, ingest
 from support.checks import assert_stored
 from support.fix_cli import Starcast, name_store
+from support.plans import plan
 
 TREES = "S4:multiple:1234"
 
@@ -99,7 +100,7 @@ def test_a_random_seed_is_reported(starcast: Starcast, what: Plan) -> None:
         (["verify", "--seed", "2"], 2, "--seed needs --sample"),
         (["verify", "S5"], 3, "no artifact 'S5' is stored"),
         (["rebuild", "S5"], 3, "no artifact 'S5' is stored"),
-        (["rebuild", "--method", "import"], 2, "starcast does only with the embedded Neo4j"),
+        (["rebuild", "--method", "import"], 2, "this Neo4j is not the embedded one"),
     ],
 )
 def test_bad_input(

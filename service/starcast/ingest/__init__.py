@@ -2,7 +2,7 @@
 
 from starcast.ingest.dropping import drop
 from starcast.ingest.ingestion import Summary, ingest
-from starcast.ingest.planning import IngestRequest, Plan, parse_request, plan
+from starcast.ingest.planning import IngestRequest, Plan, parse_request
 from starcast.ingest.stores import Stores, open_stores
 from starcast.vocabulary import LoadMethod
 
@@ -16,5 +16,4 @@ __all__ = [
     "ingest",
     "open_stores",
     "parse_request",
-    "plan",
 ]
