@@ -10,13 +10,14 @@ import pytest
 from sqlalchemy import URL
 
 from starcast.graph.address import GraphAddress
-from starcast.ingest import Stores, plan
+from starcast.ingest import Stores
 from starcast.ingest.stores import lock_stores
 from starcast.progress import Silent
 from starcast.trees import forest, plain_constructions
 from support.checks import assert_stored, counts, states, stored_counts
 from support.fix_cli import Result, Starcast, name_store
 from support.fix_servers import without_password
+from support.plans import plan
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -166,8 +167,8 @@ def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text:
     assert home.published() == {}
 
 
-def test_waiting_for_another_start_is_reported(home: Home) -> None:
-    """The message says what the process is waiting for."""
+def test_waiting_for_another_process_is_reported(home: Home) -> None:
+    """The message says what the other process does and since when."""
     messages: list[str] = []
 
     class Recording(Silent):
@@ -175,21 +176,18 @@ def test_waiting_for_another_start_is_reported(home: Home) -> None:
             messages.append(text)
 
     def second() -> None:
-        with home.locked(Recording()):
+        with home.locked(Recording(), "stopping it"):
             pass
 
-    with home.locked(Silent()):
+    with home.locked(Silent(), "dropping S10"):
         thread = threading.Thread(target=second)
         thread.start()
         while not messages:
             threading.Event().wait(0.01)
     thread.join()
-    assert messages == [
-        (
-            "waiting: another process is starting, stopping or rebuilding the embedded stack in "
-            f"{home.root}"
-        )
-    ]
+    expected = r"waiting: another process has been dropping S10 since \d\d:\d\d:\d\d, for 0 s in "
+    [message] = messages
+    assert re.fullmatch(expected + re.escape(str(home.root)), message)
 
 
 @pytest.mark.parametrize("ask", [packages.load, packages.locate])

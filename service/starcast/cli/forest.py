@@ -8,6 +8,7 @@ import typer
 from starcast.cli import forest_source, stored
 from starcast.cli.output import Format, FormatOption, emit, say
 from starcast.errors import InputError
+from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.trees import Forest
@@ -237,6 +238,7 @@ def drop(
     forest_id: IdArgument,
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
+    method: stored.DropMethodOption = LoadMethod.AUTO,
 ) -> None:
     """Drop a stored forest. Fails if stored schedules depend on it, unless --cascade is given."""
-    stored.drop_artifact(ctx, "forest", forest_id, cascade, wait)
+    stored.drop_artifact(ctx, "forest", forest_id, cascade, wait, method)

@@ -7,6 +7,7 @@ import typer
 from starcast.cli import stored
 from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
 from starcast.errors import RejectedError
+from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.collectives import Schedule
@@ -235,9 +236,10 @@ def drop(
     schedule_id: IdArgument,
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
+    method: stored.DropMethodOption = LoadMethod.AUTO,
 ) -> None:
     """Drop a stored schedule."""
-    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait)
+    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait, method)
 
 
 def _build(

@@ -6,12 +6,20 @@ import typer
 
 from starcast.cli import context
 from starcast.cli.output import Format, emit, reporter, say
+from starcast.vocabulary import LoadMethod
 
 CascadeOption = Annotated[
     bool, typer.Option("--cascade", help="Also drop the artifacts that depend on it.")
 ]
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait for another ingest or drop instead of failing.")
+]
+DropMethodOption = Annotated[
+    LoadMethod,
+    typer.Option(
+        help="bolt (delete the rows), import (the rows that remain, into a new store; embedded "
+        "Neo4j only), or auto (the faster)."
+    ),
 ]
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Recompute counts and checksums in Neo4j and compare.")
@@ -76,10 +84,15 @@ def show_steps(ctx: typer.Context, schedule_id: str, output: Format) -> None:
 
 
 def drop_artifact(
-    ctx: typer.Context, kind: str, artifact_id: str, cascade: bool, wait: bool
+    ctx: typer.Context,
+    kind: str,
+    artifact_id: str,
+    cascade: bool,
+    wait: bool,
+    method: LoadMethod = LoadMethod.AUTO,
 ) -> None:
     """Delete an artifact from both stores."""
     from starcast.ingest import drop, open_stores
 
     with open_stores(context.settings(ctx)) as stores:
-        drop(stores, kind, artifact_id, cascade, wait, reporter())
+        drop(stores, kind, artifact_id, cascade, wait, reporter(), method)

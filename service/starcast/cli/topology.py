@@ -6,6 +6,7 @@ import typer
 
 from starcast.cli import stored
 from starcast.cli.output import Format, FormatOption, emit_properties
+from starcast.vocabulary import LoadMethod
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -70,9 +71,13 @@ def drop(
     spec: SpecArgument,
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
+    method: stored.DropMethodOption = LoadMethod.AUTO,
 ) -> None:
     """Drop a stored topology.
 
     Fails if stored forests or schedules depend on it, unless --cascade is given.
+
+    From the embedded Neo4j, large artifacts are dropped by importing all others into a new store,
+    which then replaces the old one while Neo4j restarts: that is faster and frees the disk.
     """
-    stored.drop_artifact(ctx, "topology", spec, cascade, wait)
+    stored.drop_artifact(ctx, "topology", spec, cascade, wait, method)

@@ -35,12 +35,19 @@ for _name in ("sqlalchemy", "psycopg"):
 _VERSION_TABLE = "alembic_version"
 _LOCK_NOT_AVAILABLE = "55P03"
 _KEY = "hashtextextended(:key, 0)"
-# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits.
-_IS_HELD = text(
-    "select exists (select from pg_locks where locktype = 'advisory' and granted and pid = :pid"
-    " and objsubid = 1"
-    " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0))"
+# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The connection that
+# holds a lock is idle, so its state last changed when it took the lock.
+_HOLDER_OF = text(
+    "select pid, application_name, extract(epoch from clock_timestamp() - state_change) as seconds"
+    " from pg_locks left join pg_stat_activity using (pid)"
+    " where locktype = 'advisory' and granted and objsubid = 1"
+    " and database = (select oid from pg_database where datname = current_database())"
+    " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0)"
 )
+#: Begins the application names of connections that hold a lock with a task.
+_HOLDER = "starcast: "
+#: Greatest length of an application name in PostgreSQL.
+_NAME_BYTES = 63
 
 
 def connect(url: URL) -> Engine:
@@ -92,7 +99,8 @@ class Lock:
         Raises:
             UnavailableError: the connection was lost.
         """
-        if not opened.scalar(_IS_HELD, {"key": self.name, "pid": self.pid}):
+        holder = opened.execute(_HOLDER_OF, {"key": self.name}).one_or_none()
+        if holder is None or holder.pid != self.pid:
             raise UnavailableError(
                 f"the connection to PostgreSQL that holds the lock '{self.name}' was lost",
                 hint="run the same command again: everything stored is complete",
@@ -100,11 +108,19 @@ class Lock:
 
 
 @contextmanager
-def advisory_lock(engine: Engine, name: str, busy: BusyError) -> Iterator[Lock]:
+def advisory_lock(
+    engine: Engine, name: str, busy: BusyError, task: str | None = None
+) -> Iterator[Lock]:
     """Hold the database's advisory lock with this name.
 
     The server releases the lock when this process ends, for whatever reason, or when the connection
     is lost; `Lock.verify` detects the latter.
+
+    Args:
+        engine: the database.
+        name: the text that the lock's key is computed from.
+        busy: the error to raise if another process holds the lock.
+        task: what this process does while it holds the lock, for `read_lock_holder`.
 
     Raises:
         BusyError: the given error, if another process holds the lock.
@@ -115,11 +131,32 @@ def advisory_lock(engine: Engine, name: str, busy: BusyError) -> Iterator[Lock]:
     with translated_errors(engine.url), unattended.connect() as connection:
         if not connection.scalar(text(f"select pg_try_advisory_lock({_KEY})"), key):
             raise busy
+        if task is not None:
+            # The server shows it to other processes, and forgets it together with the lock.
+            setting = {"value": f"{_HOLDER}{task}"[:_NAME_BYTES]}
+            connection.execute(
+                text("select set_config('application_name', :value, false)"), setting
+            )
         pid = connection.scalar(text("select pg_backend_pid()"))
         try:
             yield Lock(name, int(pid))
         finally:
             _release(connection, name)
+
+
+def read_lock_holder(engine: Engine, name: str) -> tuple[str, float | None] | None:
+    """Return the task of the process that holds an advisory lock, and for how many seconds.
+
+    Returns:
+        None if the lock is free, or its holder gave no task. The seconds are None if the server
+        shows them only to the holder's role.
+    """
+    with translated_errors(engine.url), engine.connect() as connection:
+        holder = connection.execute(_HOLDER_OF, {"key": name}).one_or_none()
+    if holder is None or not str(holder.application_name).startswith(_HOLDER):
+        return None
+    seconds = None if holder.seconds is None else float(holder.seconds)
+    return holder.application_name.removeprefix(_HOLDER), seconds
 
 
 def wait_for_lock(opened: Session, name: str, seconds: int, busy: BusyError) -> None:
@@ -268,6 +305,7 @@ def _describe_change(change: object) -> str:
 def _release(connection: Connection, name: str) -> None:
     try:
         connection.execute(text(f"select pg_advisory_unlock({_KEY})"), {"key": name})
+        connection.execute(text("reset application_name"))
     except DBAPIError as error:
         # The server released the lock together with the lost connection.
         if not _is_connection_error(error):

@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -70,12 +71,13 @@ def nearest_existing(folder: Path) -> Path:
 
 
 @contextmanager
-def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> Iterator[None]:
     """Hold a lock file; the kernel releases it when the process ends, however it ends.
 
     Args:
         path: the lock file, created if missing.
         on_wait: called once if another process or thread holds the lock, before waiting for it.
+        task: what this process does while it holds the lock, for `read_lock_holder`.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -84,6 +86,8 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
         except BlockingIOError:
             on_wait()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{time.time():.0f} {task}".encode(), 0)
         yield
     finally:
         os.close(descriptor)
@@ -97,6 +101,15 @@ def is_locked(path: Path) -> bool:
         except BlockingIOError:
             return True
     return False
+
+
+def read_lock_holder(path: Path) -> tuple[str, float | None]:
+    """Return the task of the process that holds a lock file, and for how many seconds.
+
+    Of a lock file that does not name a task, it returns an empty task.
+    """
+    since, _, task = path.read_text(encoding="utf-8").partition(" ")
+    return task, time.time() - float(since) if task else None
 
 
 def rotate_log(log: Path) -> None:

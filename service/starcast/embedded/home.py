@@ -2,7 +2,7 @@
 
 ::
 
-    stack.lock    held while a process starts, stops or rebuilds the servers
+    stack.lock    held while a process starts, stops or rebuilds the servers; says what it does
     rebuild.lock  held while Neo4j changes from one data directory to another
     stack.json    the running servers: process id, start time, port
     secrets/      one file per password, mode 600
@@ -22,6 +22,7 @@ from starcast.embedded import files
 from starcast.errors import UnavailableError
 from starcast.progress import Reporter
 from starcast.support.atomic import write_text
+from starcast.support.text import describe_activity
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,10 @@ class Home:
         return self.root / "stack.json"
 
     @property
+    def _lock(self) -> Path:
+        return self.root / "stack.lock"
+
+    @property
     def _rebuild_lock(self) -> Path:
         return self.root / "rebuild.lock"
 
@@ -75,14 +80,25 @@ class Home:
             folder.mkdir(mode=0o700, exist_ok=True)
 
     @contextmanager
-    def locked(self, reporter: Reporter) -> Iterator[None]:
-        """Hold the lock for starting, stopping and rebuilding servers; report if it has to wait."""
-        message = (
-            "waiting: another process is starting, stopping or rebuilding the embedded stack in "
-            f"{self.root}"
-        )
-        with files.exclusive_lock(self.root / "stack.lock", lambda: reporter.say(message)):
+    def locked(self, reporter: Reporter, task: str) -> Iterator[None]:
+        """Hold the lock for starting, stopping and rebuilding servers.
+
+        Args:
+            reporter: receives what another process does, if this process has to wait for it.
+            task: what this process does, such as ``stopping the embedded stack``.
+        """
+
+        def report() -> None:
+            reporter.say(f"waiting: {self.activity} in {self.root}")
+
+        with files.exclusive_lock(self._lock, report, task):
             yield
+
+    @property
+    def activity(self) -> str:
+        """What the process that holds the lock of `locked` does, and since when."""
+        task, seconds = files.read_lock_holder(self._lock)
+        return describe_activity(task or "changing the embedded stack", seconds)
 
     @contextmanager
     def mark_rebuilding(self) -> Iterator[None]:

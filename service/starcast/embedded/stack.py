@@ -94,7 +94,8 @@ def _port(server: Server, home: Path) -> int:
         return running[server.name].port
     if server.name == Neo4j.name and Home(home.resolve()).is_rebuilding:
         raise UnavailableError(
-            f"the embedded Neo4j in {home} is restarting on a newly imported store",
+            f"the embedded Neo4j in {home} is restarting on a newly imported store: "
+            f"{Home(home.resolve()).activity}",
             hint="try again in a minute; 'starcast status' shows when it is running",
         )
     subject = f"the embedded {server.title}" if running else "the embedded stack"
@@ -131,7 +132,7 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
     home = Home(settings.home.resolve())
     with files.translate_os_errors(settings.home):
         home.create()
-        with home.locked(reporter):
+        with home.locked(reporter, "starting the embedded stack"):
             lifecycle.clean_up(home)
             running = lifecycle.running_servers(home)
             stopped = [each for each in lifecycle.all_servers(home) if each.name not in running]
@@ -151,7 +152,8 @@ def down(home: Path, reporter: Reporter) -> None:
     if not resolved.root.is_dir():
         reporter.say(f"no embedded stack is running in {home}")
         return
-    with files.translate_os_errors(home), resolved.locked(reporter):
+    task = "stopping the embedded stack"
+    with files.translate_os_errors(home), resolved.locked(reporter, task):
         stopped = lifecycle.stop(lifecycle.all_servers(resolved))
         with suppress(UnavailableError):  # the next 'up' reports an invalid pointer file
             data_directories.delete_stale(resolved.neo4j)
