@@ -41,6 +41,14 @@ def properties(result: Result) -> dict[str, dict[str, Any]]:
     return {row["property"]: row for row in json.loads(result.out)}
 
 
+@pytest.fixture
+def misnamed() -> str:
+    """A file of greedy trees that is named after another construction."""
+    greedy = forest("S4", "greedy")
+    Forest(greedy.topology, greedy.parent_port, construction="recursive-substar").save("f.npz")
+    return "f.npz"
+
+
 # Building and proving
 
 
@@ -326,3 +334,58 @@ def test_forest_commands_import_no_database_driver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == ""
+
+
+# Files whose trees are not those of their construction
+
+
+def test_a_file_named_after_another_construction_is_rejected(
+    starcast: Starcast, misnamed: str
+) -> None:
+    error, hint = refused(starcast("forest", "verify", misnamed), 6)
+    assert "f.npz is named S4:recursive-substar:1234 but holds other trees: node " in error
+    assert "build it again" in hint
+
+
+def test_show_and_draw_mention_the_other_trees(starcast: Starcast, misnamed: str) -> None:
+    for words in (("show", misnamed), ("draw", misnamed, "--out", "f.svg")):
+        result = starcast("forest", *words)
+        assert result.code == 0
+        assert "but holds other trees" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "difference"),
+    [
+        ("multiple", {}, "yields 3 trees, not 1"),
+        ("recursive-substar", {"base": "greedy"}, "has no argument 'base'"),
+        ("dimension-change", {"base": "greedy"}, "'i'"),
+        ("greedy", {"root": 1}, "'root'"),
+        ("nk-greedy", {}, "not defined"),
+    ],
+)
+def test_every_kind_of_difference_is_a_sentence(
+    starcast: Starcast, name: str, arguments: dict[str, str | int], difference: str
+) -> None:
+    greedy = forest("S4", "greedy")
+    Forest(greedy.topology, greedy.parent_port, 0, name, arguments).save("f.npz")
+    error, _ = refused(starcast("forest", "verify", "f.npz"), 6)
+    assert difference in error
+
+
+def test_a_file_with_a_name_of_its_own_is_compared_with_nothing(starcast: Starcast) -> None:
+    greedy = forest("S4", "greedy")
+    for name in ("mine", "array"):
+        Forest(greedy.topology, greedy.parent_port, construction=name).save("f.npz")
+        assert starcast("forest", "verify", "f.npz").code == 0
+
+
+@pytest.mark.parametrize("name", ["topology", "construction", "root"])
+def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: str) -> None:
+    error, _ = refused(starcast("forest", "verify", "S4", f"greedy({name}=1)"), 2)
+    assert f"'{name}'" in error
+
+
+def test_a_source_longer_than_a_file_name_is_not_a_file(starcast: Starcast) -> None:
+    error, _ = refused(starcast("forest", "verify", "S" * 5_000), 2)
+    assert "is not a file" in error

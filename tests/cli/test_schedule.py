@@ -200,3 +200,10 @@ def test_bad_input_is_one_sentence(starcast: Starcast, words: tuple[str, ...], n
     assert (result.code, result.out) == (2, "")
     assert named in result.err.splitlines()[0]
     assert result.err.splitlines()[-1].startswith("hint: ")
+
+
+@pytest.mark.parametrize("name", ["topology", "collective", "algorithm", "ports", "root"])
+def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: str) -> None:
+    result = starcast("schedule", "simulate", "S4", "broadcast", f"greedy({name}=1)")
+    assert (result.code, result.out) == (2, "")
+    assert f"'{name}'" in result.err

@@ -95,6 +95,11 @@ def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
         ("// revision: 12\n", "", "15: the header has no field 'revision'"),
         ("// revision: 12", "// revision: 0", "14: the revision is not an integer of at least 1"),
         ("// revision: 12", "// revision: 1.2", "14: the revision is not an integer of at least 1"),
+        (
+            "// revision: 12",
+            f"// revision: {'9' * 5_000}",
+            "14: the revision is not an integer of at least 1",
+        ),
         ("// cost: 3 s on S8", "// cost:", "13: the field 'cost' is empty"),
         (
             "// parameters:\n",
@@ -149,6 +154,21 @@ def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
 def test_an_invalid_header_is_refused_with_its_line(old: str, new: str, message: str) -> None:
     assert old in VALID
     assert refusal(VALID.replace(old, new, 1)) == message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("int >= 1", f"int >= {'9' * 5_000}", "6: unknown type"),
+        ("default 2", f"default {'9' * 5_000}", "6: the default"),
+        ("default 2", f"default {'[' * 3_000}{']' * 3_000}", "6: the default"),
+    ],
+    ids=["type", "number", "nested"],
+)
+def test_a_value_beyond_the_limits_of_the_parser_is_refused(
+    old: str, new: str, message: str
+) -> None:
+    assert refusal(VALID.replace(old, new)).startswith(message)
 
 
 def test_fields_have_a_fixed_order() -> None:

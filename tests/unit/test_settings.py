@@ -56,6 +56,8 @@ def test_the_file_of_starcast_config_replaces_the_local_one(
         "batch = 'many'\n",
         "bacth = 7\n",
         "batch = \n",
+        f"batch = {'[' * 5_000}{']' * 5_000}\n",
+        f"batch = {'9' * 5_000}\n",
         "postgres_uri = 'postgresql://a:b@localhost/c'\n",
     ],
 )

@@ -7,7 +7,7 @@ import typer
 
 from starcast.cli import forest_source, stored
 from starcast.cli.output import Format, FormatOption, emit, say
-from starcast.errors import InputError
+from starcast.errors import InputError, RejectedError
 from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Forests: build, verify, measure and draw them; list, show and drop stored forests.",
 )
+
+_OTHER_NAME = "save it under another name: Forest(..., construction='mine'); or build it again"
 
 IdArgument = Annotated[
     str,
@@ -88,7 +90,8 @@ def verify(
 ) -> None:
     """Verify that every node of each tree reaches the root. Exit code 6 if not.
 
-    No server is needed.
+    A file whose forest is named after a construction must hold the trees of that construction. No
+    server is needed.
 
     \b
     starcast forest verify S9 multiple
@@ -100,6 +103,8 @@ def verify(
     start = perf_counter()
     forest.verify()
     row = _summary(forest) | {"seconds": perf_counter() - start}
+    if sentence := forest_source.describe_other_trees(source, forest):
+        raise RejectedError(sentence, hint=_OTHER_NAME)
     emit([row], list(row), output)
 
 
@@ -164,6 +169,8 @@ def show(
         )
     forest = forest_source.load_forest(source, construction, root, base, i)
     forest.verify()
+    if sentence := forest_source.describe_other_trees(source, forest):
+        say(sentence)
     emit(_measured(forest, output), ["property", "value"], output)
 
 
@@ -223,6 +230,8 @@ def draw(
 
     forest = forest_source.load_forest(source, construction, root)
     forest.verify()
+    if sentence := forest_source.describe_other_trees(source, forest):
+        say(sentence)
     picture = drawing.draw(forest, number, force)
     if out is None:
         print(picture, end="")

@@ -1,6 +1,6 @@
 """Arguments that name a forest: a construction to build, or a file to read."""
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,7 +49,9 @@ def load_forest(
         InputError: the topology, construction, root, argument or file is unknown, or they cannot
             be combined.
     """
+    from starcast.topologies import topology
     from starcast.trees import Forest, forest
+    from starcast.trees.catalogue import find
     from starcast.trees.spec_syntax import parse_spec
 
     options = {name: value for name, value in (("base", base), ("i", i)) if value is not None}
@@ -72,9 +74,24 @@ def load_forest(
             f"the argument '{duplicate}' is given twice",
             hint=f"remove --{duplicate}, or the argument in parentheses",
         )
-    return forest(source, name, 0 if root is None else root, **arguments, **options)
+    network = topology(source)
+    values = find(name, network).resolve_arguments(network, arguments | options)
+    return forest(network, name, 0 if root is None else root, **values)
+
+
+def describe_other_trees(source: str, forest: "Forest") -> str | None:
+    """Return the sentence that a file's trees are not those that its forest is named after.
+
+    None if they are, if the name is not that of a construction, or if ``source`` is not a file.
+    """
+    from starcast.trees.catalogue import find_difference
+
+    difference = find_difference(forest) if is_file(source) else None
+    return (
+        f"{source} is named {forest.id} but holds other trees: {difference}" if difference else None
+    )
 
 
 def is_file(source: str) -> bool:
     """Return whether an argument names a file, not a topology or a stored artifact."""
-    return source.endswith(".npz") or Path(source).is_file()
+    return source.endswith(".npz") or os.path.isfile(source)  # noqa: PTH113 - never raises

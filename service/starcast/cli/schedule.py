@@ -255,12 +255,18 @@ def _build(
 ) -> "Schedule":
     """Build the schedule that the arguments of a command describe."""
     from starcast import collectives
+    from starcast.collectives.catalogue import check_topology, find
+    from starcast.topologies import topology
     from starcast.trees.spec_syntax import parse_spec
 
     name, arguments = parse_spec(algorithm, "algorithm")
     options = {"segments": segments, "messages": messages, "copies": copies, "base": base}
     arguments |= {option: value for option, value in options.items() if value is not None}
-    return collectives.schedule(spec, collective, name, ports, root or 0, **arguments)
+    network = topology(spec)
+    entry = find(collective, name)
+    check_topology(entry, network)
+    values = entry.resolve_arguments(network, arguments)
+    return collectives.schedule(network, collective, name, ports, root or 0, **values)
 
 
 def _results(schedule: "Schedule", result: "Simulation", faults: list[str]) -> dict[str, Any]:

@@ -114,7 +114,8 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
     Its topology and forest must be stored already.
 
     Raises:
-        RejectedError: the simulation found a violation or missing units; nothing is stored.
+        RejectedError: the simulation found a violation or missing units, or a row names a tree
+            that the forest does not have; nothing is stored.
     """
     if not simulation.complete:
         missing = pluralize(simulation.missing, "unit is", "units are")
@@ -122,6 +123,12 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         raise RejectedError(
             f"{schedule.id} is not a correct {schedule.collective}: {reason}",
             hint="fix the schedule; only schedules verified by simulation are stored",
+        )
+    trees = schedule.forest.trees if schedule.forest else None
+    if trees is not None and schedule.tree.max(initial=0) >= trees:
+        raise RejectedError(
+            f"{schedule.id} names tree {schedule.tree.max()} of a forest of {trees}",
+            hint="number trees from 0, as rows of the forest's array",
         )
     session.merge(
         models.Schedule(

@@ -40,6 +40,7 @@ from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest
 from starcast.trees import forest as build_forest
+from starcast.trees.catalogue import find as find_construction
 from starcast.trees.spec_syntax import parse_arguments, parse_spec
 
 
@@ -298,7 +299,9 @@ def _topology(spec: str) -> Artifact:
 
 def _forest(spec: str, construction: str, root: str) -> Artifact:
     name, arguments = parse_spec(construction)
-    return ForestArtifact(build_forest(spec, name, root, **arguments))
+    topology = parse_topology(spec)
+    values = find_construction(name, topology).resolve_arguments(topology, arguments)
+    return ForestArtifact(build_forest(topology, name, root, **values))
 
 
 def _schedule(

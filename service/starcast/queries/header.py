@@ -87,7 +87,7 @@ def parse_header(text: str, path: Path) -> Header:
     columns = _parse_items(fields["columns"], path, _parse_column)
     if not columns:
         raise file_error(path, fields["columns"].line, "a query has at least one column", _HINT)
-    if not re.fullmatch(r"[1-9][0-9]*", values["revision"]):
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", values["revision"]):
         message = "the revision is not an integer of at least 1"
         raise file_error(
             path,
@@ -185,7 +185,7 @@ def _parse_parameter(line: Line, path: Path) -> tuple[str, Parameter]:
         return name, Parameter(name, kind, meaning)
     try:
         return name, Parameter(name, kind, meaning, json.loads(default), required=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         message = f"the default {default} is not JSON"
         raise file_error(path, line.number, message, 'write strings as "text"') from None
     except InputError as error:
