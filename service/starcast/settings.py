@@ -94,6 +94,14 @@ class Settings(BaseSettings):
     )
     postgres_password: SecretStr | None = Field(None, description="its password; better in a file")
     postgres_password_file: Path | None = Field(None, description="file with its password")
+    postgres_owner: str | None = Field(
+        None,
+        description="role that migrates your own server (default: the user of its URI)",
+    )
+    postgres_owner_password: SecretStr | None = Field(
+        None, description="its password; better in a file"
+    )
+    postgres_owner_password_file: Path | None = Field(None, description="file with its password")
     batch: int = Field(
         20_000, ge=1, le=1_000_000, description="rows per batch when loading into Neo4j"
     )
@@ -106,7 +114,10 @@ class Settings(BaseSettings):
     #: The source of each value: "flag", "environment", "file" or "default".
     _sources: dict[str, str] = {}
 
-    @field_validator("home", "cache", "packs", "neo4j_password_file", "postgres_password_file")
+    @field_validator(
+        *("home", "cache", "packs", "neo4j_password_file"),
+        *("postgres_password_file", "postgres_owner_password_file"),
+    )
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()

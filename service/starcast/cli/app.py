@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from starcast.cli import (
+    backup,
     claims,
     compare,
     config,
@@ -55,6 +56,8 @@ app.command("doctor")(stack.doctor)
 app.command("config")(config.show)
 app.command("ingest")(ingest.ingest)
 app.command("export")(export.export)
+app.command("backup")(backup.back_up)
+app.command("restore")(backup.restore)
 app.add_typer(topology.app, name="topology")
 app.add_typer(forest.app, name="forest")
 app.add_typer(schedule.app, name="schedule")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import claim_runs
+from starcast.cli import claim_runs, context
 from starcast.cli.db import store
 from starcast.cli.experiment import JobsOption
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
@@ -254,10 +254,16 @@ def _checked(
 
 
 def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | None":
-    """Return the database; None, after a message, if no server is running."""
+    """Return the database; None, after a message, if no embedded server is running.
+
+    Raises:
+        UnavailableError: the settings name a server, and it cannot be reached.
+    """
     try:
         return stack.enter_context(store(ctx))
     except UnavailableError as error:
+        if context.settings(ctx).postgres_uri is not None:
+            raise
         if otherwise:
             say(
                 f"{otherwise}: {error.message}"
@@ -272,7 +278,8 @@ def _stored(
     """Return the newest stored verdict of each claim with its run; none if no server is running.
 
     Raises:
-        UnavailableError: verdicts are demanded, and no server is running.
+        UnavailableError: verdicts are demanded, and no server is running; or the settings name a
+            server, and it cannot be reached.
         NotFoundError: they are demanded, and none is stored.
     """
     from starcast.claims.storage import newest_verdicts
@@ -283,6 +290,8 @@ def _stored(
             found = newest_verdicts(opened)
     except (UnavailableError, RejectedError) as error:
         if demanded:
+            raise
+        if isinstance(error, UnavailableError) and context.settings(ctx).postgres_uri is not None:
             raise
         if isinstance(error, RejectedError):
             say(f"no verdicts are shown: {error.message}; {error.hint}")

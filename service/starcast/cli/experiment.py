@@ -1,6 +1,7 @@
 """``starcast experiment``: named sets of runs from a grid."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -217,6 +218,48 @@ def show(
         say(side.incomplete)
     columns = [column for column in run_output.RUN_COLUMNS if column != "experiment"]
     run_output.emit_runs(rows, columns, output, everything=everything)
+
+
+@app.command("export")
+def export_file(
+    ctx: typer.Context,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of experiments.")],
+    out: Annotated[Path, typer.Option(help="File to write; compressed if it ends with .gz.")],
+) -> None:
+    """Write experiments with all runs, figures and provenance to a file for another store.
+
+    \b
+    starcast experiment export crossovers --out crossovers.json.gz
+    """
+    from starcast.experiments.exchange import export_experiments
+
+    with store(ctx) as engine:
+        runs = export_experiments(engine, names, out)
+    say(f"{out}: {pluralize(runs, 'run')}")
+
+
+@app.command("import")
+def import_file(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of 'experiment export'.")],
+    name: Annotated[
+        str | None,
+        typer.Option("--as", help="Name for the only experiment of the file.", show_default=False),
+    ] = None,
+) -> None:
+    """Store the experiments of a file; runs that are stored already are kept.
+
+    Nothing is stored if a run of the file has other figures than the same run in this store: the
+    exit code is 6.
+    """
+    from starcast.experiments.exchange import import_experiments
+
+    with store(ctx) as engine:
+        imported = import_experiments(engine, file, name)
+    for each in imported:
+        created = pluralize(each.created, "run")
+        kept = pluralize(each.kept, "was", "were")
+        say(f"experiment '{each.name}': {created} stored, {kept} stored before")
 
 
 @app.command("drop")

@@ -8,6 +8,9 @@ directory and never traverses the path (tested with 18.4: initdb, loads, crash r
 The log and the password are passed as open files for the same reason. Only the binaries are found
 by path: if the folders above the wheel are closed, root keeps a copy (40 MB) in
 ``/var/cache/starcast``.
+
+The user ``starcast`` is the superuser, with which `set_up` creates the database and its roles. All
+other commands log in as one of the roles: see `starcast.database.roles`.
 """
 
 import hashlib
@@ -23,16 +26,22 @@ from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 from sqlalchemy import URL
 
+from starcast.database.roles import ROLE_NAMES, Role
 from starcast.embedded import packages, processes
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import PasswordRefusedError, Server
 from starcast.errors import UnavailableError
 from starcast.settings import Settings
+from starcast.support.atomic import write_text
+
+if TYPE_CHECKING:
+    import psycopg
 
 #: The system user that runs PostgreSQL if starcast is run by root.
 SYSTEM_USER = "starcast"
@@ -148,34 +157,96 @@ class Postgres(Server):
         return processes.start_detached(command, self.data, self.logs[0], self._account)
 
     def is_ready(self, port: int) -> bool:
-        """Return whether it answers on a port, after creating the database if it is missing."""
+        """Return whether it answers on a port, after `set_up`."""
         # Imported only here: commands that only need the address do not load the driver.
         import psycopg  # noqa: PLC0415
 
         try:
-            with psycopg.connect(
-                host=LOOPBACK,
-                port=port,
-                user=self.user,
-                password=self.password,
-                dbname="postgres",
-                connect_timeout=5,
-                autocommit=True,
-            ) as connection:
-                with suppress(psycopg.errors.DuplicateDatabase):
-                    connection.execute(f"CREATE DATABASE {self.database}".encode())
-                return True
+            self.set_up(port)
         except psycopg.OperationalError as error:
             # Before login the driver has no error codes; LC_ALL fixes the language of the text.
             if "password authentication failed" in str(error):
                 raise PasswordRefusedError from error
             return False
+        return True
 
-    def url(self, port: int) -> URL:
-        """Return the URL of its database; SQLAlchemy hides the password when it prints a URL."""
+    def set_up(self, port: int) -> None:
+        """Create the roles and the database; correct those of an earlier set-up.
+
+        Raises:
+            psycopg.OperationalError: the server does not answer or refuses the password.
+        """
+        import psycopg  # noqa: PLC0415
+
+        with self._connect(port, "postgres") as connection:
+            for role, user in ROLE_NAMES.items():
+                with suppress(psycopg.errors.DuplicateObject):
+                    connection.execute(f"CREATE ROLE {user}".encode())
+                # The server receives a hash, so that no log of statements has the password.
+                hashed = connection.pgconn.encrypt_password(
+                    self._role_password(role).encode(), user.encode(), b"scram-sha-256"
+                )
+                statement = f"ALTER ROLE {user} LOGIN PASSWORD '{hashed.decode()}'"
+                connection.execute(statement.encode())
+            with suppress(psycopg.errors.DuplicateDatabase):
+                connection.execute(f"CREATE DATABASE {self.database}".encode())
+            owner = f"ALTER DATABASE {self.database} OWNER TO {ROLE_NAMES['owner']}"
+            connection.execute(owner.encode())
+        with self._connect(port, self.database) as connection:
+            # Earlier versions created the tables as the superuser.
+            statements = connection.execute(
+                "SELECT format('ALTER TABLE %%s OWNER TO %%I', oid::regclass, %s::text)"
+                " FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+                " AND relkind IN ('r', 'v') AND relowner = %s::regrole",
+                (ROLE_NAMES["owner"], self.user),
+            ).fetchall()
+            for (statement,) in statements:
+                connection.execute(statement.encode())
+
+    def _connect(self, port: int, database: str) -> "psycopg.Connection":
+        import psycopg  # noqa: PLC0415
+
+        return psycopg.connect(
+            host=LOOPBACK,
+            port=port,
+            user=self.user,
+            password=self.password,
+            dbname=database,
+            connect_timeout=5,
+            autocommit=True,
+        )
+
+    def url(self, port: int, role: Role = "writer") -> URL:
+        """Return the URL of its database for a role; SQLAlchemy hides the password in prints.
+
+        Raises:
+            UnavailableError: an earlier version of starcast has set up the server.
+        """
+        file = self.role_password_file(role)
+        if not file.exists():
+            raise UnavailableError(
+                f"the embedded PostgreSQL in {self.home.root} has no role {ROLE_NAMES[role]} yet",
+                hint="run 'starcast up', which creates it",
+            )
+        password = file.read_text(encoding="utf-8").strip()
+        return self.superuser_url(port).set(username=ROLE_NAMES[role], password=password)
+
+    def superuser_url(self, port: int) -> URL:
+        """Return the URL of its database for the superuser."""
         return URL.create(
             "postgresql+psycopg", self.user, self.password, LOOPBACK, port, self.database
         )
+
+    def role_password_file(self, role: Role) -> Path:
+        """Return the path of a role's password file."""
+        return self.home.password_file(f"{self.name}-{role}")
+
+    def _role_password(self, role: Role) -> str:
+        """Return the password of a role; create it if there is none."""
+        file = self.role_password_file(role)
+        if not file.exists():
+            write_text(file, secrets.token_urlsafe(24) + "\n", mode=0o600)
+        return file.read_text(encoding="utf-8").strip()
 
     @cached_property
     def _account(self) -> processes.User:

@@ -12,7 +12,15 @@ from typing import Literal
 
 from sqlalchemy import URL
 
-from starcast.embedded import data_directories, files, lifecycle, packages, processes
+from starcast.database.roles import Role
+from starcast.embedded import (
+    data_directories,
+    files,
+    lifecycle,
+    packages,
+    processes,
+    store_setup,
+)
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
@@ -78,14 +86,14 @@ def graph_endpoint(home: Path) -> tuple[str, str]:
     return f"bolt://{LOOPBACK}:{_port(server, home)}", server.password
 
 
-def store_endpoint(home: Path) -> URL:
-    """Return the URL of a home's PostgreSQL database; Neo4j need not be running.
+def store_endpoint(home: Path, role: Role = "writer") -> URL:
+    """Return the URL of a home's PostgreSQL database for a role; Neo4j need not be running.
 
     Raises:
         UnavailableError: PostgreSQL is not running.
     """
     server = Postgres(Home(home.resolve()))
-    return server.url(_port(server, home))
+    return server.url(_port(server, home), role)
 
 
 def _port(server: Server, home: Path) -> int:
@@ -106,6 +114,7 @@ def addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
     """Return one row per server for the output of `up`: address, user and password file."""
     neo4j, postgres = lifecycle.all_servers(Home(home.resolve()))
     url = running.postgres_url
+    postgres_user = str(url.username)
     uris: dict[Server, str] = {
         neo4j: running.neo4j_uri,
         postgres: f"postgresql://{url.host}:{url.port}/{url.database}",
@@ -114,8 +123,12 @@ def addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
         {
             "server": server.title,
             "address": uri,
-            "user": server.user,
-            "password_file": str(server.password_file),
+            "user": postgres_user if server is postgres else server.user,
+            "password_file": str(
+                postgres.role_password_file("writer")
+                if server is postgres
+                else server.password_file
+            ),
         }
         for server, uri in uris.items()
     ]
@@ -124,7 +137,10 @@ def addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
 def up(settings: Settings, reporter: Reporter) -> Endpoints:
     """Start the servers that are not running, after downloading what is missing.
 
+    The database is migrated to the newest revision; see `store_setup`.
+
     Raises:
+        RejectedError: a newer starcast has created the tables; the servers are running.
         UnavailableError: a download failed, or a server does not start.
         LimitError: the disk is full.
     """
@@ -138,12 +154,18 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
             stopped = [each for each in lifecycle.all_servers(home) if each.name not in running]
             if not stopped:
                 reporter.say(f"the embedded stack in {home.root} is already running")
-                return endpoints(home.root)
+                return _prepare(home, reporter)
             space = sum(_RESTART_MB if home.published() else each.required_mb for each in stopped)
             files.require_space(home.root, space, "the embedded stack")
             JarSet.from_lock(settings.cache).download(settings.maven_repository, reporter)
             lifecycle.Startup(home, settings, reporter).start_and_publish(stopped)
-            return endpoints(home.root)
+            return _prepare(home, reporter)
+
+
+def _prepare(home: Home, reporter: Reporter) -> Endpoints:
+    """Migrate the database of the running servers, and return their addresses."""
+    store_setup.prepare_store(home, _port(Postgres(home), home.root), reporter)
+    return endpoints(home.root)
 
 
 def down(home: Path, reporter: Reporter) -> None:
