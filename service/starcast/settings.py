@@ -58,6 +58,11 @@ def config_file() -> Path:
     return local if local.is_file() else platformdirs.user_config_path("starcast") / local
 
 
+def _port(description: str) -> Any:
+    # Ports below 1024 are reserved for root, and the servers never run as root.
+    return Field(None, ge=1024, le=65_535, description=description)
+
+
 class Settings(BaseSettings):
     """All settings of starcast. Create them with `Settings.load`, which records their sources."""
 
@@ -81,6 +86,7 @@ class Settings(BaseSettings):
     neo4j_password: SecretStr | None = Field(None, description="its password; better in a file")
     neo4j_password_file: Path | None = Field(None, description="file with its password")
     neo4j_database: str = Field("neo4j", description="database on the Neo4j server")
+    neo4j_port: int | None = _port("port of the embedded Neo4j (default: a free port, kept)")
     neo4j_heap: str = Field("512m", description="heap of the embedded Neo4j", pattern=_SIZE)
     neo4j_pagecache: str = Field(
         "256m", description="page cache of the embedded Neo4j", pattern=_SIZE
@@ -88,9 +94,17 @@ class Settings(BaseSettings):
     neo4j_java_options: str = Field(
         "", description="extra JVM options for the embedded Neo4j (shell syntax)"
     )
+    browser: bool = Field(
+        default=False,
+        description="whether 'starcast up' serves Neo4j Browser on the embedded Neo4j",
+    )
+    neo4j_http_port: int | None = _port("port of Neo4j Browser (default: 7474 if it is free)")
     postgres_uri: str | None = Field(
         None,
         description="postgresql://USER@HOST:PORT/DATABASE of your own (default: the embedded one)",
+    )
+    postgres_port: int | None = _port(
+        "port of the embedded PostgreSQL (default: a free port, kept)"
     )
     postgres_password: SecretStr | None = Field(None, description="its password; better in a file")
     postgres_password_file: Path | None = Field(None, description="file with its password")
@@ -120,7 +134,10 @@ class Settings(BaseSettings):
     )
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.expanduser().absolute()
+        try:
+            return None if value is None else value.expanduser().absolute()
+        except RuntimeError:  # ~NAME of an unknown user
+            raise ValueError(f"the user of '{value}' has no home folder") from None
 
     @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
     @classmethod

@@ -298,3 +298,21 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
     """Docker compose passes STARCAST_PACKS so."""
     monkeypatch.setenv("STARCAST_PACKS", "")
     assert (Settings.load().packs, Settings.load().sources["packs"]) == (None, "default")
+
+
+def test_the_home_of_an_unknown_user_is_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of whatever source."""
+    monkeypatch.setenv("STARCAST_CACHE", "~no-such-user/cache")
+    with pytest.raises(InputError, match=r"'cache' .* '~no-such-user/cache' has no home folder"):
+        Settings.load()
+    result = CliRunner().invoke(app, ["--home", "~no-such-user/x", "status"])
+    assert isinstance(result.exception, InputError)
+    assert "--home is invalid: the user of '~no-such-user/x'" in result.exception.message
+
+
+@pytest.mark.parametrize("name", ["neo4j_port", "neo4j_http_port", "postgres_port"])
+@pytest.mark.parametrize("port", [0, 80, 65_536, -1])
+def test_ports_out_of_range_are_refused(name: str, port: int) -> None:
+    """Ports below 1024 are reserved for root, who does not run the servers."""
+    with pytest.raises(InputError, match=name.replace("_", "-")):
+        Settings.load(**{name: port})

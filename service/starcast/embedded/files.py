@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -62,6 +63,25 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
         raise LimitError(
             f"{purpose} needs {megabytes} MB below {folder}, and its disk has {free} MB free",
             hint="free some space, or choose another disk with --home and STARCAST_CACHE",
+        )
+
+
+def require_private(folder: Path) -> None:
+    """Check that only this user and root can change what is in a folder.
+
+    Raises:
+        UnavailableError: it belongs to another user, or group or others may write to it.
+    """
+    status = folder.stat()
+    if status.st_uid not in {0, os.geteuid()}:
+        raise UnavailableError(
+            f"{folder} belongs to the user with id {status.st_uid}, who could change its contents",
+            hint="run starcast as that user, or choose another folder with --home",
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UnavailableError(
+            f"{folder} has mode {stat.S_IMODE(status.st_mode):o}: other users can write to it",
+            hint=f"check its contents, then run 'chmod go-w {folder}'",
         )
 
 

@@ -62,6 +62,10 @@ class Home:
         return self.root / "postgres"
 
     @property
+    def _secrets(self) -> Path:
+        return self.root / "secrets"
+
+    @property
     def _state_file(self) -> Path:
         return self.root / "stack.json"
 
@@ -76,8 +80,14 @@ class Home:
     def create(self) -> None:
         """Create the folders, accessible to their owner only."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (self.logs, self.neo4j, self.postgres, self.root / "secrets"):
+        for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
             folder.mkdir(mode=0o700, exist_ok=True)
+        self._require_private()
+
+    def _require_private(self) -> None:
+        """Refuse a home whose passwords or data another user may have replaced."""
+        for folder in (self.root, self._secrets):
+            files.require_private(folder)
 
     @contextmanager
     def locked(self, reporter: Reporter, task: str) -> Iterator[None]:
@@ -133,12 +143,17 @@ class Home:
         return self.password(name)
 
     def password(self, name: str) -> str:
-        """Return the stored password of a server."""
+        """Return the stored password of a server.
+
+        Raises:
+            UnavailableError: other users can write to the home or to its passwords.
+        """
+        self._require_private()
         return self.password_file(name).read_text(encoding="utf-8").strip()
 
     def password_file(self, name: str) -> Path:
         """Return the path of a server's password file."""
-        return self.root / "secrets" / name
+        return self._secrets / name
 
     def published(self) -> dict[str, ServerProcess]:
         """Return the servers in ``stack.json`` by name; after a crash they may be out of date."""

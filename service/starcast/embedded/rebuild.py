@@ -102,6 +102,12 @@ def clean_up(settings: Settings, reporter: Reporter) -> None:
             lifecycle.clean_up(home)
 
 
+def _current_settings(home: Home, settings: Settings) -> Settings:
+    """Return the settings with Neo4j Browser as it is served now."""
+    port = Neo4j(home).browser_port
+    return settings.model_copy(update={"browser": port is not None, "neo4j_http_port": port})
+
+
 @contextmanager
 def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator[StoreRebuild]:
     """Rebuild the store of the running embedded Neo4j, holding the lock of its home.
@@ -124,7 +130,7 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
             raise UnavailableError(
                 f"the embedded Neo4j in {home.root} is not running", hint="run 'starcast up'"
             )
-        rebuild = StoreRebuild(home, settings, reporter)
+        rebuild = StoreRebuild(home, _current_settings(home, settings), reporter)
         try:
             yield rebuild
         finally:
