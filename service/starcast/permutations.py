@@ -162,6 +162,8 @@ def labels(perms: Perms) -> NDArray[np.str_]:
 def parse(label: str, n: int, length: int | None = None) -> Perms:
     """Return the arrangement of a label, uint8 ``[length]``; ``length`` is n by default.
 
+    Letters may be capitals, as in ``123456789A``.
+
     Raises:
         InputError: the label has a wrong length, an unknown symbol or a repeated symbol.
     """
@@ -169,6 +171,7 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     hint = f"write {length} different symbols of {SYMBOLS[:n]}, such as {SYMBOLS[:length]}"
     if not isinstance(label, str):
         raise InputError(f"{label!r} is not a label: labels are strings", hint=hint)
+    label = label.lower()
     if len(label) != length:
         raise InputError(f"the label '{label}' has {len(label)} symbols, not {length}", hint=hint)
     unknown = next((symbol for symbol in label if symbol not in SYMBOLS[:n]), None)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 import platformdirs
@@ -16,12 +16,14 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
 from starcast.errors import InputError
+from starcast.vocabulary import LogLevel
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -97,19 +99,37 @@ class Settings(BaseSettings):
     batch: int = Field(
         20_000, ge=1, le=1_000_000, description="rows per batch when loading into Neo4j"
     )
-    packs: Path | None = Field(None, description="folder with your own query packs")
+    packs: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (), description=f"folders with your own query packs, separated by '{os.pathsep}'"
+    )
     row_limit: int = Field(1_000, ge=1, description="maximum number of rows that a query returns")
     timeout: float = Field(
         30.0, gt=0, le=_DAY, description="maximum duration of a query in seconds"
     )
 
+    log_file: Path = Field(
+        default_factory=lambda: platformdirs.user_log_path("starcast") / "starcast.log",
+        description="starcast's own log: JSON lines, rotated",
+    )
+    log_level: LogLevel = Field(
+        "info", description="least level that is logged: debug, info, warning, error or off"
+    )
+
     #: The source of each value: "flag", "environment", "file" or "default".
     _sources: dict[str, str] = {}
 
-    @field_validator("home", "cache", "packs", "neo4j_password_file", "postgres_password_file")
+    @field_validator("home", "cache", "log_file", "neo4j_password_file", "postgres_password_file")
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
+
+    @field_validator("packs", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        folders = value.split(os.pathsep) if isinstance(value, str) else value
+        if not isinstance(folders, list | tuple):
+            return folders
+        return [Path(folder).expanduser().absolute() for folder in folders if folder]
 
     @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
     @classmethod

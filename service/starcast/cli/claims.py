@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import claim_runs
+from starcast.cli import claim_runs, completion
 from starcast.cli.db import store
 from starcast.cli.experiment import JobsOption
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
@@ -29,9 +29,15 @@ NamesArgument = Annotated[
     typer.Argument(
         help="Ids, or beginnings of ids: TS.L5, NK.Tab1, TS (default: all claims).",
         show_default=False,
+        autocompletion=completion.claims,
     ),
 ]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the claim, such as TS.L5.")]
+IdArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="Id of the claim, such as TS.L5.", autocompletion=completion.claims
+    ),
+]
 #: Up to this many claims, details are printed below the table.
 _FEW = 3
 

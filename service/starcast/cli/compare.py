@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import run_output
+from starcast.cli import completion, run_output
 from starcast.cli.db import store
 from starcast.cli.output import Format, emit, fits, narrowed, reporter, say
 from starcast.errors import InputError
@@ -41,7 +41,8 @@ def compare(
     names: Annotated[
         list[str],
         typer.Argument(
-            help="Experiments by name, runs by number; a single experiment is split into parts."
+            help="Experiments by name, runs by number; a single experiment is split into parts.",
+            autocompletion=completion.experiments,
         ),
     ],
     across: Annotated[

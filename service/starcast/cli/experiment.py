@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, run_output
+from starcast.cli import axes, completion, run_output
 from starcast.cli.db import store
 from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, reporter, say
 from starcast.errors import InputError, RejectedError
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs from a grid.")
 
-NameArgument = Annotated[str, typer.Argument(help="The experiment's name.")]
+NameArgument = Annotated[
+    str, typer.Argument(help="The experiment's name.", autocompletion=completion.experiments)
+]
 JobsOption = Annotated[
     int | None, typer.Option(help="Number of processes.", show_default="one per core")
 ]
@@ -28,13 +30,26 @@ def run_grid(
     ctx: typer.Context,
     name: NameArgument,
     topology: Annotated[
-        list[str] | None, typer.Option(help="Such as S5; repeat for more, as every axis.")
+        list[str] | None,
+        typer.Option(
+            help="Such as S5; repeat for more, as every axis.", autocompletion=completion.topologies
+        ),
     ] = None,
     collective: Annotated[
-        list[str] | None, typer.Option(help="Such as broadcast.", show_default="broadcast")
+        list[str] | None,
+        typer.Option(
+            help="Such as broadcast.",
+            show_default="broadcast",
+            autocompletion=completion.collectives,
+        ),
     ] = None,
-    algorithm: Annotated[list[str] | None, typer.Option(help="Such as multiple.")] = None,
-    base: Annotated[list[str] | None, typer.Option(help=axes.BASE_HELP)] = None,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as multiple.", autocompletion=completion.algorithms),
+    ] = None,
+    base: Annotated[
+        list[str] | None, typer.Option(help=axes.BASE_HELP, autocompletion=completion.constructions)
+    ] = None,
     ports: Annotated[
         list[str] | None, typer.Option(help=axes.PORTS_HELP, show_default="each algorithm's first")
     ] = None,
@@ -96,7 +111,12 @@ def run_grid(
 @app.command("reproduce")
 def reproduce(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(help="The experiment's name, or a run's number.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="The experiment's name, or a run's number.", autocompletion=completion.experiments
+        ),
+    ],
     jobs: JobsOption = None,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,

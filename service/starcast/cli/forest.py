@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import forest_source, stored
+from starcast.cli import completion, forest_source, stored
 from starcast.cli.output import Format, FormatOption, emit, say
 from starcast.errors import InputError
 
@@ -19,14 +19,21 @@ app = typer.Typer(
 
 IdArgument = Annotated[
     str,
-    typer.Argument(help="Id of a stored forest, such as S5:multiple:12345; see 'forest list'."),
+    typer.Argument(
+        help="Id of a stored forest, such as S5:multiple:12345; see 'forest list'.",
+        autocompletion=completion.stored_forests,
+    ),
 ]
 
 
 @app.command("constructions")
 def list_constructions(
     topology: Annotated[
-        str | None, typer.Argument(help="Only constructions defined on this topology, such as S5.")
+        str | None,
+        typer.Argument(
+            help="Only constructions defined on this topology, such as S5.",
+            autocompletion=completion.topologies,
+        ),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -50,11 +57,14 @@ def list_constructions(
 
 @app.command("build")
 def build(
-    topology: Annotated[str, typer.Argument(help="A topology, such as S5.")],
+    topology: Annotated[
+        str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
+    ],
     construction: Annotated[
         str,
         typer.Argument(
-            help="A construction, such as multiple; see 'starcast forest constructions'."
+            help="A construction, such as multiple; see 'starcast forest constructions'.",
+            autocompletion=completion.constructions,
         ),
     ],
     out: Annotated[Path, typer.Option(help="Output file, such as forest.npz.")],
@@ -130,6 +140,7 @@ def show(
         typer.Argument(
             metavar="TOPOLOGY",
             help="A topology, such as S5, a file, or the id of a stored forest.",
+            autocompletion=completion.topologies_or_forests,
         ),
     ],
     construction: forest_source.ConstructionArgument = None,

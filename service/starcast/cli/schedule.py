@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import stored
+from starcast.cli import completion, stored
 from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
 from starcast.errors import RejectedError
 
@@ -20,11 +20,21 @@ app = typer.Typer(
 _DEFECT = "this is a defect of starcast: please report it"
 
 IdArgument = Annotated[
-    str, typer.Argument(help="Id of a stored schedule; see 'starcast schedule list'.")
+    str,
+    typer.Argument(
+        help="Id of a stored schedule; see 'starcast schedule list'.",
+        autocompletion=completion.stored_schedules,
+    ),
 ]
-TopologyArgument = Annotated[str, typer.Argument(help="A topology, such as S5.")]
+TopologyArgument = Annotated[
+    str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
+]
 CollectiveArgument = Annotated[
-    str, typer.Argument(help="broadcast, allgather, scatter, gather or alltoall.")
+    str,
+    typer.Argument(
+        help="broadcast, allgather, scatter, gather or alltoall.",
+        autocompletion=completion.collectives,
+    ),
 ]
 AlgorithmArgument = Annotated[
     str,
@@ -32,7 +42,8 @@ AlgorithmArgument = Annotated[
         help=(
             "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
             "see 'starcast schedule algorithms'."
-        )
+        ),
+        autocompletion=completion.algorithms,
     ),
 ]
 PortsOption = Annotated[
@@ -48,17 +59,28 @@ CopiesOption = Annotated[
     int | None, typer.Option(help="Number of edge-disjoint trees that carry each message.")
 ]
 BaseOption = Annotated[
-    str | None, typer.Option(help="Construction that dimension-change starts from.")
+    str | None,
+    typer.Option(
+        help="Construction that dimension-change starts from.",
+        autocompletion=completion.constructions,
+    ),
 ]
 
 
 @app.command("algorithms")
 def list_algorithms(
     topology: Annotated[
-        str | None, typer.Argument(help="Only algorithms defined on this topology, such as S5.")
+        str | None,
+        typer.Argument(
+            help="Only algorithms defined on this topology, such as S5.",
+            autocompletion=completion.topologies,
+        ),
     ] = None,
     collective: Annotated[
-        str | None, typer.Option(help="Only algorithms of this collective.")
+        str | None,
+        typer.Option(
+            help="Only algorithms of this collective.", autocompletion=completion.collectives
+        ),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:

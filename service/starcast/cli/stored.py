@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import context
+from starcast.cli import completion, context
 from starcast.cli.output import Format, emit, reporter, say
 
 CascadeOption = Annotated[
@@ -17,7 +17,12 @@ VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Recompute counts and checksums in Neo4j and compare.")
 ]
 TopologyOption = Annotated[
-    str | None, typer.Option("--topology", help="Only artifacts on this topology.")
+    str | None,
+    typer.Option(
+        "--topology",
+        help="Only artifacts on this topology.",
+        autocompletion=completion.stored_topologies,
+    ),
 ]
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import stored
+from starcast.cli import completion, stored
 from starcast.cli.output import Format, FormatOption, emit_properties
 
 app = typer.Typer(
@@ -13,7 +13,12 @@ app = typer.Typer(
 )
 
 SpecArgument = Annotated[
-    str, typer.Argument(metavar="TOPOLOGY", help="A topology, such as S5, S6,3 or Q4.")
+    str,
+    typer.Argument(
+        metavar="TOPOLOGY",
+        help="A topology, such as S5, S6,3 or Q4.",
+        autocompletion=completion.topologies,
+    ),
 ]
 
 
@@ -67,7 +72,14 @@ def show(
 @app.command("drop")
 def drop(
     ctx: typer.Context,
-    spec: SpecArgument,
+    spec: Annotated[
+        str,
+        typer.Argument(
+            metavar="TOPOLOGY",
+            help="A stored topology, such as S5.",
+            autocompletion=completion.stored_topologies,
+        ),
+    ],
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
 ) -> None:

@@ -32,6 +32,7 @@ from neo4j.exceptions import (
     TransientError,
     UnsupportedServerProduct,
 )
+from neo4j.graph import Node, Path, Relationship
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
@@ -355,8 +356,36 @@ def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
         for status in summary.gql_status_objects
         if status.is_notification
     )
-    rows = [record.data() for record in records[:row_limit]]
+    rows = [
+        {name: _as_data(value) for name, value in record.items()} for record in records[:row_limit]
+    ]
     return QueryResult(columns, rows, more, notices, summary.plan or summary.profile)
+
+
+def _as_data(value: Any) -> Any:
+    """Return a value with nodes and relationships as maps of their properties, paths as lists.
+
+    The map of a relationship begins with its type and, if the server sent them, the labels of its
+    ends. `Record.data` would omit its properties.
+    """
+    match value:
+        case Node():
+            return dict(value)
+        case Relationship():
+            ends = {"start": value.start_node, "end": value.end_node}
+            known = {name: node["label"] for name, node in ends.items() if node and "label" in node}
+            return {"type": value.type, **known, **value}
+        case Path():
+            steps = zip(value.relationships, value.nodes[1:], strict=True)
+            return [
+                dict(value.start_node or {}),
+                *(_as_data(part) for step in steps for part in step),
+            ]
+        case list():
+            return [_as_data(item) for item in value]
+        case dict():
+            return {name: _as_data(item) for name, item in value.items()}
+    return value
 
 
 def _fetch(result: Result, limit: int) -> list[Record]:
