@@ -31,7 +31,7 @@ def shorten(text: str, longest: int) -> str:
     if len(text) <= longest:
         return text
     tail = longest // 5
-    return f"{text[: longest - tail]}...{text[-tail:]}"
+    return f"{text[: longest - tail - 3]}...{text[-tail:]}"
 
 
 def clean_message(text: str) -> str:

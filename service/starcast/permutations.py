@@ -171,16 +171,16 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
     hint = f"write {length} different symbols of {SYMBOLS[:n]}, such as {SYMBOLS[:length]}"
     if not isinstance(label, str):
         raise InputError(f"{label!r} is not a label: labels are strings", hint=hint)
-    label = label.lower()
     if len(label) != length:
         raise InputError(f"the label '{label}' has {len(label)} symbols, not {length}", hint=hint)
-    unknown = next((symbol for symbol in label if symbol not in SYMBOLS[:n]), None)
+    unknown = next((symbol for symbol in label if symbol.lower() not in SYMBOLS[:n]), None)
     if unknown is not None:
         raise InputError(
             f"the label '{label}' has the symbol '{unknown}', which is not one of {n}",
             hint=hint,
         )
-    repeated = next((a for a, b in pairwise(sorted(label)) if a == b), None)
+    symbols = label.lower()
+    repeated = next((a for a, b in pairwise(sorted(symbols)) if a == b), None)
     if repeated is not None:
         raise InputError(f"the label '{label}' repeats the symbol '{repeated}'", hint=hint)
-    return np.array([SYMBOLS.index(symbol) + 1 for symbol in label], dtype=np.uint8)
+    return np.array([SYMBOLS.index(symbol) + 1 for symbol in symbols], dtype=np.uint8)

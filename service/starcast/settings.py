@@ -121,7 +121,7 @@ class Settings(BaseSettings):
     @field_validator("home", "cache", "log_file", "neo4j_password_file", "postgres_password_file")
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.expanduser().absolute()
+        return None if value is None else _absolute(value)
 
     @field_validator("packs", mode="before")
     @classmethod
@@ -129,7 +129,11 @@ class Settings(BaseSettings):
         folders = value.split(os.pathsep) if isinstance(value, str) else value
         if not isinstance(folders, list | tuple):
             return folders
-        return [Path(folder).expanduser().absolute() for folder in folders if folder]
+        return [
+            _absolute(Path(each)) if isinstance(each, str | Path) else each
+            for each in folders
+            if each
+        ]
 
     @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
     @classmethod
@@ -179,6 +183,10 @@ class Settings(BaseSettings):
             raise InputError(
                 f"{config_file()} is not valid TOML: {error}", hint="correct it, or move it away"
             ) from None
+        except RecursionError:
+            raise InputError(
+                f"{config_file()} is nested too deeply", hint="correct it, or move it away"
+            ) from None
         settings._sources = dict.fromkeys(cls.model_fields, "default")
         for source, values in sources:
             settings._sources |= dict.fromkeys(values, source)
@@ -200,6 +208,13 @@ def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
     nonempty = sorted(name for name, value in environment.items() if value)
     unknown = [name for name in nonempty if name.upper().startswith(PREFIX)]
     return {name: _nearest(name.upper(), known) for name in unknown if name.upper() not in known}
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:
+        raise ValueError(f"the home folder in {path} does not exist") from None
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:

@@ -9,7 +9,7 @@ import typer
 from starcast.cli import claim_runs, completion
 from starcast.cli.db import store
 from starcast.cli.experiment import JobsOption
-from starcast.cli.output import Format, FormatOption, emit, reporter, say
+from starcast.cli.output import Format, FormatOption, emit, emit_properties, reporter, say
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
@@ -134,15 +134,8 @@ def show(
         "run": run and run.id,
         "verified_by": "" if run is None else _code(run),
     }
-    emit(
-        [
-            {"property": key, "value": value}
-            for key, value in facts.items()
-            if value not in ("", [], None)
-        ],
-        ["property", "value"],
-        output,
-    )
+    known = {name: value for name, value in facts.items() if value not in ("", [], None)}
+    emit_properties(known, output)
     if found is None:
         say(f"no verdict is stored; 'starcast claims check {one.id}' verifies it")
 

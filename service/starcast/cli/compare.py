@@ -10,7 +10,7 @@ import typer
 
 from starcast.cli import completion, run_output
 from starcast.cli.db import store
-from starcast.cli.output import Format, emit, fits, narrowed, reporter, say
+from starcast.cli.output import Format, check_suffix, emit, fits, narrowed, reporter, say
 from starcast.errors import InputError
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ def compare(
             f"--out writes html, and the format is {output}",
             hint=f"add --format html for a page, or write the {output} with > {out}",
         )
+    if out is not None:
+        check_suffix(out, ".html")
     axes = check_crossed(across or ())
     selection = read_conditions(conditions or ())
     with store(ctx) as engine, session(engine) as opened:

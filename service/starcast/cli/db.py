@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import Format, FormatOption, emit, reporter, say
+from starcast.cli.output import Format, FormatOption, emit, emit_outcome, reporter
 from starcast.errors import RejectedError
 
 if TYPE_CHECKING:
@@ -51,12 +51,14 @@ def store(ctx: typer.Context) -> Iterator["Engine"]:
 
 
 @app.command("upgrade")
-def upgrade(ctx: typer.Context) -> None:
+def upgrade(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Create the tables, or upgrade them to the newest revision."""
-    from starcast.database.sessions import upgrade
+    from starcast.database.sessions import current, upgrade
 
     with database(ctx) as engine:
+        before = current(engine)
         upgrade(engine, reporter())
+        emit_outcome({"previous": before, "revision": current(engine)}, output)
 
 
 @app.command("current")
@@ -69,7 +71,7 @@ def current(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
 
 
 @app.command("check")
-def check(ctx: typer.Context) -> None:
+def check(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Check that the schema has the newest revision and that its tables match the models."""
     from starcast.database.sessions import differences, head
 
@@ -80,4 +82,5 @@ def check(ctx: typer.Context) -> None:
             f"the tables differ from revision {head()}: {'; '.join(found)}",
             hint="undo the manual changes, or start with an empty database",
         )
-    say(f"the schema has the newest revision ({head()}) and its tables match the models")
+    sentence = f"the schema has the newest revision ({head()}) and its tables match the models"
+    emit_outcome({"revision": head(), "differences": found}, output, sentence)

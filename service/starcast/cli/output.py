@@ -110,18 +110,18 @@ def check_suffix(out: Path, suffix: str) -> None:
         )
 
 
-def emit_outcome(properties: Mapping[str, Any], sentence: str, output: Format) -> None:
-    """Report what a command did: a sentence on stderr, or its figures on stdout if asked for.
+def emit_outcome(properties: Mapping[str, Any], output: Format, sentence: str = "") -> None:
+    """Report what a command did: its figures on stdout, or a sentence on stderr by default.
 
     Args:
         properties: the figures.
-        sentence: the sentence, which is written with the format ``table``.
-        output: the format.
+        output: the format; ``table`` writes the sentence.
+        sentence: the sentence; empty if the command has reported its progress.
     """
-    if output is Format.TABLE:
-        say(sentence)
-    else:
+    if output is not Format.TABLE:
         emit_properties(properties, output)
+    elif sentence:
+        say(sentence)
 
 
 def _print_json(value: Any) -> None:
@@ -199,6 +199,8 @@ def text(value: Any) -> str:
 def _to_json(value: Any) -> Any:
     if isinstance(value, Fraction):
         return float(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
     return value.item() if hasattr(value, "item") else str(value)
 
 

@@ -6,7 +6,15 @@ import typer
 
 from starcast.cli import axes, completion, run_output
 from starcast.cli.db import store
-from starcast.cli.output import AllOption, Format, FormatOption, emit, reporter, say
+from starcast.cli.output import (
+    AllOption,
+    Format,
+    FormatOption,
+    emit,
+    emit_properties,
+    reporter,
+    say,
+)
 
 app = typer.Typer(
     no_args_is_help=True, help="Runs: execute and price one, list and show stored runs."
@@ -132,5 +140,4 @@ def show(
         columns = ("step", *COLUMNS)
         emit(({name: getattr(step, name) for name in columns} for step in profile), columns, output)
         return
-    rows = ({"property": name, "value": value} for name, value in facts.items())
-    emit(rows, ("property", "value"), output)
+    emit_properties(facts, output)

@@ -257,9 +257,10 @@ def drop(
     schedule_id: IdArgument,
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Drop a stored schedule."""
-    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait)
+    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait, output)
 
 
 def _build(

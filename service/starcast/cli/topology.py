@@ -82,9 +82,10 @@ def drop(
     ],
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Drop a stored topology.
 
     Fails if stored forests or schedules depend on it, unless --cascade is given.
     """
-    stored.drop_artifact(ctx, "topology", spec, cascade, wait)
+    stored.drop_artifact(ctx, "topology", spec, cascade, wait, output)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -36,6 +37,7 @@ from neo4j.graph import Node, Path, Relationship
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
+from starcast.support import log
 from starcast.support.signals import defer_signals
 
 #: The oldest server that supports our Cypher: the LTS release of version 5.
@@ -118,6 +120,7 @@ class Graph:
         graph = cls(address)
         try:
             graph._check_server()
+            log.event("connected to Neo4j", uri=graph.uri, user=graph.user, version=graph.version)
         except BaseException:
             graph.close()
             raise
@@ -171,8 +174,13 @@ class Graph:
         Raises:
             StarcastError: see `_translate_errors`.
         """
+        start = perf_counter()
         with self._translate_errors(timeout), self._session() as session:
-            return session.execute_read(self._work(cypher, parameters, timeout, row_limit))
+            result = session.execute_read(self._work(cypher, parameters, timeout, row_limit))
+        seconds = round(perf_counter() - start, 3)
+        rows = len(result.rows)
+        log.event("read Neo4j", logging.DEBUG, statement=cypher, rows=rows, seconds=seconds)
+        return result
 
     def write(
         self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None

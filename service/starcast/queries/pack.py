@@ -192,7 +192,9 @@ def load_library(*packs: Path) -> Library:
         if len({query.path.parent for query in queries}) == 1:
             merged.queries.update((query.name, query) for query in queries)
         else:
-            merged.faults.update((query.name, _name_conflict(query, queries)) for query in queries)
+            merged.faults.update(
+                (query.name, _name_conflict(query, queries)) for query in reversed(queries)
+            )
     return merged
 
 

@@ -27,6 +27,7 @@ ROTATED_BYTES = 5_000_000
 KEPT_FILES = 4
 
 _LONGEST_TEXT = 4_000
+_PLAIN = (int, float, list, type(None))
 #: Passwords in URIs and in connection parameters.
 _SECRETS = (
     (re.compile(r"(://[^:/@\s\"']*:)[^\s\"']*@"), r"\1***@"),
@@ -117,11 +118,11 @@ class _JsonLines(logging.Formatter):
         }
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)
-        texts = {
-            name: shorten(value, _LONGEST_TEXT) if isinstance(value, str) else value
+        plain = {
+            name: value if isinstance(value, _PLAIN) else shorten(str(value), _LONGEST_TEXT)
             for name, value in entry.items()
         }
-        return redact(json.dumps(texts, default=str))
+        return redact(json.dumps(plain))
 
 
 class _JsonFile(WatchedFileHandler):
@@ -132,6 +133,11 @@ class _JsonFile(WatchedFileHandler):
             encoding=self.encoding,
             opener=lambda path, flags: os.open(path, flags, 0o600),
         )
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record; the folder may have been removed since."""
+        with suppress(OSError):
+            super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         """Ignore a full disk and the like: a log must not end a command."""

@@ -4,6 +4,7 @@ The worker processes only compute: they use no database. They end when the proce
 ends, however it ends.
 """
 
+import logging
 import multiprocessing
 import os
 import threading
@@ -13,9 +14,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Generic, TypeVar
 
 from starcast.errors import InputError, LimitError
+from starcast.support import log
 from starcast.support.signals import block_signals
 
 Item = TypeVar("Item")
@@ -100,10 +103,20 @@ def _results(
         while waiting and len(running) < jobs and _fits(workload.needed(waiting[0]), running, free):
             item = waiting.popleft()
             with block_signals():
-                running[pool.submit(workload.perform, item)] = item, workload.needed(item)
+                future = pool.submit(_perform, workload.perform, item)
+                running[future] = item, workload.needed(item)
         for done in wait(running, return_when=FIRST_COMPLETED).done:
             item, _ = running.pop(done)
             yield item, done.result()
+
+
+def _perform(perform: Callable[[Item], Result], item: Item) -> Result:
+    start = perf_counter()
+    try:
+        return perform(item)
+    finally:
+        seconds = round(perf_counter() - start, 3)
+        log.event("worker item", logging.DEBUG, item=item, seconds=seconds)
 
 
 def _fits(needed: int, running: dict[Future[Result], tuple[Item, int]], free: int) -> bool:
@@ -117,7 +130,10 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     before = set(multiprocessing.active_children())
     # Spawned, not forked: a fork would share this process's database connection.
     pool = ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("spawn"), initializer=_end_with_parent
+        jobs,
+        multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(log.current_target(),),
     )
     try:
         yield pool
@@ -130,8 +146,10 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
             pool.shutdown(cancel_futures=True)
 
 
-def _end_with_parent() -> None:
-    """Make this process end when its parent ends, for whatever reason."""
+def _start_worker(target: log.Target | None) -> None:
+    """Log to the parent's file, and end when the parent ends, for whatever reason."""
+    if target is not None:
+        log.start(target)
     threading.Thread(target=_watch_parent, daemon=True).start()
 
 
