@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 import platformdirs
@@ -16,12 +16,14 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
 from starcast.errors import InputError
+from starcast.vocabulary import LogLevel
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -119,25 +121,44 @@ class Settings(BaseSettings):
     batch: int = Field(
         20_000, ge=1, le=1_000_000, description="rows per batch when loading into Neo4j"
     )
-    packs: Path | None = Field(None, description="folder with your own query packs")
+    packs: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (), description=f"folders with your own query packs, separated by '{os.pathsep}'"
+    )
     row_limit: int = Field(1_000, ge=1, description="maximum number of rows that a query returns")
     timeout: float = Field(
         30.0, gt=0, le=_DAY, description="maximum duration of a query in seconds"
+    )
+
+    log_file: Path = Field(
+        default_factory=lambda: platformdirs.user_log_path("starcast") / "starcast.log",
+        description="starcast's own log: JSON lines, rotated",
+    )
+    log_level: LogLevel = Field(
+        "info", description="least level that is logged: debug, info, warning, error or off"
     )
 
     #: The source of each value: "flag", "environment", "file" or "default".
     _sources: dict[str, str] = {}
 
     @field_validator(
-        *("home", "cache", "packs", "neo4j_password_file"),
+        *("home", "cache", "log_file", "neo4j_password_file"),
         *("postgres_password_file", "postgres_owner_password_file"),
     )
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
-        try:
-            return None if value is None else value.expanduser().absolute()
-        except RuntimeError:  # ~NAME of an unknown user
-            raise ValueError(f"the user of '{value}' has no home folder") from None
+        return None if value is None else _absolute(value)
+
+    @field_validator("packs", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        folders = value.split(os.pathsep) if isinstance(value, str) else value
+        if not isinstance(folders, list | tuple):
+            return folders
+        return [
+            _absolute(Path(each)) if isinstance(each, str | Path) else each
+            for each in folders
+            if each
+        ]
 
     @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
     @classmethod
@@ -187,6 +208,10 @@ class Settings(BaseSettings):
             raise InputError(
                 f"{config_file()} is not valid TOML: {error}", hint="correct it, or move it away"
             ) from None
+        except RecursionError:
+            raise InputError(
+                f"{config_file()} is nested too deeply", hint="correct it, or move it away"
+            ) from None
         settings._sources = dict.fromkeys(cls.model_fields, "default")
         for source, values in sources:
             settings._sources |= dict.fromkeys(values, source)
@@ -208,6 +233,13 @@ def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
     nonempty = sorted(name for name, value in environment.items() if value)
     unknown = [name for name in nonempty if name.upper().startswith(PREFIX)]
     return {name: _nearest(name.upper(), known) for name in unknown if name.upper() not in known}
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:  # ~NAME of an unknown user
+        raise ValueError(f"the user of '{path}' has no home folder") from None
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:

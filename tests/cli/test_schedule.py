@@ -31,8 +31,10 @@ def rows(result: Result) -> list[dict[str, Any]]:
 
 
 def properties(result: Result) -> dict[str, Any]:
-    """Return the values of a JSON listing by property."""
-    return {row["property"]: row["value"] for row in rows(result)}
+    """Return the properties of a JSON object."""
+    assert result.code == 0, result.err
+    shown: dict[str, Any] = json.loads(result.out)
+    return shown
 
 
 def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:

@@ -456,9 +456,7 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
             None,
         ]
         assert list_artifacts(opened, "forest", "S5") == []
-        shown = {
-            row["property"]: row["value"] for row in describe_artifact(opened, "forest", S4[1])
-        }
+        shown = describe_artifact(opened, "forest", S4[1])
         assert (shown["heights"], shown["leaves"]) == (
             built_forest.heights.tolist(),
             built_forest.leaves.tolist(),

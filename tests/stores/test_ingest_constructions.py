@@ -109,10 +109,7 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
         assert [
             np.count_nonzero(np.frombuffer(row.parent_port, dtype=np.uint8)) for row in rows
         ] == [size - 1 for size in original.sizes.tolist()]
-        shown = {
-            row["property"]: row["value"]
-            for row in describe_artifact(opened, "forest", original.id)
-        }
+        shown = describe_artifact(opened, "forest", original.id)
         assert shown["sizes"] == original.sizes.tolist()
     edges = stores.graph.read(
         "MATCH ()-[r:TREE_EDGE]->() RETURN r.tree AS tree, count(*) AS edges ORDER BY tree"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import Format, FormatOption, emit, reporter, say
+from starcast.cli.output import Format, FormatOption, emit, emit_outcome, reporter, say
 from starcast.errors import InputError, RejectedError
 
 if TYPE_CHECKING:
@@ -57,17 +57,19 @@ def store(ctx: typer.Context) -> Iterator["Engine"]:
 
 
 @app.command("upgrade")
-def upgrade(ctx: typer.Context) -> None:
+def upgrade(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Create the tables, or upgrade them to the newest revision.
 
     Comments, views, and the rights of the roles starcast_writer and starcast_reader are written
     again. On your own server the role needs the rights of the owner of the tables: see the setting
     postgres_owner.
     """
-    from starcast.database.sessions import upgrade
+    from starcast.database.sessions import current, upgrade
 
     with database(ctx, owner=True) as engine:
+        before = current(engine)
         upgrade(engine, reporter())
+        emit_outcome({"previous": before, "revision": current(engine)}, output)
 
 
 @app.command("downgrade")
@@ -112,7 +114,7 @@ def current(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
 
 
 @app.command("check")
-def check(ctx: typer.Context) -> None:
+def check(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Check that the schema has the newest revision and that its tables match the models."""
     from starcast.database.sessions import differences, head
 
@@ -123,4 +125,5 @@ def check(ctx: typer.Context) -> None:
             f"the tables differ from revision {head()}: {'; '.join(found)}",
             hint="undo the manual changes, or start with an empty database",
         )
-    say(f"the schema has the newest revision ({head()}) and its tables match the models")
+    sentence = f"the schema has the newest revision ({head()}) and its tables match the models"
+    emit_outcome({"revision": head(), "differences": found}, output, sentence)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from starcast.cli import completion
 from starcast.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ SourceArgument = Annotated[
     typer.Argument(
         metavar="TOPOLOGY",
         help="A topology, such as S5, or a file written by 'starcast forest build'.",
+        autocompletion=completion.topologies,
     ),
 ]
 ConstructionArgument = Annotated[
@@ -23,13 +25,17 @@ ConstructionArgument = Annotated[
         help=(
             "A construction, such as multiple or 'dimension-change(base=multiple,i=2)'. "
             "Omit it for a file."
-        )
+        ),
+        autocompletion=completion.constructions,
     ),
 ]
 RootOption = Annotated[str | None, typer.Option(help="Label of the root (default: the identity).")]
 BaseOption = Annotated[
     str | None,
-    typer.Option(help="Construction that label-change and dimension-change start from."),
+    typer.Option(
+        help="Construction that label-change and dimension-change start from.",
+        autocompletion=completion.constructions,
+    ),
 ]
 PlacesOption = Annotated[
     int | None, typer.Option("--i", help="Number of places, for dimension-change.")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import context, stored
+from starcast.cli import completion, context, stored
 from starcast.cli.ingest import MethodOption, emit_loaded
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, RejectedError
@@ -22,7 +22,10 @@ app = typer.Typer(
 
 IdsArgument = Annotated[
     list[str] | None,
-    typer.Argument(help="Ids of artifacts, each with its dependents (default: all)."),
+    typer.Argument(
+        help="Ids of artifacts, each with its dependents (default: all).",
+        autocompletion=completion.artifacts,
+    ),
 ]
 
 _COLUMNS = ["artifact", "problem", "found", "expected", "advice"]

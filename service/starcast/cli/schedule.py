@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import stored
+from starcast.cli import completion, stored
 from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
 from starcast.errors import RejectedError
 from starcast.vocabulary import LoadMethod
@@ -21,11 +21,21 @@ app = typer.Typer(
 _DEFECT = "this is a defect of starcast: please report it"
 
 IdArgument = Annotated[
-    str, typer.Argument(help="Id of a stored schedule; see 'starcast schedule list'.")
+    str,
+    typer.Argument(
+        help="Id of a stored schedule; see 'starcast schedule list'.",
+        autocompletion=completion.stored_schedules,
+    ),
 ]
-TopologyArgument = Annotated[str, typer.Argument(help="A topology, such as S5.")]
+TopologyArgument = Annotated[
+    str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
+]
 CollectiveArgument = Annotated[
-    str, typer.Argument(help="broadcast, allgather, scatter, gather or alltoall.")
+    str,
+    typer.Argument(
+        help="broadcast, allgather, scatter, gather or alltoall.",
+        autocompletion=completion.collectives,
+    ),
 ]
 AlgorithmArgument = Annotated[
     str,
@@ -33,7 +43,8 @@ AlgorithmArgument = Annotated[
         help=(
             "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
             "see 'starcast schedule algorithms'."
-        )
+        ),
+        autocompletion=completion.algorithms,
     ),
 ]
 PortsOption = Annotated[
@@ -49,17 +60,28 @@ CopiesOption = Annotated[
     int | None, typer.Option(help="Number of edge-disjoint trees that carry each message.")
 ]
 BaseOption = Annotated[
-    str | None, typer.Option(help="Construction that dimension-change starts from.")
+    str | None,
+    typer.Option(
+        help="Construction that dimension-change starts from.",
+        autocompletion=completion.constructions,
+    ),
 ]
 
 
 @app.command("algorithms")
 def list_algorithms(
     topology: Annotated[
-        str | None, typer.Argument(help="Only algorithms defined on this topology, such as S5.")
+        str | None,
+        typer.Argument(
+            help="Only algorithms defined on this topology, such as S5.",
+            autocompletion=completion.topologies,
+        ),
     ] = None,
     collective: Annotated[
-        str | None, typer.Option(help="Only algorithms of this collective.")
+        str | None,
+        typer.Option(
+            help="Only algorithms of this collective.", autocompletion=completion.collectives
+        ),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -237,9 +259,10 @@ def drop(
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
     method: stored.DropMethodOption = LoadMethod.AUTO,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Drop a stored schedule."""
-    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait, method)
+    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait, method, output)
 
 
 def _build(

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import Format, FormatOption, emit, reporter, say
+from starcast.cli.output import Format, FormatOption, emit, emit_outcome, reporter, say
 from starcast.errors import InputError, UnavailableError
 from starcast.support.text import pluralize
 
@@ -53,11 +53,15 @@ def up(
     emit(addresses, ["server", "address", "user", "password_file"], output)
 
 
-def down(ctx: typer.Context, home: context.HomeOption = None) -> None:
+def down(
+    ctx: typer.Context, home: context.HomeOption = None, output: FormatOption = Format.TABLE
+) -> None:
     """Stop the embedded Neo4j and PostgreSQL. All data remain."""
     from starcast.embedded import stack
 
-    stack.down(context.settings(ctx, home=home).home, reporter())
+    settings = context.settings(ctx, home=home)
+    stack.down(settings.home, reporter())
+    emit_outcome({"home": str(settings.home), "state": "stopped"}, output)
 
 
 def status(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import stored
+from starcast.cli import completion, stored
 from starcast.cli.output import Format, FormatOption, emit_properties
 from starcast.vocabulary import LoadMethod
 
@@ -14,7 +14,12 @@ app = typer.Typer(
 )
 
 SpecArgument = Annotated[
-    str, typer.Argument(metavar="TOPOLOGY", help="A topology, such as S5, S6,3 or Q4.")
+    str,
+    typer.Argument(
+        metavar="TOPOLOGY",
+        help="A topology, such as S5, S6,3 or Q4.",
+        autocompletion=completion.topologies,
+    ),
 ]
 
 
@@ -68,10 +73,18 @@ def show(
 @app.command("drop")
 def drop(
     ctx: typer.Context,
-    spec: SpecArgument,
+    spec: Annotated[
+        str,
+        typer.Argument(
+            metavar="TOPOLOGY",
+            help="A stored topology, such as S5.",
+            autocompletion=completion.stored_topologies,
+        ),
+    ],
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
     method: stored.DropMethodOption = LoadMethod.AUTO,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Drop a stored topology.
 
@@ -80,4 +93,4 @@ def drop(
     From the embedded Neo4j, large artifacts are dropped by importing all others into a new store,
     which then replaces the old one while Neo4j restarts: that is faster and frees the disk.
     """
-    stored.drop_artifact(ctx, "topology", spec, cascade, wait, method)
+    stored.drop_artifact(ctx, "topology", spec, cascade, wait, method, output)

@@ -14,6 +14,7 @@ from typing import Any, Self
 from starcast.errors import InputError
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, topology
+from starcast.trees.spec_syntax import normalize_id
 
 #: The values that each type expects, as error messages describe them.
 EXPECTED: dict[str, str] = {
@@ -147,8 +148,16 @@ def _text(given: object) -> str:
     return given
 
 
+def _label(given: object) -> str:
+    return _text(given).lower()
+
+
+def _artifact_id(given: object) -> str:
+    return normalize_id(_text(given))
+
+
 def _link(given: object) -> str:
-    text = _text(given)
+    text = _label(given)
     if not _LINK.fullmatch(text):
         raise ValueError
     return text
@@ -160,6 +169,10 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "boolean": _boolean,
     "tree": _tree,
     "link": _link,
+    "node": _label,
+    "pattern": _label,
+    "forest": _artifact_id,
+    "schedule": _artifact_id,
 }
 
 

@@ -8,6 +8,7 @@ workers instead: a worker that is killed while it holds such a lock blocks all o
 the locks of a killed run are left to Python's resource tracker, which reports them.
 """
 
+import logging
 import multiprocessing
 import os
 import threading
@@ -17,9 +18,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from starcast.errors import InputError, LimitError
+from starcast.support import log
 from starcast.support.signals import block_signals
 
 Item = TypeVar("Item")
@@ -106,7 +109,8 @@ class _Worker:
     def __init__(self, perform: Callable[[Any], Any]) -> None:
         self.connection, remote = multiprocessing.Pipe()
         # Spawned, not forked: a fork would share this process's database connection.
-        self._process = SpawnProcess(target=_serve, args=(remote, perform), daemon=True)
+        arguments = (remote, perform, log.current_target())
+        self._process = SpawnProcess(target=_serve, args=arguments, daemon=True)
         try:
             # The worker inherits the block: Ctrl-C in a terminal is for its parent to handle.
             with block_signals():
@@ -204,8 +208,12 @@ def _completed(busy: list[_Worker], jobs: int) -> Iterator[tuple[Any, Any]]:
         )
 
 
-def _serve(connection: Connection, perform: Callable[[Any], Any]) -> None:
-    """Perform the items that arrive until the pipe is closed."""
+def _serve(
+    connection: Connection, perform: Callable[[Any], Any], target: log.Target | None
+) -> None:
+    """Perform the items that arrive until the pipe is closed; log to the parent's file."""
+    if target is not None:
+        log.start(target)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
@@ -213,10 +221,14 @@ def _serve(connection: Connection, perform: Callable[[Any], Any]) -> None:
 
 
 def _attempt(perform: Callable[[Any], Any], item: object) -> tuple[Any, BaseException | None]:
+    start = perf_counter()
     try:
         return perform(item), None
     except Exception as error:  # noqa: BLE001 - the parent raises it
         return None, error
+    finally:
+        seconds = round(perf_counter() - start, 3)
+        log.event("worker item", logging.DEBUG, item=item, seconds=seconds)
 
 
 def _end_with_parent() -> None:
