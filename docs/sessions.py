@@ -24,12 +24,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
 
-#: Lines of the README that are not run, and why. All others are.
+#: Commands of the README that are not run, and why. All others are.
 NOT_RUN = {
-    "make test": "it would run itself: this is a part of it",
     "docker compose up --build --wait": "needs a Docker engine; tests/compose runs it",
     "docker compose run --rm starcast query list": "needs a Docker engine; tests/compose runs it",
-    "starcast ingest S10": "S10 takes minutes; tests/stores imports smaller ones the same way",
+    "starcast ingest S10": "takes minutes; tests/stores imports smaller topologies the same way",
 }
 
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -75,22 +74,22 @@ def run_page(
         page: the text of the page.
         folder: the folder in which the shell starts; files that the page shows are written there.
         environment: environment variables of the shell.
-        omitted: lines that are not run, each with the reason.
+        omitted: commands that are not run, each with the reason.
 
     Raises:
-        SessionError: a command ends with another exit code, a line of `omitted` is not in the
-            page, or a file that the page shows has another name.
+        SessionError: a command ends with another exit code, or a command of `omitted` is not in
+            the page.
     """
-    lines = page.splitlines()
-    if missing := [line for line in omitted if line not in lines]:
-        raise SessionError(f"these lines are omitted, but not in the page: {missing}")
     blocks = read_blocks(page)
+    commands = {_command(line) for block in blocks for line in block.text.splitlines()}
+    if missing := set(omitted) - commands:
+        raise SessionError(f"these commands are omitted, but not in the page: {missing}")
     records = folder / ".records"
     records.mkdir()
     script = []
     for number, block in enumerate(blocks):
         if block.language == "sh":
-            kept = [line for line in block.text.splitlines() if line not in omitted]
+            kept = [line for line in block.text.splitlines() if _command(line) not in omitted]
             script += _recorded("\n".join(kept), block.exit_code, records / str(number))
         elif block.language == "python" and (name := _FILE.match(block.text)):
             script.append(f"cat > {name[1]} <<'END OF FILE'\n{block.text}END OF FILE")
@@ -106,6 +105,11 @@ def run_page(
     return _filled(page, blocks, records)
 
 
+def _command(line: str) -> str:
+    """Return a line of a block without its comment."""
+    return line.partition("  #")[0].strip()
+
+
 def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
     """Return shell code that runs commands with their outputs and exit code in files."""
     return [
@@ -114,7 +118,7 @@ def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
         f"trap 'echo $? > {record}.code' EXIT",
         f"{{ :\n{commands}\n}} > {record}.out 2> {record}.err < /dev/null",
         f"echo $? > {record}.code",
-        "set -e",
+        "trap - EXIT",
     ]
 
 
@@ -250,10 +254,13 @@ def reader_environment(home: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the outputs of the commands into both pages."""
-    for page, play in ((TUTORIAL, play_tutorial), (README, play_readme)):
-        with work_folder() as work:
-            page.write_text(play(work), encoding="utf-8")
+    """Write the outputs of the commands into both pages, and the pictures of the tutorial."""
+    with work_folder() as work:
+        TUTORIAL.write_text(play_tutorial(work), encoding="utf-8")
+        for picture in (work / "tutorial").glob("*.svg"):
+            shutil.copy2(picture, TUTORIAL.parent)
+    with work_folder() as work:
+        README.write_text(play_readme(work), encoding="utf-8")
 
 
 if __name__ == "__main__":
