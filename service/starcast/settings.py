@@ -204,7 +204,7 @@ class Settings(BaseSettings):
             raise InputError(
                 f"{config_file()} cannot be read: {error.strerror}", hint="check its mode"
             ) from None
-        except (ValueError, RecursionError) as error:  # invalid TOML
+        except ValueError as error:  # invalid TOML
             raise InputError(
                 f"{config_file()} is not valid TOML: {error}", hint="correct it, or move it away"
             ) from None

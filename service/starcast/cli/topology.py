@@ -1,16 +1,17 @@
-"""``starcast topology``: show any topology; manage stored topologies."""
+"""``starcast topology``: show and draw any topology; manage stored topologies."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from starcast.cli import completion, stored
-from starcast.cli.output import Format, FormatOption, emit_properties
+from starcast.cli.output import Format, FormatOption, emit_properties, say
 from starcast.vocabulary import LoadMethod
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Topologies: show any topology; list, show and drop stored topologies.",
+    help="Topologies: show and draw any topology; list, show and drop stored topologies.",
 )
 
 SpecArgument = Annotated[
@@ -68,6 +69,33 @@ def show(
         "distance_profile": list(topology.distance_profile()),
     }
     emit_properties(properties, output)
+
+
+@app.command("draw")
+def draw(
+    spec: SpecArgument,
+    out: Annotated[
+        Path | None, typer.Option(help="Output file, such as star.svg (default: stdout).")
+    ] = None,
+) -> None:
+    """Draw a topology as SVG, with links coloured by dimension. No server is needed.
+
+    A star graph is drawn by its substars. Topologies of up to 128 nodes, such as S5, can be drawn.
+
+    \b
+    starcast topology draw S4 --out star.svg
+    """
+    from starcast import drawing, topologies
+    from starcast.support.atomic import atomic_write
+
+    topology = topologies.topology(spec)
+    picture = drawing.draw_topology(topology)
+    if out is None:
+        print(picture, end="")
+        return
+    with atomic_write(out) as file:
+        file.write(picture.encode())
+    say(f"drew {topology.spec} to {out}")
 
 
 @app.command("drop")

@@ -80,7 +80,7 @@ class Forest:
 
     @property
     def id(self) -> str:
-        """The id under which the forest is stored: ``S5:multiple:12345``."""
+        """The id under which the forest is stored, such as ``S5:multiple:12345``."""
         construction = spec_syntax.format_spec(self.construction, self.arguments)
         return f"{self.topology.spec}:{construction}:{self.topology.label(self.root)}"
 
