@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast import checkers
 from starcast.claims import growth
 from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Plain, Relation
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology, ObjectCache
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
@@ -29,7 +29,7 @@ FAR = " -> "
 REVERSED = ", the other way round"
 
 
-class ClaimCheck:
+class ClaimCheck(CachedTopology):
     """Recorder for the findings of one check at one size.
 
     Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
@@ -50,8 +50,7 @@ class ClaimCheck:
     """
 
     def __init__(self, topology: Topology, objects: ObjectCache) -> None:
-        self.topology = topology
-        self.objects = objects
+        super().__init__(topology, objects)
         self._findings: list[Finding] = []
         self._asides: list[tuple[Literal["reading", "instead"], str, ClaimCheck]] = []
 

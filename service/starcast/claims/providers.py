@@ -66,7 +66,7 @@ def forests(construction: str, *, roots: int | None = 1, **arguments: Argument) 
 
     def provide(check: ClaimCheck) -> Iterator[Forest]:
         for root in _sample_roots(check, roots):
-            yield check.objects.forest(check.topology.spec, construction, root=root, **arguments)
+            yield check.forest(construction, root=root, **arguments)
 
     return provide
 
@@ -98,11 +98,9 @@ def executions(
         for root in _sample_roots(check, roots):
             for values in product(*choices):
                 chosen = dict(zip(names, values, strict=True))
-                schedule = check.objects.schedule(
-                    check.topology.spec, collective, algorithm, ports, root, **chosen
-                )
+                schedule = check.schedule(collective, algorithm, ports, root, **chosen)
                 simulation = check.execute(schedule)
-                yield Execution(schedule, simulation, chosen, check.topology.label(root))
+                yield Execution(schedule, simulation, chosen, check.label(root))
 
     return provide
 
@@ -123,7 +121,7 @@ def neighbour_table() -> Provider[Ranks]:
     """Yield the table of all neighbours, int32 ``[ports, nodes]``, once."""
 
     def provide(check: ClaimCheck) -> Iterator[Ranks]:
-        yield check.objects.neighbours(check.topology.spec)
+        yield check.neighbours
 
     return provide
 
@@ -149,7 +147,7 @@ def all_of(provider: Provider[Object]) -> Provider[list[Object]]:
 def _sample_roots(check: ClaimCheck, count: int | None) -> tuple[int, ...]:
     if count == 1:
         return (0,)
-    return bfs.roots(check.topology) if count is None else bfs.roots(check.topology, count)
+    return bfs.roots(check) if count is None else bfs.roots(check, count)
 
 
 def _as_sequence(values: Argument | Sequence[Argument]) -> Sequence[Argument]:

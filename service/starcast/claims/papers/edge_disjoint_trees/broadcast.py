@@ -33,7 +33,7 @@ def numbers_of_messages(n: int) -> range:
 
 def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     """Yield the broadcasts of section 4.2 from the identity, one copy of each message."""
-    for messages in numbers_of_messages(check.topology.n):
+    for messages in numbers_of_messages(check.n):
         yield execute_collective(check, "broadcast", messages, 1)
 
 
@@ -43,10 +43,10 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
 @check("EDT.S41-pipe")
 def pipelined_steps(check: ClaimCheck) -> None:
     """Check the steps of pipelines along shortest-path trees."""
-    n = check.topology.n
+    n = check.n
     for messages in (1, 2, 3, n - 1, 2 * n):
         for tree in shortest_path_trees(check):
-            key = (check.topology.spec, "pipelined", tree.id, tree.construction, messages)
+            key = (check.spec, "pipelined", tree.id, tree.construction, messages)
             create = partial(_build_pipeline, tree, messages)
             schedule = check.objects.get_or_create("schedule", key, create)
             steps = check.execute(schedule).steps
@@ -61,24 +61,22 @@ def _build_pipeline(tree: Forest, messages: int) -> Schedule:
 
 def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
     """Yield shortest-path trees of the catalogue, then trees drawn at random."""
-    topology = check.topology
-    roots = bfs.roots(topology)
+    roots = bfs.roots(check)
     for root in (*roots[:3], roots[-1]):
-        yield check.objects.forest(topology.spec, "greedy", root=root)
+        yield check.forest("greedy", root=root)
     for construction in SHORTEST_PATH_TREES[1:]:
-        yield check.objects.forest(topology.spec, construction)
+        yield check.forest(construction)
     for seed in range(3):
         create = partial(_draw_tree, check, seed)
-        row = check.objects.array(f"shortest-path tree {seed}", topology.spec, create)
-        yield Forest(topology, row[None], 0, f"random-{seed}", spanning=False)
+        row = check.array(f"shortest-path tree {seed}", create)
+        yield Forest(check.topology, row[None], 0, f"random-{seed}", spanning=False)
 
 
 def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
     """Draw a port of each node from those that lead closer to the identity, uint8 ``[nodes]``."""
-    distance = bfs.distances(check.objects, check.topology.spec)
-    neighbours = check.objects.neighbours(check.topology.spec)
-    weight = np.random.default_rng([seed, check.topology.n]).random(neighbours.shape)
-    is_closer = distance[neighbours] < distance
+    distance = bfs.distances(check)
+    weight = np.random.default_rng([seed, check.n]).random(check.neighbours.shape)
+    is_closer = distance[check.neighbours] < distance
     ports = np.asarray(np.argmax(weight * is_closer, axis=0) + 2, dtype=np.uint8)
     ports[0] = 0
     return ports
@@ -95,10 +93,10 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
     Returns:
         The steps, and the algorithms that take them.
     """
-    schedule_of = partial(check.objects.schedule, check.topology.spec, "broadcast")
+    schedule_of = partial(check.schedule, "broadcast")
     fewest = []
     algorithms = []
-    for messages in numbers_of_messages(check.topology.n):
+    for messages in numbers_of_messages(check.n):
         schedules = {
             "greedy": schedule_of("greedy", segments=messages),
             "recursive-substar": schedule_of("recursive-substar", messages=messages),
@@ -114,7 +112,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 @check("EDT.S42-bound")
 def lower_bound(check: ClaimCheck) -> None:
     """Check that no broadcast beats the bound, and the bound of section 4.1 and Table 1."""
-    n = check.topology.n
+    n = check.n
     messages = np.array(numbers_of_messages(n))
     bound = -(-messages // (n - 1)) + diameter(n)
     fewest, algorithms = fewest_steps(check)
@@ -132,22 +130,22 @@ def lower_bound(check: ClaimCheck) -> None:
 @check("EDT.SNB.steps")
 def steps_of_broadcasts(check: ClaimCheck) -> None:
     """Check the steps for all numbers of messages, and for n messages at other sources."""
-    n = check.topology.n
+    n = check.n
     for broadcast in broadcasts(check):
         bound = ceil_div(broadcast.messages, n - 1) + diameter(n) + 3
         place = {"M": broadcast.messages, "of": broadcast.schedule}
         check.at_most("steps", broadcast.simulation.steps, bound, **place)
-    for root in bfs.roots(check.topology):
+    for root in bfs.roots(check):
         broadcast = execute_collective(check, "broadcast", n, 1, root)
         bound = ceil_div(n, n - 1) + diameter(n) + 3
-        place = {"M": n, "root": check.topology.label(root), "of": broadcast.schedule}
+        place = {"M": n, "root": check.label(root), "of": broadcast.schedule}
         check.at_most("steps", broadcast.simulation.steps, bound, **place)
 
 
 @check("EDT.SNB.transmissions", given=broadcasts)
 def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that a broadcast takes M(n!-1) transmissions."""
-    stated = broadcast.messages * (factorial(check.topology.n) - 1)
+    stated = broadcast.messages * (factorial(check.n) - 1)
     place = {"M": broadcast.messages, "of": broadcast.schedule}
     check.equal("transmissions", broadcast.simulation.transmissions, stated, **place)
 
@@ -155,7 +153,7 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective
 @check("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Compare the additional steps for n-1 more messages along one tree and along EDT."""
-    n = check.topology.n
+    n = check.n
     for messages in range(1, 2 * n):
         more = messages + n - 1
         one_tree = _one_tree_steps(check, more) - _one_tree_steps(check, messages)
@@ -168,13 +166,13 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
 
 
 def _one_tree_steps(check: ClaimCheck, messages: int) -> int:
-    schedule = check.objects.schedule(check.topology.spec, "broadcast", "greedy", segments=messages)
+    schedule = check.schedule("broadcast", "greedy", segments=messages)
     return check.execute(schedule).steps
 
 
 def long_broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     """Yield broadcasts of n-1 and more messages."""
-    for messages in range(check.topology.n - 1, 2 * check.topology.n):
+    for messages in range(check.n - 1, 2 * check.n):
         yield execute_collective(check, "broadcast", messages, 1)
 
 
@@ -188,17 +186,15 @@ def _used_links(schedule: Schedule) -> NDArray[np.bool_]:
 @check("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
     """Check which directed links carry a message."""
-    topology = check.topology
-    neighbours = check.objects.neighbours(topology.spec)
-    links = outgoing_links(check.objects, topology)
+    links = outgoing_links(check)
     instead = check.correction("it sends over every directed link but the n-1 into the source")
     what = "whether the directed link carries a message"
     for broadcast in long_broadcasts(check):
         messages = broadcast.messages
         used = _used_links(broadcast.schedule)
         check.true(what, used, M=messages, link=links, of=broadcast.schedule)
-        instead.equal(what, used, neighbours.T != 0, M=messages, link=links)
-        stated = (topology.n - 1) * (factorial(topology.n) - 1)
+        instead.equal(what, used, check.neighbours.T != 0, M=messages, link=links)
+        stated = (check.n - 1) * (factorial(check.n) - 1)
         count = np.count_nonzero(used)
         instead.equal("directed links that carry a message", count, stated, M=messages)
 
@@ -206,16 +202,14 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 @check("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that every link carries a message in one direction at least."""
-    topology = check.topology
     used = _used_links(broadcast.schedule)
-    neighbours = check.objects.neighbours(topology.spec)
-    reverse = [used[row, port] for port, row in enumerate(neighbours)]
+    reverse = [used[row, port] for port, row in enumerate(check.neighbours)]
     either = used | np.stack(reverse, axis=1)
-    links = outgoing_links(check.objects, topology)
+    links = outgoing_links(check)
     place = {"M": broadcast.messages, "link": links, "of": broadcast.schedule}
     check.true("whether the link carries a message", either, **place)
     count = np.count_nonzero(either)
-    stated = factorial(topology.n) * (topology.n - 1)
+    stated = factorial(check.n) * (check.n - 1)
     what = "links that carry a message, each from both ends"
     check.equal(what, count, stated, M=broadcast.messages)
 
@@ -223,7 +217,7 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) 
 @check("EDT.concl-optimal")
 def steps_against_the_bound(check: ClaimCheck) -> None:
     """Compare the steps of the broadcast with the lower bound."""
-    n = check.topology.n
+    n = check.n
     instead = check.correction(
         "it takes ceil(M/(n-1)) + D_n + 1 steps for odd n, one more for even n: "
         "2 or 3 above the bound"

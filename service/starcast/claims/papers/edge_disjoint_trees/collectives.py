@@ -21,8 +21,7 @@ def execute_collective(
     check: ClaimCheck, collective: str, messages: int, copies: int, root: int = 0
 ) -> ExecutedCollective:
     """Return an executed collective, and record that it is carried out."""
-    spec = check.topology.spec
-    schedule = check.objects.schedule(
-        spec, collective, "edge-disjoint", root=root, messages=messages, copies=copies
+    schedule = check.schedule(
+        collective, "edge-disjoint", root=root, messages=messages, copies=copies
     )
     return ExecutedCollective(schedule, check.execute(schedule), messages, copies)

@@ -51,15 +51,15 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
     place = {"M": messages, "of": executed.schedule}
     what = "messages on a directed link in a step, at most"
     check.equal(what, executed.simulation.largest_packet, 1, **place)
-    if check.topology.n + messages > MAX_EXPANDED:
+    if check.n + messages > MAX_EXPANDED:
         return
     key = (executed.schedule.id, "expanded")
     expanded = check.objects.get_or_create("schedule", key, executed.schedule.expand)
     place = {"M": messages, "of": expanded}
     largest_packet = check.execute(expanded).largest_packet
     check.equal("messages on a directed link, written out", largest_packet, 1, **place)
-    senders = expanded.step.astype(np.int64) * check.topology.nodes + expanded.sender
-    link_steps = np.unique(senders * (check.topology.n + 1) + expanded.port)
+    senders = expanded.step.astype(np.int64) * check.nodes + expanded.sender
+    link_steps = np.unique(senders * (check.n + 1) + expanded.port)
     what = "rows on different links or in different steps"
     check.equal(what, len(link_steps), len(expanded), **place)
 
@@ -79,7 +79,7 @@ def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
     schedule = allgather.schedule
     messages = allgather.messages
     steps = allgather.simulation.steps
-    stated = messages * (factorial(check.topology.n) - 1)
+    stated = messages * (factorial(check.n) - 1)
     check.equal("steps", steps, stated, M=messages, of=schedule)
     acknowledged = _execute_acknowledged(check, schedule, []).steps
     check.equal("steps, waiting for acknowledgements", acknowledged, stated, M=messages)
@@ -97,8 +97,8 @@ def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
 @check("EDT.MNB.transmissions", given=allgathers)
 def allgather_transmissions(check: ClaimCheck, allgather: ExecutedCollective) -> None:
     """Check that an allgather takes M n!(n-1)(n!-1) transmissions."""
-    nodes = factorial(check.topology.n)
-    stated = allgather.messages * nodes * (check.topology.n - 1) * (nodes - 1)
+    nodes = factorial(check.n)
+    stated = allgather.messages * nodes * (check.n - 1) * (nodes - 1)
     place = {"M": allgather.messages, "of": allgather.schedule}
     check.equal("transmissions", allgather.simulation.transmissions, stated, **place)
 
@@ -121,7 +121,7 @@ def _execute_acknowledged(
 )
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
     """Count what sets of faults keep from healthy nodes, with and without acknowledgements."""
-    schedule = execute_collective(check, "allgather", 1, check.topology.n - 1).schedule
+    schedule = execute_collective(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction(
         "driven by steps, the same schedule waits for nobody and survives every such set of faults"
     )
@@ -141,7 +141,7 @@ def _first_missing(check: ClaimCheck, simulation: Simulation) -> dict[str, str]:
         return {}
     node, unit = simulation.undelivered[0]
     # With one message per source, the number of a unit is the rank of its source.
-    return {"node": node, "source": check.topology.label(unit)}
+    return {"node": node, "source": check.label(unit)}
 
 
 def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
@@ -149,14 +149,13 @@ def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
 
     All single faults come first, then random sets.
     """
-    topology = check.topology
-    faults = PossibleFaults(check.objects, topology)
-    neighbours = check.objects.neighbours(topology.spec)[:, 0]
+    faults = PossibleFaults(check)
+    neighbours = check.neighbours[:, 0]
     first: list[FaultyPart] = [0, *((0, int(neighbour)) for neighbour in neighbours)]
     sets: list[list[FaultyPart]] = [[fault] for fault in first]
-    rng = np.random.default_rng(topology.n)
-    for size in range(2, topology.n - 1):
-        for _ in range(16 if topology.n == 4 else 2):
+    rng = np.random.default_rng(check.n)
+    for size in range(2, check.n - 1):
+        for _ in range(16 if check.n == 4 else 2):
             numbers = rng.choice(len(faults), size - 1, replace=False)
             others = [faults.fault(int(number)) for number in numbers]
             chosen = [first[int(rng.integers(len(first)))], *others]
@@ -166,7 +165,7 @@ def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
 
 def _describe_fault(check: ClaimCheck, fault: FaultyPart) -> str:
     ends = fault if isinstance(fault, tuple) else (fault,)
-    return " - ".join(check.topology.label(end) for end in ends)
+    return " - ".join(check.label(end) for end in ends)
 
 
 # Section 4.5
@@ -175,17 +174,17 @@ def _describe_fault(check: ClaimCheck, fault: FaultyPart) -> str:
 def scatters_from_roots(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     """Yield scatters of some numbers of messages at the identity, of one message at other roots."""
     yield from scatters(check)
-    for root in bfs.roots(check.topology)[1:]:
-        yield execute_collective(check, "scatter", 1, check.topology.n - 1, root)
+    for root in bfs.roots(check)[1:]:
+        yield execute_collective(check, "scatter", 1, check.n - 1, root)
 
 
 @check("EDT.SC.steps", given=scatters_from_roots)
 def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
     """Check the number of steps, and that the messages for the deepest nodes leave first."""
-    n = check.topology.n
+    n = check.n
     schedule = scatter.schedule
     stated = scatter.messages * (factorial(n) - 1)
-    root = check.topology.label(schedule.root)
+    root = check.label(schedule.root)
     place = {"M": scatter.messages, "root": root, "of": schedule}
     check.equal("steps", scatter.simulation.steps, stated, **place)
     # The links that a unit crosses in a tree are the level of its destination there.
@@ -208,16 +207,15 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 @check("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: ExecutedCollective) -> None:
     """Check that every link of the source carries M(n!-1) messages."""
-    topology = check.topology
     schedule = scatter.schedule
     root = schedule.root
-    stated = scatter.messages * (factorial(topology.n) - 1)
-    leaving = np.bincount(schedule.port[schedule.sender == root], minlength=topology.n + 1)[2:]
-    link = partial(outgoing_links(check.objects, topology), root)
+    stated = scatter.messages * (factorial(check.n) - 1)
+    leaving = np.bincount(schedule.port[schedule.sender == root], minlength=check.n + 1)[2:]
+    link = partial(outgoing_links(check), root)
     place = {"M": scatter.messages, "of": schedule}
     check.equal("messages over a link of the source", leaving, stated, **place, link=link)
     steps = scatter.simulation.steps
-    check.at_least("steps", steps, stated, **place, root=topology.label(root))
+    check.at_least("steps", steps, stated, **place, root=check.label(root))
 
 
 def level_sum(n: int) -> growth.Number:
@@ -233,7 +231,7 @@ def _check_transmissions(
     check: ClaimCheck, executed: ExecutedCollective, stated: Callable[[int], int]
 ) -> None:
     """Check the exact count behind an order: M times the levels of all trees."""
-    expected = executed.messages * stated(check.topology.n)
+    expected = executed.messages * stated(check.n)
     place = {"M": executed.messages, "of": executed.schedule}
     check.equal("transmissions", executed.simulation.transmissions, expected, **place)
 
@@ -254,10 +252,10 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     """Check that no directed link carries two messages in a step, and the order of messages."""
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
-    schedule = execute_collective(check, "alltoall", 1, check.topology.n - 1).schedule
+    schedule = execute_collective(check, "alltoall", 1, check.n - 1).schedule
     _, unit = _first_hops(schedule)
-    destination = np.resize(unit, (check.topology.n - 1, factorial(check.topology.n) - 1))
-    rotated = labels.rotation(check.objects, check.topology)
+    destination = np.resize(unit, (check.n - 1, factorial(check.n) - 1))
+    rotated = labels.rotation(check)
     check.equal(
         "destinations through the next subtree",
         destination[1:],
@@ -271,7 +269,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
 def alltoall_steps(check: ClaimCheck) -> None:
     """Check the steps of total exchanges, and their order without M(n!-1)."""
     for alltoall in alltoalls(check):
-        stated = alltoall.messages * int(level_sum(check.topology.n))
+        stated = alltoall.messages * int(level_sum(check.n))
         place = {"M": alltoall.messages, "of": alltoall.schedule}
         check.equal("steps", alltoall.simulation.steps, stated, **place)
     check.order(
@@ -291,7 +289,6 @@ def alltoall_transmissions(check: ClaimCheck) -> None:
 @check("EDT.TE.fault-tolerant", given=collectives("alltoall", (1, 2)))
 def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     """Check that every message takes n-1 paths to its destination that share no inner node."""
-    topology = check.topology
     schedule = alltoall.schedule
     messages = alltoall.messages
     order = np.lexsort((schedule.step, schedule.tree, schedule.unit))
@@ -308,25 +305,25 @@ def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
         "where a path begins",
         sender[first],
         0,
-        destination=node_labels(topology, destination[first]),
+        destination=node_labels(check, destination[first]),
         subtree=tree[first] + 2,
         **place,
     )
     subtrees = tree[last] + 2
     check.equal("where a path ends", receiver[last], destination[last], subtree=subtrees, **place)
-    names = node_labels(topology, destination[~first])
+    names = node_labels(check, destination[~first])
     check.equal("next hop from", sender[~first], receiver[~last], destination=names, **place)
 
-    units = np.arange(messages, topology.nodes * messages)
-    paths = np.bincount(unit[first], minlength=topology.nodes * messages)[messages:]
-    names = node_labels(topology, units // messages)
-    check.equal("paths of a message", paths, topology.n - 1, destination=names, **place)
+    units = np.arange(messages, check.nodes * messages)
+    paths = np.bincount(unit[first], minlength=check.nodes * messages)[messages:]
+    names = node_labels(check, units // messages)
+    check.equal("paths of a message", paths, check.n - 1, destination=names, **place)
     inner = receiver[~last]
-    inner_of_unit = unit[~last] * topology.nodes + inner
+    inner_of_unit = unit[~last] * check.nodes + inner
     distinct = len(np.unique(inner_of_unit))
     what = "inner nodes of a message's paths, all different"
     check.equal(what, distinct, len(inner_of_unit), **place)
     direct = np.count_nonzero(first & last)
-    check.equal("paths of a single link", direct, messages * topology.degree, **place)
+    check.equal("paths of a single link", direct, messages * check.degree, **place)
     is_own_end = (inner == 0) | (inner == destination[~last])
     check.equal("paths that pass their own ends", np.count_nonzero(is_own_end), 0, **place)

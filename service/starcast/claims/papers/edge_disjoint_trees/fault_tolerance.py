@@ -30,7 +30,7 @@ def divisors(n: int) -> list[int]:
 
 def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     """Yield broadcasts whose copies divide n-1: one message, fewer than trees, as many, more."""
-    n = check.topology.n
+    n = check.n
     for copies in divisors(n):
         for messages in sorted({1, 2, n - 2, n - 1, n}):
             broadcast = execute_collective(check, "broadcast", messages, copies)
@@ -46,7 +46,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     sets of up to two faults (or a sample) are tried, and some sets are executed.
     """
     schedule = execute_collective(check, "broadcast", messages, copies).schedule
-    faults = PossibleFaults(check.objects, check.topology)
+    faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(check.objects, schedule, faults)
     place = {"M": messages, "x": copies}
     units = np.arange(schedule.units)
@@ -64,7 +64,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
         **place,
         message=unit,
         faults=faults.describe([int(fault)]),
-        node=check.topology.label(int(node)),
+        node=check.label(int(node)),
     )
 
     sets = faults.sets(copies - 1)
@@ -97,7 +97,7 @@ def cuts_bytes(topology: Topology) -> int:
 @check("EDT.FT.survives", bytes_per_node=cuts_bytes)
 def all_copies_survive(check: ClaimCheck) -> None:
     """Check that n-1 copies survive any n-2 faults."""
-    n = check.topology.n
+    n = check.n
     for messages in (1, 2) if n <= 5 else (1,):
         check_survives(check, messages, n - 1)
 
@@ -105,7 +105,7 @@ def all_copies_survive(check: ClaimCheck) -> None:
 @check("EDT.FT.copies", bytes_per_node=cuts_bytes)
 def some_copies_survive(check: ClaimCheck) -> None:
     """Check that x copies survive any x-1 faults, for x that divide n-1."""
-    n = check.topology.n
+    n = check.n
     for copies in divisors(n):
         for messages in sorted({1, (n - 1) // copies}):
             check_survives(check, messages, copies)
@@ -114,7 +114,7 @@ def some_copies_survive(check: ClaimCheck) -> None:
 @check("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check the bounds for the number of steps."""
-    n = check.topology.n
+    n = check.n
     messages = broadcast.messages
     copies = broadcast.copies
     steps = broadcast.simulation.steps
@@ -130,7 +130,7 @@ def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) ->
     """Check that x copies of M messages take Mx(n!-1) transmissions."""
     messages = broadcast.messages
     copies = broadcast.copies
-    stated = messages * copies * (factorial(check.topology.n) - 1)
+    stated = messages * copies * (factorial(check.n) - 1)
     place = {"M": messages, "x": copies, "of": broadcast.schedule}
     check.equal("transmissions", broadcast.simulation.transmissions, stated, **place)
 
@@ -142,7 +142,7 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 @check("EDT.FT.divides", bytes_per_node=lambda topology: 4 * cuts_bytes(topology))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
     """Check whether distributing copies round robin suffices if x does not divide n-1."""
-    n = check.topology.n
+    n = check.n
     instead = check.correction(
         "dealt like cards, x copies of any M messages take ceil(Mx/(n-1)) + h - 1 steps "
         "and survive x-1 faults"
@@ -167,14 +167,12 @@ def copies_that_do_not_divide(check: ClaimCheck) -> None:
 
 
 def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    return check.objects.schedule(
-        check.topology.spec, "broadcast", "edge-disjoint", messages=messages, copies=copies
-    )
+    return check.schedule("broadcast", "edge-disjoint", messages=messages, copies=copies)
 
 
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
     """Return whether all messages use x subtrees, and no fault keeps two copies from a node."""
-    faults = PossibleFaults(check.objects, check.topology)
+    faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(check.objects, schedule, faults)
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
     return bool(blocked.max() <= 1) and set(_trees_per_unit(schedule)) == {copies}
@@ -194,7 +192,7 @@ def example(check: ClaimCheck) -> None:
         check.equal("subtrees", [*chain(*packets)], np.arange(4), **place)
         check_survives(check, messages, 2)
     schedule = execute_collective(check, "broadcast", 1, 4).schedule
-    faults = PossibleFaults(check.objects, check.topology)
+    faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(check.objects, schedule, faults)[0]
     for second in range(len(cuts)):
         for first in range(second):

@@ -48,9 +48,7 @@ QUANTITIES = {
         lambda node, m, _: ceil_div(m, node.links) + node.far - 1,
     ),
     "broadcast-transmissions": Quantity(
-        "broadcast",
-        "messages that all but the source lack",
-        lambda node, m, _: m * node.others,
+        "broadcast", "messages that all but the source lack", lambda node, m, _: m * node.others
     ),
     "ft-broadcast-time": Quantity(
         "broadcast",
@@ -58,9 +56,7 @@ QUANTITIES = {
         lambda node, m, x: ceil_div(m * x, node.links) + node.far - 1,
     ),
     "ft-broadcast-transmissions": Quantity(
-        "broadcast",
-        "copies that all but the source lack",
-        lambda node, m, x: m * x * node.others,
+        "broadcast", "copies that all but the source lack", lambda node, m, x: m * x * node.others
     ),
     "ft-allgather-time": Quantity(
         "allgather",
@@ -78,9 +74,7 @@ QUANTITIES = {
         lambda node, m, x: ceil_div(m * x * node.others, node.links),
     ),
     "ft-scatter-transmissions": Quantity(
-        "scatter",
-        "distances that the copies travel",
-        lambda node, m, x: m * x * node.total,
+        "scatter", "distances that the copies travel", lambda node, m, x: m * x * node.total
     ),
     "ft-alltoall-time": Quantity(
         "alltoall",
@@ -190,7 +184,7 @@ def schedules(check: ClaimCheck, cell: BoundCell, messages: int, copies: int) ->
 
 def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
     """Check that the count is the stated bound, and that no schedule beats the bound."""
-    size = check.topology.n
+    size = check.n
     node = count_from_node(check, degree=size if cell.table == 3 else size - 1)
     for messages, x in amounts(check.topology, cell):
         place = {"M": messages, "x": x} if cell.has_copies else {"M": messages}

@@ -9,29 +9,26 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.reference.bfs import distances, profile
-from starcast.claims.reference.star_labels import rotation, symbols
+from starcast.claims.reference.star_labels import return_times, rotation, rotations, symbols
 from starcast.claims.registry import check
 
 
 @check("FA.B.D1")
 def nodes_at_distance_1(check: ClaimCheck) -> None:
     """Check that n-1 nodes are at distance 1."""
-    count = int(profile(check.objects, check.topology.spec)[1])
-    check.equal("nodes at distance 1", count, check.topology.n - 1)
+    count = int(profile(check)[1])
+    check.equal("nodes at distance 1", count, check.n - 1)
 
 
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
     """Return the number of nodes at each of the distances 2, 3, .., K-1, K the greatest."""
-    spec = check.topology.spec
-    return check.objects.array(
-        "nodes by distance", spec, lambda: profile(check.objects, spec)[2:-1]
-    )
+    return check.array("nodes by distance", lambda: profile(check)[2:-1])
 
 
 @check("FA.B.D2")
 def nodes_at_distance_2(check: ClaimCheck) -> None:
     """Check the number of nodes at distance 2."""
-    n = check.topology.n
+    n = check.n
     count = int(inner_profile(check)[0])
     check.equal("nodes at distance 2", count, 2 * (n - 1))
     correction = check.correction("(n-1)(n-2) nodes are at distance 2")
@@ -41,7 +38,7 @@ def nodes_at_distance_2(check: ClaimCheck) -> None:
 @check("FA.B.Dk")
 def nodes_at_distances_between(check: ClaimCheck) -> None:
     """Check that at least 2(n-1) nodes are at each distance from 2 to K-1."""
-    n = check.topology.n
+    n = check.n
     counts = inner_profile(check)
     k = np.arange(2, len(counts) + 2)
     check.equal("the last k", int(k[-1]), diameter(n) - 1)
@@ -58,20 +55,20 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
     These are the necklaces of (1 *) with pairs of the symbols after ``last``, * any order of the
     symbols 2..last.
     """
-    n = check.topology.n
+    n = check.n
     pairs = [(i, i + 1) for i in range(last + 1, n, 2)]
     orders = permutations(range(2, last + 1))
     generators = [nodes.node_of_cycles(n, (1, *order), *pairs) for order in orders]
-    members = np.unique(nodes.rotations(check)[:, generators])
-    distance = distances(check.objects, check.topology.spec)
+    members = np.unique(rotations(check)[:, generators])
+    distance = distances(check)
     return int(np.count_nonzero(distance[members] == diameter(n) - 1))
 
 
 @check("FA.B.even")
 def nodes_before_last_for_even_n(check: ClaimCheck) -> None:
     """Check that at least 3!(n-1) nodes are at distance K-1 if n is even."""
-    n = check.topology.n
-    count = int(profile(check.objects, check.topology.spec)[diameter(n) - 1])
+    n = check.n
+    count = int(profile(check)[diameter(n) - 1])
     check.at_least("nodes at distance K-1", count, 6 * (n - 1))
     what = "those on the necklaces of (1 *)(5 6)..(n-1 n), * any order of 2, 3, 4"
     check.at_least(what, listed_nodes(check, 4), 6 * (n - 1))
@@ -84,8 +81,8 @@ def nodes_before_last_for_even_n(check: ClaimCheck) -> None:
 @check("FA.B.odd")
 def nodes_before_last_for_odd_n(check: ClaimCheck) -> None:
     """Check that at least 2!(n-1) nodes are at distance K-1 if n is odd."""
-    n = check.topology.n
-    count = int(profile(check.objects, check.topology.spec)[diameter(n) - 1])
+    n = check.n
+    count = int(profile(check)[diameter(n) - 1])
     check.at_least("nodes at distance K-1", count, 2 * (n - 1))
     what = "those on the necklaces of (1 *)(4 5)..(n-1 n), * any order of 2, 3"
     check.at_least(what, listed_nodes(check, 3), 2 * (n - 1))
@@ -98,10 +95,9 @@ def nodes_before_last_for_odd_n(check: ClaimCheck) -> None:
 @check("FA.B.ones")
 def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
     """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd."""
-    topology = check.topology
-    n = topology.n
-    before_last = distances(check.objects, topology.spec) == diameter(n) - 1
-    count = int((symbols(check.objects, topology)[before_last, 0] == 1).sum())
+    n = check.n
+    before_last = distances(check) == diameter(n) - 1
+    count = int((symbols(check)[before_last, 0] == 1).sum())
     what = "nodes at distance K-1 that start with 1"
     check.at_least(what, count, n - 1)
     correction = check.correction(
@@ -114,11 +110,10 @@ def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
 @check("FA.B.last")
 def last_nodes_start_with_1(check: ClaimCheck) -> None:
     """Check that all nodes at the greatest distance start with 1 if n is odd."""
-    topology = check.topology
-    last = np.flatnonzero(distances(check.objects, topology.spec) == diameter(topology.n))
+    last = np.flatnonzero(distances(check) == diameter(check.n))
     check.true("there are nodes at distance K", len(last) > 0)
-    first = symbols(check.objects, topology)[last, 0]
-    check.equal("first symbol", first, 1, node=topology.labels(last))
+    first = symbols(check)[last, 0]
+    check.equal("first symbol", first, 1, node=check.labels(last))
 
 
 #: The two necklaces listed, as cycles: each node is the rotation of the node before it.
@@ -131,14 +126,13 @@ LISTED = (
 @check("FA.B.list")
 def listed_necklaces(check: ClaimCheck) -> None:
     """Check the two necklaces at distance K-1 that the appendix lists for n = 5."""
-    topology = check.topology
-    n = topology.n
-    rotated = rotation(check.objects, topology)
-    distance = distances(check.objects, topology.spec)
-    sizes = nodes.necklace_sizes(check)
+    n = check.n
+    rotated = rotation(check)
+    distance = distances(check)
+    sizes = return_times(check)
     ranks = [nodes.node_of_cycles(n, *cycles) for necklace in LISTED for cycles in necklace]
     rows = np.array(ranks).reshape(len(LISTED), -1)
-    labels = topology.labels(rows.ravel()).reshape(rows.shape)
+    labels = check.labels(rows.ravel()).reshape(rows.shape)
     check.equal("rank of R(x)", rotated[rows], np.roll(rows, -1, axis=1), node=labels)
     check.equal("distance from 12..n", distance[rows], diameter(n) - 1, node=labels)
     check.equal("nodes of the necklace", sizes[rows], rows.shape[1], node=labels)

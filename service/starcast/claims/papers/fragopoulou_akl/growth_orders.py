@@ -1,49 +1,28 @@
 """Fragopoulou & Akl 1993, Table 6 and section 9: star graph and hypercube in orders of growth."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple
-
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, divided, factorial, log2
-from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.growth import divided, factorial, log2
 from starcast.claims.papers.fragopoulou_akl.lower_bounds import BOUNDS
+from starcast.claims.reference import star_vs_hypercube
 from starcast.claims.reference.star_vs_hypercube import (
-    NetworkCounts,
+    Comparison,
+    GrowthCell,
+    Order,
     check_counts,
     cube,
-    describe_cell,
-    star,
+    network_bytes,
+    one_message,
 )
 from starcast.claims.registry import check, check_rows
-from starcast.topologies import Topology
 
-Network = Callable[[int], NetworkCounts]
-
-
-class GrowthOrder(NamedTuple):
-    """The order n!^factorials (n log2 n)^power, with or without the logarithm, and its words."""
-
-    words: str
-    factorials: int
-    power: int = 0
-    has_logarithm: bool = False
-
-    def value(self, n: int) -> Number:
-        """Return the value at n, exact for small n if there is no logarithm."""
-        nodes = factorial(n) ** self.factorials
-        factor = n * log2(n) if self.has_logarithm else n
-        return nodes * factor**self.power if self.power >= 0 else divided(nodes, factor)
-
-
-NODES = GrowthOrder("O(n!)", 1)
-PAIRS = GrowthOrder("O(n!^2)", 2)
-OVER_N = GrowthOrder("O(n!/n)", 1, -1)
-OVER_N_LOG_N = GrowthOrder("O(n!/(n log n))", 1, -1, has_logarithm=True)
-TIMES_N = GrowthOrder("O(n! n)", 1, 1)
-TIMES_N_LOG_N = GrowthOrder("O(n! n log n)", 1, 1, has_logarithm=True)
-PAIRS_TIMES_N = GrowthOrder("O(n!^2 n)", 2, 1)
-PAIRS_TIMES_N_LOG_N = GrowthOrder("O(n!^2 n log n)", 2, 1, has_logarithm=True)
+NODES = Order("O(n!)", factorial)
+PAIRS = Order("O(n!^2)", lambda n: factorial(n) ** 2)
+OVER_N = Order("O(n!/n)", lambda n: divided(factorial(n), n))
+OVER_N_LOG_N = Order("O(n!/(n log n))", lambda n: divided(factorial(n), n * log2(n)))
+TIMES_N = Order("O(n! n)", lambda n: factorial(n) * n)
+TIMES_N_LOG_N = Order("O(n! n log n)", lambda n: factorial(n) * n * log2(n))
+PAIRS_TIMES_N = Order("O(n!^2 n)", lambda n: factorial(n) ** 2 * n)
+PAIRS_TIMES_N_LOG_N = Order("O(n!^2 n log n)", lambda n: factorial(n) ** 2 * n * log2(n))
 #: Table 6: the order of each entry on the star graph and on the hypercube.
 ORDERS = {
     "allgather-transmissions": (PAIRS, PAIRS),
@@ -58,91 +37,57 @@ ORDERS = {
 }
 #: The cell of which Table 6 states the order for the hypercube too low.
 WRONG_CELL = "alltoall-oneport-time"
+COUNTS = {cell: bound.count for cell, bound in BOUNDS.items()}
 
 
-def weight(topology: Topology) -> int:
-    """Return the bytes per node of both neighbour tables: the hypercube has up to 2 n! nodes."""
-    return BYTES_PER_LINK * 4 * topology.n
-
-
-class GrowthOrderRow(NamedTuple):
-    """A cell of Table 6, the network, and the order that the paper states."""
-
-    cell: str
-    network: Network
-    order: GrowthOrder
-
-
-def order_quotient(row: GrowthOrderRow, n: int) -> Number:
-    """Return the entry of Tables 4 and 5 over the stated order."""
-    return divided(BOUNDS[row.cell].count(row.network(n)), row.order.value(n))
-
-
-def entry_is_of_order(check: ClaimCheck, row: GrowthOrderRow) -> None:
-    """Check that an entry is of the order that Table 6 states."""
-    check_counts(check, (row.network,))
-    what = f"{describe_cell(row.cell)} / {row.order.words}"
-    check.order(what, partial(order_quotient, row))
-    if row.cell == WRONG_CELL and row.network is cube:
+def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
+    """Check that an entry of Tables 4 and 5 is of the order that Table 6 states."""
+    check_counts(check, (cell.network,))
+    check.order(cell.quotient_words, cell.quotient)
+    if cell.row == WRONG_CELL and cell.network is cube:
         correction = check.correction(
             "O(n! n log n) steps, as a node of the hypercube has k 2^(k-1) hops to pass on, "
             "k of order n log n"
         )
-        quotient = partial(order_quotient, row._replace(order=TIMES_N_LOG_N))
+        quotient = cell._replace(stated=TIMES_N_LOG_N).quotient
         correction.same_order("k 2^(k-1) / (n! n log n)", quotient)
 
 
-_ROWS = {
-    f"FA.Tab6.{cell}-{name}": GrowthOrderRow(cell, network, orders[index])
-    for cell, orders in ORDERS.items()
-    for index, (name, network) in enumerate((("star", star), ("hypercube", cube)))
-}
-check_rows(entry_is_of_order, _ROWS, bytes_per_node=lambda topology, _: weight(topology))
+check_rows(
+    entry_is_of_order,
+    star_vs_hypercube.growth_cells("FA.Tab6", COUNTS, ORDERS),
+    bytes_per_node=lambda topology, _: network_bytes(topology),
+)
 
 
-def star_over_cube(cell: str, n: int) -> Number:
-    """Return the entry on the star graph over the entry on the hypercube."""
-    entry = BOUNDS[cell].count
-    return divided(entry(star(n)), entry(cube(n)))
+def compare(check: ClaimCheck, comparison: Comparison, *cells: str) -> None:
+    """Check that quotients of the entries on both networks are of constant order."""
+    for cell in cells:
+        star_vs_hypercube.compare(check, cell, comparison, COUNTS[cell], one_message)
 
 
-def star_over_cube_over_log(cell: str, n: int) -> Number:
-    """Return star graph over hypercube, divided by log n."""
-    return divided(star_over_cube(cell, n), log2(n))
-
-
-def cube_over_star_over_log(cell: str, n: int) -> Number:
-    """Return hypercube over star graph, divided by log n."""
-    return divided(1, star_over_cube(cell, n) * log2(n))
-
-
-@check("FA.hyper.degree", bytes_per_node=weight)
+@check("FA.hyper.degree", bytes_per_node=network_bytes)
 def hypercube_is_faster_by_degree(check: ClaimCheck) -> None:
     """Check that all-port allgather and scatter are slower on S_n by a factor of order log n."""
     check_counts(check)
-    for cell in ("allgather-allport-time", "scatter-allport-time"):
-        what = f"{describe_cell(cell)}, star / hypercube / log n"
-        check.same_order(what, partial(star_over_cube_over_log, cell))
+    compare(check, "star / hypercube / log n", "allgather-allport-time", "scatter-allport-time")
 
 
-@check("FA.hyper.diameter", bytes_per_node=weight)
+@check("FA.hyper.diameter", bytes_per_node=network_bytes)
 def star_needs_fewer_transmissions(check: ClaimCheck) -> None:
     """Check that the transmissions on Q_k are more by a factor of order log n."""
     check_counts(check)
-    for cell in ("scatter-transmissions", "alltoall-transmissions"):
-        what = f"{describe_cell(cell)}, hypercube / star / log n"
-        check.same_order(what, partial(cube_over_star_over_log, cell))
+    compare(check, "hypercube / star / log n", "scatter-transmissions", "alltoall-transmissions")
 
 
-@check("FA.hyper.both", bytes_per_node=weight)
+@check("FA.hyper.both", bytes_per_node=network_bytes)
 def exchange_times_are_of_one_order(check: ClaimCheck) -> None:
     """Check that the steps of all-port alltoall are of the same order on both networks."""
     check_counts(check)
-    quotient = partial(star_over_cube, "alltoall-allport-time")
-    check.same_order("steps of all-port alltoall, star / hypercube", quotient)
+    compare(check, "star / hypercube", "alltoall-allport-time")
 
 
-@check("FA.hyper.other", bytes_per_node=weight)
+@check("FA.hyper.other", bytes_per_node=network_bytes)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
     """Check that all other cells of Table 6 are of the same order on both networks."""
     check_counts(check)
@@ -151,9 +96,6 @@ def other_cells_are_of_one_order(check: ClaimCheck) -> None:
         "one-port alltoall takes fewer steps on the star graph, by a factor of order log n; "
         "the others are the same"
     )
-    for recorder, cells in ((check, (*equal_cells, WRONG_CELL)), (correction, equal_cells)):
-        for cell in cells:
-            what = f"{describe_cell(cell)}, star / hypercube"
-            recorder.same_order(what, partial(star_over_cube, cell))
-    what = f"{describe_cell(WRONG_CELL)}, hypercube / star / log n"
-    correction.same_order(what, partial(cube_over_star_over_log, WRONG_CELL))
+    compare(check, "star / hypercube", *equal_cells, WRONG_CELL)
+    compare(correction, "star / hypercube", *equal_cells)
+    compare(correction, "hypercube / star / log n", WRONG_CELL)

@@ -33,56 +33,51 @@ def source_bytes(topology: Topology) -> int:
 
 def one_source(check: ClaimCheck) -> Schedule:
     """Return the schedule of algorithm 1 for the source 12..n, which represents all sources."""
-    return check.objects.schedule(check.topology.spec, "allgather", "rotated-hamiltonian")
+    return check.schedule("allgather", "rotated-hamiltonian")
 
 
 def schedules(check: ClaimCheck) -> Iterator[Schedule]:
     """Yield the schedule of one source, and on small graphs that of all sources."""
     yield one_source(check)
-    if check.topology.n <= _ALL_SOURCES:
+    if check.n <= _ALL_SOURCES:
         yield one_source(check).expand()
 
 
 @check("FA.A1.1", bytes_per_node=source_bytes)
 def phase_1(check: ClaimCheck) -> None:
     """Check the steps of phase 1, that it has no conflict, and which messages arrive."""
-    topology = check.topology
-    n = topology.n
-    label_symbols = symbols(check.objects, topology)
+    n = check.n
+    label_symbols = symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
     simulation = check.objects.simulation(part)
     check.equal("steps", simulation.steps, factorial(n - 1), of=part)
     _check_no_conflict(check, "phase 1 is without conflict", simulation, part)
-    held = np.bincount(part.receiver, minlength=topology.nodes)
+    held = np.bincount(part.receiver, minlength=check.nodes)
     held[0] += 1
+    stated = arrives_in_phase_1(label_symbols, 0)
     check.equal(
-        "times that the node gets the message of 12..n",
-        held,
-        arrives_in_phase_1(label_symbols, 0),
-        node=topology.label,
-        of=part,
+        "times that the node gets the message of 12..n", held, stated, node=check.label, of=part
     )
     if n <= _ALL_SOURCES:
         _check_phase_1_of_all_sources(check, part.expand())
 
 
 def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
-    topology = check.topology
-    label_symbols = symbols(check.objects, topology)
+    label_symbols = symbols(check)
     simulation = check.objects.simulation(part)
-    stated = factorial(topology.n - 1)
+    stated = factorial(check.n - 1)
     check.equal("steps, all sources written out", simulation.steps, stated, of=part)
     _check_no_conflict(check, "all sources are without conflict", simulation, part)
-    held = np.eye(topology.nodes, dtype=np.int64)
+    held = np.eye(check.nodes, dtype=np.int64)
     np.add.at(held, (part.unit, part.receiver), 1)
-    for q in range(topology.nodes):
+    for q in range(check.nodes):
         check.equal(
             "times that the node gets the message",
             held[q],
             arrives_in_phase_1(label_symbols, q),
-            root=topology.label(q),
-            node=topology.label,
+            root=check.label(q),
+            node=check.label,
             of=part,
         )
 
@@ -97,23 +92,22 @@ def _check_no_conflict(
 @check("FA.A1.2", bytes_per_node=source_bytes)
 def phase_2(check: ClaimCheck) -> None:
     """Check that phase 2 follows phase 1 and rule 1, its steps, and that it has no conflict."""
-    topology = check.topology
-    phase_1_steps = factorial(topology.n - 1)
-    label_symbols = symbols(check.objects, topology)
+    phase_1_steps = factorial(check.n - 1)
+    label_symbols = symbols(check)
     schedule = one_source(check)
     last = label_symbols[schedule.receiver, 0] == 1
     after = bool((schedule.step[last] > phase_1_steps).all())
     check.true("phase 2 is after phase 1", after, of=schedule)
-    stated = ceil_div(phase_1_steps - 1, topology.n - 1)
+    stated = ceil_div(phase_1_steps - 1, check.n - 1)
     check.equal("steps", schedule.steps - phase_1_steps, stated, of=schedule)
     check.equal(
         "first symbol of the sender, for source 12..n",
         label_symbols[schedule.sender[last], 0],
-        topology.n,
-        node=topology.labels(schedule.receiver[last]),
+        check.n,
+        node=check.labels(schedule.receiver[last]),
     )
     check.execute(schedule)
-    if topology.n <= _ALL_SOURCES:
+    if check.n <= _ALL_SOURCES:
         expanded = schedule.expand()
         check.execute(expanded)
         last = label_symbols[expanded.receiver, 0] == label_symbols[expanded.unit, 0]
@@ -121,8 +115,8 @@ def phase_2(check: ClaimCheck) -> None:
             "first symbol of the sender is the last of the source",
             label_symbols[expanded.sender[last], 0],
             label_symbols[expanded.unit[last], -1],
-            root=topology.labels(expanded.unit[last]),
-            node=topology.labels(expanded.receiver[last]),
+            root=check.labels(expanded.unit[last]),
+            node=check.labels(expanded.receiver[last]),
             of=expanded,
         )
 
@@ -130,10 +124,9 @@ def phase_2(check: ClaimCheck) -> None:
 @check("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
     """Check that the type of the incoming link determines that of the outgoing link."""
-    topology = check.topology
-    n = topology.n
-    first = symbols(check.objects, topology)[:, 0]
-    forest = check.objects.forest(topology.spec, "rotated-hamiltonian")
+    n = check.n
+    first = symbols(check)[:, 0]
+    forest = check.forest("rotated-hamiltonian")
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
     step = np.arange(2, len(types) + 1)
@@ -147,7 +140,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
         forwarded = part.step > 1
         place = {
             "step": part.step[forwarded],
-            "node": topology.labels(part.sender[forwarded]),
+            "node": check.labels(part.sender[forwarded]),
             "of": schedule,
         }
         check.true("what is sent came one step before", incoming[forwarded] > 0, **place)
@@ -159,8 +152,8 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 @check("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 gives to each link, and how many each link carries."""
-    n = check.topology.n
-    label_symbols = symbols(check.objects, check.topology)
+    n = check.n
+    label_symbols = symbols(check)
     schedule = one_source(check)
     types = nodes.link_types(check)
     stated = np.where(types == n, factorial(n - 2) - 1, factorial(n - 2))
@@ -180,7 +173,7 @@ def messages_by_rule_1(check: ClaimCheck) -> None:
 @check("FA.A1.steps", given=allgathers, bytes_per_node=source_bytes)
 def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
     """Check the steps of algorithm 1: ceil((n!-1)/(n-1)), as the sum of both phases."""
-    n = check.topology.n
+    n = check.n
     steps = allgather.simulation.steps
     check.equal("steps", steps, even_share(n), of=allgather.schedule)
     phases = factorial(n - 1) + ceil_div(factorial(n - 1) - 1, n - 1)
@@ -190,7 +183,7 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
 @check("FA.A1.transmissions", given=allgathers, bytes_per_node=source_bytes)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     """Check the transmissions of algorithm 1 as printed, n!(n-1)."""
-    n = check.topology.n
+    n = check.n
     count = factorial(n)
     transmissions = allgather.simulation.transmissions
     check.equal("transmissions", transmissions, count * (n - 1), of=allgather.schedule)
@@ -201,16 +194,13 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 @check("FA.SLA", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.nodes)
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
     """Check steps and transmissions along one cycle for all, and along a cycle per source."""
-    topology = check.topology
-    count = topology.nodes
-    translated_cycles = check.objects.schedule(
-        topology.spec, "allgather", "hamiltonian-cycle", ports="one"
-    )
-    forest = check.objects.forest(topology.spec, "hamiltonian-cycle")
-    level = levels(parents(check.objects, topology, forest.parent_port[0]), 0)
+    count = check.nodes
+    translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
+    forest = check.forest("hamiltonian-cycle")
+    level = levels(parents(check, forest.parent_port[0]), 0)
     cycle = np.argsort(level, kind="stable").astype(np.int32)
     types = nodes.types_between(check, cycle, np.roll(cycle, -1))
-    check.true("the path closes to a cycle", types > 0, node=topology.labels(cycle), of=forest)
+    check.true("the path closes to a cycle", types > 0, node=check.labels(cycle), of=forest)
     for schedule in (cycle_schedule(check, cycle, types), translated_cycles):
         simulation = check.execute(schedule)
         check.equal("steps", simulation.steps, count - 1, of=schedule)
@@ -242,7 +232,7 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
     Returns:
         int64 ``[rows]``; 0 for messages that did not arrive in that step.
     """
-    count = check.topology.nodes
+    count = check.nodes
     step = part.step.astype(np.int64)
     source = sources(part).astype(np.int64)
     arrival = (step * count + part.receiver) * count + source

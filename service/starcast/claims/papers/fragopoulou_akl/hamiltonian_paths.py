@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.providers import forests
+from starcast.claims.reference import star_labels
 from starcast.claims.reference.bfs import levels, parents
-from starcast.claims.reference.star_labels import symbols
 from starcast.claims.registry import check
 from starcast.permutations import Ranks
 from starcast.trees.model import Forest
@@ -24,10 +24,9 @@ trees = forests("rotated-hamiltonian")
 @check("FA.T4", given=trees)
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, also those of the forest."""
-    topology = check.topology
-    n = topology.n
-    rotations = nodes.rotations(check)
-    label_symbols = symbols(check.objects, topology)
+    n = check.n
+    rotations = rotations(check)
+    label_symbols = star_labels.symbols(check)
     paths = [path_of_forest(check, forest, 2)]
     if n <= _LARGEST_DRAWN:
         paths.extend(random_paths(check))
@@ -48,9 +47,9 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 @check("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that T_j crosses a link of type t_j(i) where T_2 crosses one of type i."""
-    n = check.topology.n
+    n = check.n
     ports = forest.parent_port[0].astype(np.int64)
-    rotations = nodes.rotations(check)
+    rotations = rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
     types = nodes.types_between(check, path[:-1], path[1:])
     step = np.arange(1, len(types) + 1)
@@ -66,8 +65,8 @@ def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
     """Return T_j of the forest: the nodes with symbol 1 in position j, by their level."""
-    level = levels(parents(check.objects, check.topology, forest.parent_port[0]), 0)
-    in_position = symbols(check.objects, check.topology)[:, j - 1] == 1
+    level = levels(parents(check, forest.parent_port[0]), 0)
+    in_position = star_labels.symbols(check)[:, j - 1] == 1
     members = np.flatnonzero(in_position).astype(np.int32)
     path: Ranks = members[np.argsort(level[members], kind="stable")]
     return path
@@ -86,16 +85,15 @@ def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
         attempts = (_random_path(check, rng) for _ in range(_TRIES))
         return np.array(list(islice(filter(None, attempts), _RANDOM_PATHS)), dtype=np.int32)
 
-    return check.objects.array("Hamiltonian paths drawn at random", check.topology.spec, create)
+    return check.array("Hamiltonian paths drawn at random", create)
 
 
 def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
     """Return a path that always continues to a node with the fewest exits; empty if it fails."""
-    topology = check.topology
     # Links of type 3..n keep symbol 1 in position 2.
-    neighbours = check.objects.neighbours(topology.spec)[1:].T.tolist()
-    path = [nodes.node_of_cycles(topology.n, (1, 2))]
-    in_position = symbols(check.objects, topology)[:, 1] == 1
+    neighbours = check.neighbours[1:].T.tolist()
+    path = [nodes.node_of_cycles(check.n, (1, 2))]
+    in_position = star_labels.symbols(check)[:, 1] == 1
     unvisited = set(np.flatnonzero(in_position).tolist()) - set(path)
     while unvisited:
         candidates = [node for node in neighbours[path[-1]] if node in unvisited]

@@ -1,6 +1,6 @@
-"""Fragopoulou & Akl 1993, section 2, Table 4 and the abstract: lower bounds on S_n.
+"""Fragopoulou & Akl 1993, section 2, Tables 4 and 5 and the abstract: lower bounds on S_n and Q_k.
 
-`BOUNDS` has one row of data per cell of the table of section 2; Table 4 has the same cells.
+`BOUNDS` has one row of data per cell of the table of section 2; Tables 4 and 5 have the same cells.
 """
 
 from collections.abc import Callable
@@ -9,12 +9,17 @@ from dataclasses import dataclass
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import Number, divided, factorial
-from starcast.claims.reference import lower_bound_counts
-from starcast.claims.reference.lower_bound_counts import NodeCounts, count_from_node
-from starcast.claims.reference.necklaces import rule_9_steps
+from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.reference import necklaces
+from starcast.claims.reference.lower_bound_counts import (
+    NodeCounts,
+    check_not_beaten,
+    count_from_node,
+    unit_schedules,
+)
 from starcast.claims.reference.star_vs_hypercube import NetworkCounts, least_steps
 from starcast.claims.registry import check, check_rows
-from starcast.collectives.model import Schedule
+from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 
 #: Counts of one node by search, or the closed forms of a network.
@@ -29,14 +34,16 @@ class Bound:
         cell: collective, port model if it matters, and quantity, as in the ids of claims.
         argument: what the argument counts, in words.
         count: the count from which the bound follows.
-        stated: the bound that the paper states, as a function of n.
+        on_star: the bound that the paper states for S_n, as a function of n.
+        on_cube: the bound that it states for the hypercube Q_k, as a function of k.
         algorithms: algorithms that meet the bound, those of the paper first, with their ports.
     """
 
     cell: str
     argument: str
     count: Callable[[Counts], Number]
-    stated: Callable[[int], int]
+    on_star: Callable[[int], int]
+    on_cube: Callable[[int], int]
     algorithms: tuple[tuple[str, str], ...]
 
     @property
@@ -53,36 +60,6 @@ class Bound:
     def quantity(self) -> str:
         """``steps`` or ``transmissions``."""
         return "steps" if self.cell.endswith("time") else "transmissions"
-
-
-def count_others(counts: Counts) -> Number:
-    """Return the number of nodes but one."""
-    return counts.nodes - 1
-
-
-def count_others_per_link(counts: Counts) -> Number:
-    """Return the share of each link of a node in all other nodes, rounded up."""
-    return least_steps(counts.nodes - 1, counts.links)
-
-
-def count_pairs(counts: Counts) -> Number:
-    """Return the number of ordered pairs of nodes."""
-    return counts.nodes * (counts.nodes - 1)
-
-
-def count_distances(counts: Counts) -> Number:
-    """Return the sum of the distances from a node, which is also that of all pairs per node."""
-    return counts.total
-
-
-def count_distances_of_pairs(counts: Counts) -> Number:
-    """Return the sum of the distances of all ordered pairs."""
-    return counts.nodes * counts.total
-
-
-def count_distances_per_link(counts: Counts) -> Number:
-    """Return the sum of the distances of all pairs, divided by the directed links, rounded up."""
-    return least_steps(counts.nodes * counts.total, counts.nodes * counts.links)
 
 
 def others(n: int, messages: int = 1) -> int:
@@ -125,64 +102,73 @@ _BOUNDS = (
     Bound(
         "allgather-transmissions",
         "messages that all nodes lack",
-        count_pairs,
+        lambda counts: counts.nodes * (counts.nodes - 1),
         pairs,
+        lambda k: 2**k * (2**k - 1),
         (*_TREES, _CYCLE),
     ),
     Bound(
         "allgather-oneport-time",
         "messages that a node lacks, one a step",
-        count_others,
+        lambda counts: counts.nodes - 1,
         others,
+        lambda k: 2**k - 1,
         (_CYCLE,),
     ),
     Bound(
         "allgather-allport-time",
         "messages that a node lacks, shared by its links",
-        count_others_per_link,
+        lambda counts: least_steps(counts.nodes - 1, counts.links),
         shared_others,
+        lambda k: ceil_div(2**k - 1, k),
         _TREES,
     ),
     Bound(
         "scatter-transmissions",
         "distances of all nodes from the root",
-        count_distances,
+        lambda counts: counts.total,
         distances,
+        lambda k: k * 2 ** (k - 1),
         (_BALANCED, ("near-balanced", "all"), _ONE_PORT),
     ),
     Bound(
         "scatter-oneport-time",
         "messages that the root sends, one a step",
-        count_others,
+        lambda counts: counts.nodes - 1,
         others,
+        lambda k: 2**k - 1,
         (_ONE_PORT,),
     ),
     Bound(
         "scatter-allport-time",
         "messages that the root sends, shared by its links",
-        count_others_per_link,
+        lambda counts: least_steps(counts.nodes - 1, counts.links),
         shared_others,
+        lambda k: ceil_div(2**k - 1, k),
         (_BALANCED,),
     ),
     Bound(
         "alltoall-transmissions",
         "distances of all pairs",
-        count_distances_of_pairs,
+        lambda counts: counts.nodes * counts.total,
         distances_of_pairs,
+        lambda k: k * 2 ** (2 * k - 1),
         (("necklace", "all"), _ONE_PORT, _EXACT),
     ),
     Bound(
         "alltoall-oneport-time",
         "distances of all pairs, n! links a step",
-        count_distances,
+        lambda counts: counts.total,
         distances,
+        lambda k: k * 2 ** (k - 1),
         (_ONE_PORT,),
     ),
     Bound(
         "alltoall-allport-time",
         "distances of all pairs, n!(n-1) links a step",
-        count_distances_per_link,
+        lambda counts: least_steps(counts.nodes * counts.total, counts.nodes * counts.links),
         shared_distances,
+        lambda k: 2 ** (k - 1),
         (_EXACT,),
     ),
 )
@@ -191,9 +177,20 @@ BOUNDS = {bound.cell: bound for bound in _BOUNDS}
 RULE_9_CELL = "alltoall-allport-time"
 
 
-def bound_schedule(check: ClaimCheck, bound: Bound, algorithm: str, ports: str) -> Schedule:
-    """Return the schedule of an algorithm for the collective of a bound."""
-    return check.objects.schedule(check.topology.spec, bound.collective, algorithm, ports=ports)
+def check_count(check: ClaimCheck, bound: Bound) -> int:
+    """Check the count of the argument, and return the stated bound."""
+    on_cube = check.topology.family == "hypercube"
+    stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
+    counts = count_from_node(check, degree=check.n if on_cube else check.n - 1)
+    check.equal(bound.argument, bound.count(counts), stated)
+    return stated
+
+
+def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
+    """Check the count of the argument, and that no schedule with unit messages beats the bound."""
+    stated = check_count(check, bound)
+    schedules = unit_schedules(check, bound.collective, bound.ports)
+    check_not_beaten(check, schedules, stated, bound.quantity)
 
 
 def measured_quantity(check: ClaimCheck, bound: Bound, schedule: Schedule) -> int:
@@ -202,37 +199,26 @@ def measured_quantity(check: ClaimCheck, bound: Bound, schedule: Schedule) -> in
     return simulation.steps if bound.quantity == "steps" else simulation.transmissions
 
 
-def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check the count of the argument, and return the stated bound."""
-    stated = bound.stated(check.topology.n)
-    counts = count_from_node(check, degree=check.topology.n - 1)
-    check.equal(bound.argument, bound.count(counts), stated)
-    return stated
-
-
-def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
-    """Check the count of the argument, and that no schedule of the catalogue beats the bound."""
-    stated = check_count(check, bound)
-    schedules = lower_bound_counts.unit_schedules_on_star(check, bound.collective, bound.ports)
-    lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)
-
-
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule beats the bound, and that its algorithms take exactly this much."""
     stated = check_count(check, bound)
-    schedules = lower_bound_counts.unit_schedules_on_star(check, bound.collective, bound.ports)
-    for schedule in schedules:
+    for schedule in unit_schedules(check, bound.collective, bound.ports):
         measured = measured_quantity(check, bound, schedule)
         what = f"{schedule.algorithm} takes no fewer {bound.quantity}"
         check.true(what, measured >= stated, found=measured, stated=stated, of=schedule)
     for algorithm, ports in bound.algorithms:
-        schedule = bound_schedule(check, bound, algorithm, ports)
+        schedule = check.schedule(bound.collective, algorithm, ports)
         measured = measured_quantity(check, bound, schedule)
         check.equal(f"{bound.quantity} of {algorithm}", measured, stated, of=schedule)
 
 
 check_rows(no_schedule_beats_bound, {f"FA.LB.{cell}": bound for cell, bound in BOUNDS.items()})
 check_rows(bound_is_met, {f"FA.Tab4.{cell}": bound for cell, bound in BOUNDS.items()})
+check_rows(
+    no_schedule_beats_bound,
+    {f"FA.Tab5.{cell}": bound for cell, bound in BOUNDS.items()},
+    bytes_per_node=lambda cube, _: max(BYTES_PER_LINK, 2 * BYTES_PER_ROW) * cube.degree,
+)
 
 
 @check("FA.S2-optimal")
@@ -240,10 +226,9 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
     """Check that the paper's algorithms for one message meet all nine bounds."""
     for cell, bound in BOUNDS.items():
         if cell == RULE_9_CELL:
-            schedule = bound_schedule(check, bound, "necklace", "all")
+            schedule = check.schedule("alltoall", "necklace")
             steps = check.execute(schedule).steps
-            stated = bound.stated(check.topology.n)
-            check.equal("steps of Rule 9, alltoall", steps, stated, of=schedule)
+            check.equal("steps of Rule 9, alltoall", steps, bound.on_star(check.n), of=schedule)
         else:
             check_paper_meets(check, bound)
     correction = check.correction(
@@ -264,32 +249,31 @@ def abstract(check: ClaimCheck) -> None:
     schedule = check_rule_9(check)
     check_count(check, BOUNDS[RULE_9_CELL])
     steps = check.execute(schedule).steps
-    stated = rule_9_steps(check.topology.n)
+    stated = necklaces.rule_9_steps(check.n)
     check.equal("steps of Rule 9, and the closed form", steps, stated, of=schedule)
     check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)
 
 
 def rule_9_quotient(n: int) -> Number:
     """Return the steps of Rule 9 over ceil(t_n/(n-1))."""
-    return divided(rule_9_steps(n), least_steps(distance_sum(n), n - 1))
+    return divided(necklaces.rule_9_steps(n), least_steps(distance_sum(n), n - 1))
 
 
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
     """Check that the paper's algorithms take exactly the bound; ours, if the paper has none."""
     own = [algorithm for algorithm in bound.algorithms if algorithm != _EXACT]
     for algorithm, ports in own or bound.algorithms:
-        schedule = bound_schedule(check, bound, algorithm, ports)
-        stated = bound.stated(check.topology.n)
+        schedule = check.schedule(bound.collective, algorithm, ports)
         measured = measured_quantity(check, bound, schedule)
         what = f"{bound.quantity} of {bound.collective} {algorithm}"
-        check.equal(what, measured, stated, of=schedule)
+        check.equal(what, measured, bound.on_star(check.n), of=schedule)
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
     """Check that Rule 9 takes the sum of the distances of the necklaces; return its schedule."""
-    schedule = check.objects.schedule(check.topology.spec, "alltoall", "necklace")
+    schedule = check.schedule("alltoall", "necklace")
     steps = check.execute(schedule).steps
-    distances = lower_bound_counts.necklace_distances(check.objects, check.topology.spec)
+    distances = necklaces.leader_distances(check)
     what = "steps of Rule 9 and the sum of the distances of the necklaces"
     check.equal(what, steps, int(distances.sum()), of=schedule)
     return schedule

@@ -6,43 +6,40 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.star_labels import rotation, symbols
+from starcast.claims.reference.star_labels import return_times, rotation, symbols
 from starcast.claims.registry import check
 
 
 @check("FA.T5")
 def necklace_size_divides(check: ClaimCheck) -> None:
     """Check that the size of every necklace divides n-1, and the example of S_5."""
-    topology = check.topology
-    n = topology.n
-    size = nodes.necklace_sizes(check)
-    check.true("the necklace is found", size > 0, node=topology.label)
+    n = check.n
+    size = return_times(check)
+    check.true("the necklace is found", size > 0, node=check.label)
     remainder = (n - 1) % np.maximum(size, 1)
-    check.equal("remainder of n-1 by its nodes", remainder, 0, node=topology.label)
+    check.equal("remainder of n-1 by its nodes", remainder, 0, node=check.label)
     if n == 5:
         example = "14325"
-        node = topology.rank(example)
+        node = check.rank(example)
         check.equal("rotations after which 14325 returns", int(size[node]), 2, node=example)
-        notation = nodes.cycle_notation(symbols(check.objects, topology)[node])
+        notation = nodes.cycle_notation(symbols(check)[node])
         check.equal("cycle notation", notation, "(2 4)", node=example)
 
 
 @check("FA.T6")
 def necklaces_without_leading_1(check: ClaimCheck) -> None:
     """Check that the necklace of every node that does not start with 1 has n-1 nodes."""
-    topology = check.topology
-    others = np.flatnonzero(symbols(check.objects, topology)[:, 0] != 1)
-    size = nodes.necklace_sizes(check)[others]
-    check.equal("nodes of the necklace", size, topology.n - 1, node=topology.labels(others))
+    others = np.flatnonzero(symbols(check)[:, 0] != 1)
+    size = return_times(check)[others]
+    check.equal("nodes of the necklace", size, check.n - 1, node=check.labels(others))
 
 
 @check("FA.T7")
 def rotation_keeps_distance(check: ClaimCheck) -> None:
     """Check that R(x) is as far from 12..n as x."""
-    topology = check.topology
-    distance = distances(check.objects, topology.spec)
-    rotated = rotation(check.objects, topology)
-    check.equal("distance of R(x)", distance[rotated], distance, node=topology.label)
+    distance = distances(check)
+    rotated = rotation(check)
+    check.equal("distance of R(x)", distance[rotated], distance, node=check.label)
 
 
 @check("FA.R24")
@@ -56,7 +53,7 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 @check("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
     """Check what the moves of rule 4 do to the cycles of a node with at least two."""
-    first = symbols(check.objects, check.topology)[:, 0]
+    first = symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (nodes.cycle_counts(check) > 1))
     _check_rule_4a(check, tails)
     for dimension in nodes.link_types(check):
@@ -65,14 +62,14 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     """Check the moves over the first symbol: it leaves its cycle."""
-    leading = symbols(check.objects, check.topology)[:, 0]
+    leading = symbols(check)[:, 0]
     first = leading[tails]
     minima = nodes.cycle_minima(check)
     cycles = nodes.cycle_counts(check)
     displaced = nodes.displaced_counts(check)
     heads = nodes.neighbours(check)[tails, first - 2]
     is_pair = (minima[tails] == 1).sum(axis=1) == 2  # 1 and x_1 alone are a cycle
-    label = check.topology.labels(tails)
+    label = check.labels(tails)
 
     check.equal("(a) cycles", cycles[heads], cycles[tails] - is_pair, node=label)
     stated = displaced[tails] - 1 - is_pair
@@ -87,7 +84,7 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
     """Check the moves over a symbol in a cycle without 1: two cycles are merged."""
-    label_symbols = symbols(check.objects, check.topology)
+    label_symbols = symbols(check)
     minima = nodes.cycle_minima(check)
     cycles = nodes.cycle_counts(check)
     displaced = nodes.displaced_counts(check)
@@ -95,7 +92,7 @@ def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) 
     apart = (minima[tails, index] != 1) & (label_symbols[tails, index] != dimension)
     tails = tails[apart]
     heads = nodes.neighbours(check)[tails, dimension - 2]
-    place = {"node": check.topology.labels(tails), "dimension": dimension}
+    place = {"node": check.labels(tails), "dimension": dimension}
 
     check.equal("(b) cycles", cycles[heads], cycles[tails] - 1, **place)
     check.equal("(b) symbols in cycles", displaced[heads], displaced[tails], **place)

@@ -41,19 +41,19 @@ def scatter_along(
     create = partial(
         build_scatter, forest, ports, messages, algorithm=name, arguments={"messages": messages}
     )
-    key = ("along", check.topology.spec, name, ports, forest.root, messages)
+    key = ("along", check.spec, name, ports, forest.root, messages)
     return check.objects.get_or_create("schedule", key, create)
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
     """Return a few of the sample roots."""
-    roots = bfs.roots(check.topology)
+    roots = bfs.roots(check)
     return roots[:: max(1, len(roots) // 4)]
 
 
 def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[int, Forest]]:
     """Yield random trees of section 5.1 with their numbers."""
-    rows = random_trees(check.objects, check.topology, RANDOM_TREES)
+    rows = random_trees(check, RANDOM_TREES)
     for number, row in enumerate(rows):
         yield number, Forest(check.topology, row[None])
 
@@ -64,10 +64,9 @@ def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[int, Forest]]:
 @check("FA.R5")
 def largest_subtree_determines_steps(check: ClaimCheck) -> None:
     """Check the order of messages, and that the steps are the nodes of the largest subtree."""
-    topology = check.topology
     for forest, name in spanning_trees(check):
-        largest = checkers.branch_sizes(topology, forest.parent_port, forest.root).max()
-        label = topology.label(forest.root)
+        largest = checkers.branch_sizes(check.topology, forest.parent_port, forest.root).max()
+        label = check.label(forest.root)
         for schedule in (scatter_along(check, forest, name), random_ties(check, forest, name)):
             check_furthest_first(check, schedule, forest, in_turn=False)
             steps = check.execute(schedule).steps
@@ -85,10 +84,9 @@ def check_furthest_first(
         forest: its tree.
         in_turn: whether the root serves one subtree after the other (rule 8).
     """
-    topology = check.topology
-    place = {"root": topology.label(schedule.root), "of": schedule}
+    place = {"root": check.label(schedule.root), "of": schedule}
     above = forest.parent_port[0, schedule.receiver]
-    label = node_labels(topology, schedule.receiver)
+    label = node_labels(check, schedule.receiver)
     check.equal("type of the link to a node", schedule.port, above, node=label, **place)
 
     sent = np.flatnonzero(schedule.sender == schedule.root)
@@ -97,24 +95,23 @@ def check_furthest_first(
     node = schedule.unit[sent]
     first = 0 if in_turn else np.searchsorted(port, port)
     stated = np.arange(len(sent)) - first + 1
-    label = node_labels(topology, node)
+    label = node_labels(check, node)
     what = "step in which the root sends"
     check.equal(what, schedule.step[sent], stated, node=label, **place)
 
-    parent = bfs.parents(check.objects, topology, forest.parent_port[0])
+    parent = bfs.parents(check, forest.parent_port[0])
     level = bfs.levels(parent, forest.root)[node]
     not_further = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
-    label = node_labels(topology, node[1:])
+    label = node_labels(check, node[1:])
     what = "no node is further away than the one before it"
     check.true(what, not_further, node=label, **place)
 
 
 def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
     """Return a scatter by rule 5 down one tree, with ties broken at random."""
-    topology = check.topology
 
     def create() -> Schedule:
-        nodes = np.delete(np.arange(topology.nodes), forest.root)
+        nodes = np.delete(np.arange(check.nodes), forest.root)
         subtree = root_ports(forest)[0, nodes]
         level = forest.levels()[0, nodes]
         order = np.lexsort((np.random.default_rng(_SEED).random(len(nodes)), -level, subtree))
@@ -123,17 +120,17 @@ def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
         departure[order] = np.arange(len(nodes)) - first + 1
         return build_schedule(
             route_units(forest, np.zeros_like(nodes), nodes, departure, nodes),
-            topology=topology,
+            topology=check.topology,
             collective="scatter",
             algorithm=name,
             ports="all",
             root=forest.root,
-            units=topology.nodes,
+            units=check.nodes,
             packets=False,
             forest=forest,
         )
 
-    key = ("ties at random", topology.spec, name, forest.root)
+    key = ("ties at random", check.spec, name, forest.root)
     return check.objects.get_or_create("schedule", key, create)
 
 
@@ -143,17 +140,16 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
     They are trees of the catalogue and random trees, both at several roots, and trees of section
     5.1 with random choices.
     """
-    topology = check.topology
     names = list(_SINGLE_TREES)
-    if topology.nodes <= _LONG_TREE_NODES:
+    if check.nodes <= _LONG_TREE_NODES:
         names.append(_LONG_TREE)
-    for root in (0, topology.nodes // 2, topology.nodes - 1):
+    for root in (0, check.nodes // 2, check.nodes - 1):
         for name in names:
-            yield check.objects.forest(topology.spec, name, root=root), name
+            yield check.forest(name, root=root), name
         for seed in range(RANDOM_TREES):
-            create = partial(bfs.random_tree, check.objects, topology, seed, root)
-            row = check.objects.array(f"random tree {seed} at {root}", topology.spec, create)
-            yield Forest(topology, row[None], root), f"random-{seed}"
+            create = partial(bfs.random_tree, check, seed, root)
+            row = check.array(f"random tree {seed} at {root}", create)
+            yield Forest(check.topology, row[None], root), f"random-{seed}"
     for number, forest in random_balanced_trees(check):
         yield forest, f"drawn-{number}"
 
@@ -164,16 +160,15 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 @check("FA.S51.steps", bytes_per_node=scatter_bytes)
 def balanced_scatter(check: ClaimCheck) -> None:
     """Check steps and transmissions of a scatter over the balanced trees, at several roots."""
-    topology = check.topology
-    create = partial(check.objects.schedule, topology.spec, "scatter", "balanced")
+    create = partial(check.schedule, "scatter", "balanced")
     schedules = [create(root=root) for root in scatter_roots(check)]
     for number, forest in random_balanced_trees(check):
         schedules.append(scatter_along(check, forest, f"drawn-{number}"))
     for schedule in schedules:
         simulation = check.execute(schedule)
-        place = {"root": topology.label(schedule.root), "of": schedule}
-        check.equal("steps", simulation.steps, even_share(topology.n), **place)
-        stated = distance_sum(topology.n)
+        place = {"root": check.label(schedule.root), "of": schedule}
+        check.equal("steps", simulation.steps, even_share(check.n), **place)
+        stated = distance_sum(check.n)
         check.equal("transmissions", simulation.transmissions, stated, **place)
 
 
@@ -182,12 +177,11 @@ def balanced_scatter(check: ClaimCheck) -> None:
 
 def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
     """Yield scatters by rule 8 with their trees: those of section 5.1 and of Definition 13."""
-    spec = check.topology.spec
     for root in scatter_roots(check):
-        balanced = check.objects.forest(spec, "balanced", root=root)
+        balanced = check.forest("balanced", root=root)
         yield scatter_along(check, balanced, "one-port-balanced", "one"), balanced
-        near = check.objects.forest(spec, "near-balanced", root=root)
-        yield check.objects.schedule(spec, "scatter", "one-port", ports="one", root=root), near
+        near = check.forest("near-balanced", root=root)
+        yield check.schedule("scatter", "one-port", ports="one", root=root), near
     for number, forest in random_balanced_trees(check):
         yield scatter_along(check, forest, f"one-port-drawn-{number}", "one"), forest
 
@@ -196,10 +190,10 @@ def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
 def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
     """Check the order of messages, steps and transmissions of a scatter by rule 8."""
     schedule, forest = scatter
-    n = check.topology.n
+    n = check.n
     check_furthest_first(check, schedule, forest, in_turn=True)
     simulation = check.execute(schedule)
-    place = {"root": check.topology.label(schedule.root), "of": schedule}
+    place = {"root": check.label(schedule.root), "of": schedule}
     check.equal("steps", simulation.steps, factorial(n) - 1, **place)
     check.equal("transmissions", simulation.transmissions, distance_sum(n), **place)
 
@@ -208,16 +202,15 @@ def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> Non
 def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
     """Check the step in which the root sends its last message for each subtree."""
     schedule, forest = scatter
-    topology = check.topology
     from_root = schedule.sender == schedule.root
-    last = np.zeros(topology.n + 1, dtype=np.int64)
+    last = np.zeros(check.n + 1, dtype=np.int64)
     np.maximum.at(last, schedule.port[from_root], schedule.step[from_root])
-    sizes = checkers.branch_sizes(topology, forest.parent_port, forest.root)[0]
+    sizes = checkers.branch_sizes(check.topology, forest.parent_port, forest.root)[0]
     check.equal(
         "step of the last message, from 0",
         last[2:] - 1,
         np.cumsum(sizes) - 1,
-        root=topology.label(schedule.root),
+        root=check.label(schedule.root),
         subtree=lambda index: index + 1,
         of=schedule,
     )
@@ -235,10 +228,10 @@ _GATHERS = (
 @check("FA.gather", bytes_per_node=scatter_bytes)
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
     """Check that each gather is the reversed scatter, with its steps and transmissions."""
-    schedule = partial(check.objects.schedule, check.topology.spec)
+    schedule = partial(check.schedule)
     for algorithm, ports in _GATHERS:
         perfect = algorithm == "perfectly-balanced"
-        for messages in (check.topology.n - 1,) if perfect else (1, 2):
+        for messages in (check.n - 1,) if perfect else (1, 2):
             for root in scatter_roots(check)[:2]:
                 scatter = schedule("scatter", algorithm, ports, root, messages=messages)
                 gather = schedule("gather", algorithm, ports, root, messages=messages)
@@ -248,7 +241,7 @@ def gather_is_reversed_scatter(check: ClaimCheck) -> None:
 def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, messages: int) -> None:
     forward = check.execute(scatter)
     backward = check.execute(gather)
-    place = {"M": messages, "root": check.topology.label(gather.root), "of": gather}
+    place = {"M": messages, "root": check.label(gather.root), "of": gather}
     check.equal("steps", backward.steps, forward.steps, **place)
     check.equal("transmissions", backward.transmissions, forward.transmissions, **place)
     step = scatter.steps + 1 - scatter.step

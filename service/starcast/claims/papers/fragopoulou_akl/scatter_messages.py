@@ -23,29 +23,26 @@ from starcast.collectives.model import Schedule
 
 def amounts(check: ClaimCheck) -> tuple[int, ...]:
     """Return values of M: few, around n-1, and multiples of n-1."""
-    n = check.topology.n
+    n = check.n
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 
 
 @check("FA.M.balanced", bytes_per_node=scatter_bytes)
 def balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check that a scatter over the one balanced tree takes M ceil((n!-1)/(n-1)) steps."""
-    forest = check.objects.forest(check.topology.spec, "balanced")
+    forest = check.forest("balanced")
     for messages in amounts(check):
         schedule = scatter_along(check, forest, "balanced", messages=messages)
-        stated = messages * even_share(check.topology.n)
+        stated = messages * even_share(check.n)
         check.equal("steps", check.execute(schedule).steps, stated, M=messages, of=schedule)
 
 
 @check("FA.M.near", bytes_per_node=scatter_bytes)
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check steps and order of a scatter over the tree of Definition 13."""
-    topology = check.topology
     for messages in amounts(check):
-        schedule = check.objects.schedule(
-            topology.spec, "scatter", "near-balanced", messages=messages
-        )
-        stated = messages * necklaces.largest_branch(topology.n)
+        schedule = check.schedule("scatter", "near-balanced", messages=messages)
+        stated = messages * necklaces.largest_branch(check.n)
         check.equal("steps", check.execute(schedule).steps, stated, M=messages, of=schedule)
     check.order("steps / M ceil((n!-1)/(n-1))", largest_branch_quotient)
 
@@ -53,7 +50,7 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
 @check("FA.M.minimum", bytes_per_node=scatter_bytes)
 def least_steps(check: ClaimCheck) -> None:
     """Check that no schedule takes fewer than ceil(M(n!-1)/(n-1)) steps."""
-    n = check.topology.n
+    n = check.n
     counts = lower_bound_counts.count_from_node(check)
     check.equal("nodes other than the root", counts.others, int(factorial(n)) - 1)
     check.equal("links of the root", counts.links, n - 1)
@@ -68,15 +65,12 @@ def least_steps(check: ClaimCheck) -> None:
 @check("FA.M.perfect", bytes_per_node=scatter_bytes)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
     """Check paths, shares and steps of a scatter over the tree of Definition 15."""
-    topology = check.topology
-    n = topology.n
+    n = check.n
     for messages in (n - 1, 2 * (n - 1)):
         for root in scatter_roots(check):
-            schedule = check.objects.schedule(
-                topology.spec, "scatter", "perfectly-balanced", messages=messages, root=root
-            )
+            schedule = check.schedule("scatter", "perfectly-balanced", messages=messages, root=root)
             simulation = check.execute(schedule)
-            place = {"M": messages, "root": topology.label(root), "of": schedule}
+            place = {"M": messages, "root": check.label(root), "of": schedule}
             _check_shares(check, schedule, messages, place)
             stated = shared_others(n, messages)
             check.equal("steps", simulation.steps, stated, **place)
@@ -86,10 +80,9 @@ def _check_shares(
     check: ClaimCheck, schedule: Schedule, messages: int, place: dict[str, Any]
 ) -> None:
     """Check that messages use the trees of Definition 15, and the same number each of its trees."""
-    topology = check.topology
-    forest = check.objects.forest(topology.spec, "perfectly-balanced", root=schedule.root)
+    forest = check.forest("perfectly-balanced", root=schedule.root)
     above = forest.parent_port[schedule.tree, schedule.receiver]
-    label = node_labels(topology, schedule.receiver)
+    label = node_labels(check, schedule.receiver)
     check.equal("type of the link to a node", schedule.port, above, node=label, **place)
     arrived = schedule.receiver == schedule.unit // messages
     shares = np.zeros(forest.parent_port.shape, dtype=np.int64)
@@ -101,17 +94,16 @@ def _check_shares(
         np.where(inside, messages // np.maximum(inside.sum(axis=0), 1), 0),
         **place,
         tree=lambda tree, _: tree,
-        node=lambda _, node: topology.label(node),
+        node=lambda _, node: check.label(node),
     )
 
 
 @check("FA.M.multiple")
 def shares_are_integers(check: ClaimCheck) -> None:
     """Check that all shares M/k are integers only for multiples M of n-1."""
-    topology = check.topology
-    degree = topology.n - 1
-    period = necklaces.periods(check.objects, topology)[1:]
-    label = node_labels(topology, np.arange(1, topology.nodes))
+    degree = check.n - 1
+    period = necklaces.periods(check)[1:]
+    label = node_labels(check, np.arange(1, check.nodes))
     check.equal("remainder of n-1 by the period", degree % period, 0, node=label)
     k = degree // np.unique(period)
     messages = np.arange(1, 3 * degree + 1)
@@ -122,9 +114,8 @@ def shares_are_integers(check: ClaimCheck) -> None:
 @check("FA.S52-only", bytes_per_node=scatter_bytes)
 def other_trees_take_longer(check: ClaimCheck) -> None:
     """Check that scatters along other trees than those of Definition 15 take more steps."""
-    topology = check.topology
-    n = topology.n
-    perfect = check.objects.schedule(topology.spec, "scatter", "perfectly-balanced", messages=n - 1)
+    n = check.n
+    perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
     shortest = check.reading(
         "no other trees take so few steps with the fewest transmissions too, M t_n"
     )
@@ -132,10 +123,10 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
         "the balanced trees of section 5.1, numbered on over the messages, take as few steps for "
         "every M"
     )
-    disjoint = check.objects.forest(topology.spec, "edge-disjoint")
+    disjoint = check.forest("edge-disjoint")
     for messages in range(2, 2 * n - 1):
         in_turn = scatter_along(check, disjoint, "edge-disjoint-in-turn", messages=messages)
-        balanced = check.objects.schedule(topology.spec, "scatter", "balanced", messages=messages)
+        balanced = check.schedule("scatter", "balanced", messages=messages)
         for schedule in (in_turn, balanced):
             if np.array_equal(links_used(schedule), links_used(perfect)):
                 continue
@@ -149,7 +140,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
 
 
 def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
-    bound = shared_others(check.topology.n, messages) + 1
+    bound = shared_others(check.n, messages) + 1
     steps = check.execute(schedule).steps
     place = {"M": messages, "trees": schedule.algorithm, "of": schedule}
     check.at_least("steps along other trees", steps, bound, **place)

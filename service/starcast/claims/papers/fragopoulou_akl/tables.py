@@ -23,8 +23,7 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     shared_distances,
     shared_others,
 )
-from starcast.claims.reference import bfs, lower_bound_counts
-from starcast.claims.reference.necklaces import largest_branch, rule_9_steps
+from starcast.claims.reference import bfs, necklaces
 from starcast.claims.registry import check, check_rows
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.topologies import Topology
@@ -110,9 +109,7 @@ def cell_schedule(check: ClaimCheck, cell: ResultCell, messages: int, root: int)
     """Return the schedule of a cell for a number of messages."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
     arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has one message only
-    return check.objects.schedule(
-        check.topology.spec, cell.collective, cell.algorithm, cell.ports, root, **arguments
-    )
+    return check.schedule(cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 
 def row_bytes(topology: Topology, row: Row) -> int:
@@ -127,7 +124,7 @@ def steps_are_exact(check: ClaimCheck, row: Row) -> None:
     """Check that every execution takes exactly the stated number of steps."""
     cell, formula = row
     for schedule, messages, place in cell_schedules(check, cell):
-        stated = formula(check.topology.n, messages)
+        stated = formula(check.n, messages)
         steps = check.execute(schedule).steps
         check.equal(f"steps of {cell.algorithm}", steps, stated, **place, of=schedule)
 
@@ -136,7 +133,7 @@ def transmissions_are_exact(check: ClaimCheck, row: Row) -> None:
     """Check that every execution takes exactly the stated number of transmissions."""
     cell, formula = row
     for schedule, messages, place in cell_schedules(check, cell):
-        stated = formula(check.topology.n, messages)
+        stated = formula(check.n, messages)
         transmissions = check.execute(schedule).transmissions
         what = f"transmissions of {cell.algorithm}"
         check.equal(what, transmissions, stated, **place, of=schedule)
@@ -146,15 +143,14 @@ def cell_schedules(
     check: ClaimCheck, cell: ResultCell
 ) -> Iterator[tuple[Schedule, int, dict[str, int | str]]]:
     """Yield the schedules of a cell with their M and their place in findings."""
-    topology = check.topology
     has_root = cell.collective == "scatter"
-    for messages in cell.amounts(topology.n):
-        for root in bfs.roots(topology, 3) if has_root else (0,):
+    for messages in cell.amounts(check.n):
+        for root in bfs.roots(check, 3) if has_root else (0,):
             place: dict[str, int | str] = {}
             if cell.amounts is not one_message:
                 place["M"] = messages
             if has_root:
-                place["root"] = topology.label(root)
+                place["root"] = check.label(root)
             yield cell_schedule(check, cell, messages, root), messages, place
 
 
@@ -174,7 +170,7 @@ def paths_bytes(topology: Topology) -> int:
 def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
     """Return M runs of the rotated Hamiltonian paths for one message, one after the other."""
     algorithm = "rotated-hamiltonian"
-    single = check.objects.schedule(check.topology.spec, "allgather", algorithm)
+    single = check.schedule("allgather", algorithm)
 
     def create() -> Schedule:
         run = np.repeat(np.arange(messages, dtype=np.int32), len(single))
@@ -191,14 +187,14 @@ def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
             **columns,
         )
 
-    key = (check.topology.spec, f"{algorithm} repeated", messages)
+    key = (check.spec, f"{algorithm} repeated", messages)
     return check.objects.get_or_create("schedule", key, create)
 
 
 @check("FA.Tab1.allport-paths-M-time", bytes_per_node=paths_bytes)
 def runs_one_after_the_other(check: ClaimCheck) -> None:
     """Check the steps of M runs, each of which begins after the run before it."""
-    n = check.topology.n
+    n = check.n
     correction = check.correction("one run after the other takes M ceil((n!-1)/(n-1)) steps")
     for messages in any_messages(n):
         steps = check.execute(repeated_paths(check, messages)).steps
@@ -209,7 +205,7 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
 @check("FA.Tab1.allport-paths-M-overlapped-time", bytes_per_node=paths_bytes)
 def overlapping_runs(check: ClaimCheck) -> None:
     """Check the steps of M runs that overlap."""
-    n = check.topology.n
+    n = check.n
     cell = CELLS["Tab1.allport-paths-M"]
     for messages in any_messages(n):
         schedule = cell_schedule(check, cell, messages, 0)
@@ -221,31 +217,29 @@ def overlapping_runs(check: ClaimCheck) -> None:
 @check("FA.Tab2.allport-near-1-time")
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order."""
-    topology = check.topology
     schedule = cell_schedule(check, CELLS["Tab2.allport-near-1"], 1, 0)
     steps = check.execute(schedule).steps
-    necklaces = len(lower_bound_counts.necklace_distances(check.objects, topology.spec))
+    count = len(necklaces.leader_distances(check))
     what = "steps of near-balanced, and necklaces without the root's"
-    check.equal(what, steps, necklaces, of=schedule)
+    check.equal(what, steps, count, of=schedule)
     what = "steps of near-balanced, and the closed form"
-    check.equal(what, steps, largest_branch(topology.n), of=schedule)
+    check.equal(what, steps, necklaces.largest_branch(check.n), of=schedule)
     check.order("necklaces / ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
 def largest_branch_quotient(n: int) -> Number:
     """Return the largest subtree of Definition 13 over ceil((n!-1)/(n-1))."""
-    return divided(largest_branch(n), even_share(n))
+    return divided(necklaces.largest_branch(n), even_share(n))
 
 
 @check("FA.Tab3.allport-near-1-time", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.n)
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the steps of Rule 9, and their order."""
-    topology = check.topology
     schedule = cell_schedule(check, CELLS["Tab3.allport-near-1"], 1, 0)
     steps = check.execute(schedule).steps
-    total = lower_bound_counts.necklace_distances(check.objects, topology.spec).sum()
+    total = necklaces.leader_distances(check).sum()
     what = "steps of Rule 9, and the sum of the distances of the necklaces"
     check.equal(what, steps, int(total), of=schedule)
     what = "steps of Rule 9, and the closed form"
-    check.equal(what, steps, rule_9_steps(topology.n), of=schedule)
+    check.equal(what, steps, necklaces.rule_9_steps(check.n), of=schedule)
     check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)

@@ -35,19 +35,18 @@ def translates_bytes(topology: Topology) -> int:
 def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
     """Yield the schedule of the source 12..n in each allgather that repeats one broadcast."""
     for algorithm, ports in REPEATED:
-        yield check.objects.schedule(check.topology.spec, "allgather", algorithm, ports=ports)
+        yield check.schedule("allgather", algorithm, ports=ports)
 
 
 @check("FA.T1")
 def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     """Check that F_q keeps link types, and executes the translates of several broadcasts."""
-    topology = check.topology
     neighbours = nodes.neighbours(check)
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
-    for q in roots(topology):
-        image = translation(check.objects, topology, q)
-        root = topology.label(q)
+    for q in roots(check):
+        image = translation(check, q)
+        root = check.label(q)
         check.equal(
             "rank of the translated neighbour",
             image[neighbours],
@@ -56,7 +55,7 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
             **nodes.node_and_type(check),
         )
         check.equal("F_q(12..n)", int(image[0]), q, root=root)
-        check.equal("F_q is one to one", np.sort(image), np.arange(topology.nodes), root=root)
+        check.equal("F_q is one to one", np.sort(image), np.arange(check.nodes), root=root)
         for broadcast in broadcasts:
             check.execute(translated_broadcast(broadcast, q, image))
 
@@ -82,14 +81,13 @@ def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
 @check("FA.T2.necessary", bytes_per_node=translates_bytes)
 def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
     """Check that some link is in two translates of a set of two links of one type."""
-    topology = check.topology
     for tails, dimension in link_pairs(check):
         counts = translate_counts(check, (tails, np.array([dimension, dimension])))
-        place = {"nodes": ", ".join(topology.labels(tails)), "dimension": dimension}
+        place = {"nodes": ", ".join(check.labels(tails)), "dimension": dimension}
         overlap = bool((counts > 1).any())
         check.true("two translates have a link in common", overlap, **place)
         twice = int(np.count_nonzero(counts == 2))
-        check.equal("links in two translates", twice, topology.nodes, **place)
+        check.equal("links in two translates", twice, check.nodes, **place)
 
 
 def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
@@ -108,12 +106,11 @@ def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
 
 def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
     """Return a broadcast down a random spanning tree, level by level."""
-    topology = check.topology
-    row = random_tree(check.objects, topology, seed)
-    parent = parents(check.objects, topology, row)
+    row = random_tree(check, seed)
+    parent = parents(check, row)
     receivers = np.flatnonzero(row)
     return Schedule(
-        topology,
+        check.topology,
         "broadcast",
         f"drawn-{seed}",
         "all",
@@ -131,11 +128,10 @@ def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
 def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
     """Return the number of translates L(q) with each directed link, ``[nodes * types]``."""
     tails, types = links
-    topology = check.topology
-    degree = topology.n - 1
-    images = translations(check.objects, topology)[:, tails].astype(np.int64)
+    degree = check.n - 1
+    images = translations(check)[:, tails].astype(np.int64)
     codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
-    return np.bincount(codes.ravel(), minlength=topology.nodes * degree)
+    return np.bincount(codes.ravel(), minlength=check.nodes * degree)
 
 
 def random_links(check: ClaimCheck) -> Iterator[Links]:
@@ -145,16 +141,16 @@ def random_links(check: ClaimCheck) -> Iterator[Links]:
     """
     rng = np.random.default_rng(_SEED)
     for number in range(_RANDOM_SETS):
-        size = number % (check.topology.n - 1) + 1
-        tails = rng.integers(0, check.topology.nodes, size)
+        size = number % (check.n - 1) + 1
+        tails = rng.integers(0, check.nodes, size)
         yield tails, rng.permutation(nodes.link_types(check))[:size]
 
 
 def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
     """Yield two different tails and a type: all on a small graph, otherwise random choices."""
-    count = check.topology.nodes
+    count = check.nodes
     types = nodes.link_types(check)
-    if check.topology.n <= _EXHAUSTIVE:
+    if check.n <= _EXHAUSTIVE:
         for pair in combinations(range(count), 2):
             for dimension in types:
                 yield np.array(pair), int(dimension)

@@ -11,7 +11,6 @@ from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import divided
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import nk_loads
-from starcast.claims.reference.nk_labels import n_and_k
 from starcast.claims.reference.nk_loads import allgather_bytes, bytes_formula, class_loads
 from starcast.claims.reference.nk_pipelines import (
     GRID,
@@ -52,11 +51,8 @@ def stated_share(n: int, k: int) -> Fraction:
 @check("NK.S5-copies", given=all_port, bytes_per_node=allgather_bytes)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Divide the transmissions of the all-to-all broadcast by those of one broadcast."""
-    spec = check.topology.spec
-    nodes = arrangements(*n_and_k(check.topology))
-    broadcast = check.execute(
-        check.objects.schedule(spec, "broadcast", ONE_TREE, "all", segments=1)
-    )
+    nodes = arrangements(*check.n_and_k)
+    broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
     copies = Fraction(allgather.simulation.transmissions, broadcast.transmissions)
     what = "one-to-all broadcasts"
     check.equal(what, copies, nodes - 1, of=allgather.schedule)
@@ -67,22 +63,21 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
 @check("NK.T4.startup", given=all_port, bytes_per_node=allgather_bytes)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
     """Check the number of steps on the tree SP."""
-    diameter = nk_diameter(*n_and_k(check.topology))
+    diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
 
 @check("NK.T4.even", bytes_per_node=allgather_bytes)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
     """Compare the load of every directed link with the mean load in each step."""
-    topology = check.topology
-    schedule = nk_loads.dimension_change_allgather(check.objects, topology)
+    schedule = nk_loads.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     units = units_per_message(schedule)
     counts = _unit_counts(schedule, simulation.steps)
     loads = exact_array(Fraction(count, units) for count in counts.ravel().tolist())
     loads = loads.reshape(counts.shape)
     mean = exact_array(step.sum() / step.size for step in loads)
-    link_at = outgoing_links(check.objects, topology)
+    link_at = outgoing_links(check)
 
     def link(_: int, node: int, port: int) -> str:
         return link_at(node, port)
@@ -99,8 +94,8 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
         "tree has links of the class on that level, over k-1 or n-k; for k = 1 and k = n-1 all "
         "links are one class"
     )
-    for kind, ports in enumerate(nk_loads.link_classes(topology)):
-        columns = [topology.ports.index(port) for port in ports]
+    for kind, ports in enumerate(nk_loads.link_classes(check)):
+        columns = [check.ports.index(port) for port in ports]
         stated = of_class[:, kind, None, None]
         correction.equal(what, loads[:, :, columns], stated, step=step_number, of=schedule)
 
@@ -124,9 +119,9 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
 @check("NK.T4.time", bytes_per_node=allgather_bytes)
 def time_on_one_tree(check: ClaimCheck) -> None:
     """Compare the executed time with D T_s + m(N-1)/(n-1) T_c."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    schedule = nk_loads.dimension_change_allgather(check.objects, check.topology)
+    schedule = nk_loads.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     time = exact_time(simulation, units_per_message(schedule), GRID)
     stated = stated_share(n, k)
@@ -143,7 +138,7 @@ def time_on_one_tree(check: ClaimCheck) -> None:
 
 def _check_bytes_and_height(check: ClaimCheck) -> None:
     """Check the closed form behind the orders of growth, and the height, on the tree SP."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     loads = class_loads(check, ONE_TREE)
     share = nk_loads.all_port_bytes(loads)
     formula = bytes_formula(n, k)
@@ -179,7 +174,7 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
 @check("NK.T5", given=one_port, bytes_per_node=allgather_bytes)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port time is at most n(n-1)D T_s + (N-1)m T_c."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = allgather.schedule
     time = exact_time(allgather.simulation, units_per_message(schedule), GRID)
@@ -195,7 +190,7 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
     schedule = allgather.schedule
     packets = int(allgather.simulation.packet_sizes.sum())
     share = Fraction(packets, units_per_message(schedule))
-    others = arrangements(*n_and_k(check.topology)) - 1
+    others = arrangements(*check.n_and_k) - 1
     check.equal("bytes over m", share, others, of=schedule)
 
 
@@ -204,16 +199,15 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
     It needs a start-up per level, at most ``steps`` in all, and at least ``share`` of m.
     """
-    topology = check.topology
-    sources = 1 if topology.translation_keeps_ports else topology.nodes
-    if topology.degree * (topology.nodes - 1) * sources > _MOST_ROWS:
+    sources = 1 if check.topology.translation_keeps_ports else check.nodes
+    if check.degree * (check.nodes - 1) * sources > _MOST_ROWS:
         return
     for allgather in executions("allgather", MANY_TREES, ports=ports)(check):
         schedule = allgather.schedule
         simulation = allgather.simulation
         levels = simulation.steps
         if ports == "one":
-            levels = ceil_div(levels, topology.degree)
+            levels = ceil_div(levels, check.degree)
         height = greatest_height(check, MANY_TREES)
         check.equal("levels that are executed", levels, height, of=schedule)
         few = simulation.steps <= steps
@@ -225,7 +219,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 @check("NK.T10", bytes_per_node=allgather_bytes)
 def time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the all-port time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
     levels = len(loads)
     share = nk_loads.all_port_bytes(loads)
@@ -245,11 +239,11 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 @check("NK.T11", bytes_per_node=allgather_bytes)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the one-port time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     others = arrangements(n, k) - 1
     loads = class_loads(check, MANY_TREES)
-    steps = nk_loads.last_sub_slot(check.topology, loads)
-    share = nk_loads.one_port_bytes(check.topology, loads)
+    steps = nk_loads.last_sub_slot(check, loads)
+    share = nk_loads.one_port_bytes(check, loads)
     _check_executed_trees(check, "one", steps, share)
     stated = grid_time((n - 1) * (2 * nk_diameter(n, k) - 1), Fraction(others))
     check.at_most("time", grid_time(steps, share), stated, **GRID.place)
@@ -275,8 +269,8 @@ def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
 @check("NK.S9-oneport", bytes_per_node=allgather_bytes)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
     """Check whether the one-port broadcast has more start-ups on SP than on MT."""
-    one = nk_loads.last_sub_slot(check.topology, class_loads(check, ONE_TREE))
-    many = nk_loads.last_sub_slot(check.topology, class_loads(check, MANY_TREES))
+    one = nk_loads.last_sub_slot(check, class_loads(check, ONE_TREE))
+    many = nk_loads.last_sub_slot(check, class_loads(check, MANY_TREES))
     for allgather in one_port(check):
         few = allgather.simulation.steps <= one
         what = "no more start-ups are counted than there are sub-slots"

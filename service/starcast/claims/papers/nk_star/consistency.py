@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.reference.nk_labels import n_and_k
 from starcast.claims.registry import check
 
 Value = int | Fraction
@@ -113,7 +112,7 @@ def _cells(
 @check("NK.Tab1-theorems")
 def table1_agrees_with_theorems(check: ClaimCheck) -> None:
     """Compare Table 1 with Theorems 2, 8, 3 and 9, term by term."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     cells = list(_cells(table1(n, k), theorems1(n, k)))
     for row, column, printed, stated in cells:
@@ -140,7 +139,7 @@ def table1_agrees_with_theorems(check: ClaimCheck) -> None:
 @check("NK.Tab2-theorems")
 def table2_agrees_with_theorems(check: ClaimCheck) -> None:
     """Compare Table 2 with Theorems 4, 10, 5 and 11, term by term."""
-    size = n_and_k(check.topology)
+    size = check.n_and_k
     for row, column, printed, stated in _cells(table2(*size), theorems2(*size)):
         check.equal("coefficient of the term", printed, stated, row=row, column=column)
 
@@ -158,7 +157,7 @@ def _chen(n: int, k: int) -> tuple[Value, Value, Value, Value]:
 @check("NK.S9-tables")
 def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
     """Compare the times that the conclusion quotes with the tables, in the order of the text."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     correction = check.correction(
         "they are but for the start-up of the trees MT, one-port, in Table 1: (n-1)(2D-1), quoted "
         "as (n-1)(D-1)"

@@ -11,15 +11,16 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest
 from starcast.claims.reference import bfs
-from starcast.claims.reference.nk_labels import n_and_k
-from starcast.claims.reference.nk_pipelines import check_node_counts, count_doublings, exact_array
+from starcast.claims.reference.lower_bound_counts import (
+    catalogue_schedules,
+    check_source,
+    count_doublings,
+)
+from starcast.claims.reference.nk_pipelines import exact_array
 from starcast.claims.reference.pipelines import exact_time, parameters
 from starcast.claims.registry import check, check_rows
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
-from starcast.trees.catalogue import single_trees
 
 _GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 #: Greatest number of rows, of all sources if they are written out, of a compared schedule.
@@ -68,50 +69,26 @@ def ceil_log2(count: int) -> int:
     return (count - 1).bit_length()
 
 
-def catalogue_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
+def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
     """Yield all small schedules of a collective and a port model, with several arguments."""
-    n, k = n_and_k(check.topology)
-    specs = [check.topology.spec]
-    if k == n - 1 and n <= _MOST_N_ON_STAR:
-        specs.append(f"S{n}")
-    for topology in map(check.objects.topology, specs):
-        for algorithm in algorithms_on(topology, bound.collective):
-            if bound.ports in algorithm.ports:
-                yield from _small_schedules(check, bound, topology, algorithm)
-
-
-def _small_schedules(
-    check: ClaimCheck, bound: Bound, topology: Topology, algorithm: Algorithm
-) -> Iterator[Schedule]:
+    n, k = check.n_and_k
     is_broadcast = bound.collective == "broadcast"
-    sources = 1 if is_broadcast or topology.translation_keeps_ports else topology.nodes
-    roots = (0, topology.nodes - 1) if is_broadcast and topology.nodes <= _TWO_ROOTS else (0,)
-    names = [argument.name for argument in algorithm.arguments]
-    for values in product(*(_values(name, topology) for name in names)):
-        arguments = dict(zip(names, values, strict=True))
-        if algorithm.refusal(topology, arguments) is not None:
-            continue
-        if algorithm.rows(topology, arguments) * sources > _MOST_ROWS:
-            continue
-        for root in roots:
-            yield check.objects.schedule(
-                topology.spec, bound.collective, algorithm.name, bound.ports, root, **arguments
-            )
-
-
-def _values(name: str, topology: Topology) -> tuple[int | str, ...]:
-    if name == "base":
-        return single_trees(topology)[:3]
-    return tuple(sorted({1, topology.degree} if name == "copies" else {1, 2, topology.degree}))
+    for network in (check, check.at(f"S{n}")) if k == n - 1 and n <= _MOST_N_ON_STAR else (check,):
+        one_source = is_broadcast or network.topology.translation_keeps_ports
+        most_rows = _MOST_ROWS if one_source else _MOST_ROWS // network.nodes
+        has_two_roots = is_broadcast and network.nodes <= _TWO_ROOTS
+        roots = (0, network.nodes - 1) if has_two_roots else (0,)
+        yield from catalogue_schedules(
+            network, bound.collective, bound.ports, roots, most_rows=most_rows, bases=3
+        )
 
 
 def check_counts(check: ClaimCheck, bound: Bound) -> None:
     """Check the counts in the argument for a bound, by breadth-first search."""
-    topology = check.topology
-    n, k = n_and_k(topology)
-    for root in (0, topology.nodes - 1):
-        check_node_counts(check, root)
-    reached = int(np.count_nonzero(bfs.distances(check.objects, topology.spec) >= 0))
+    n, k = check.n_and_k
+    for source in (0, check.nodes - 1):
+        check_source(check, source, nk_diameter(n, k))
+    reached = int(np.count_nonzero(bfs.distances(check) >= 0))
     received = 1 if bound.collective == "broadcast" else reached - 1
     check.equal("messages that a node gets", received, bound.messages(n, k))
     if bound.ports == "one":
@@ -123,8 +100,8 @@ def check_counts(check: ClaimCheck, bound: Bound) -> None:
 def check_start_ups(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule of the catalogue has fewer start-ups than the bound."""
     check_counts(check, bound)
-    least = bound.start_ups(*n_and_k(check.topology))
-    for schedule in catalogue_schedules(check, bound):
+    least = bound.start_ups(*check.n_and_k)
+    for schedule in bounded_schedules(check, bound):
         simulation = check.execute(schedule)
         what = f"start-ups of {schedule.algorithm}"
         check.at_least(what, simulation.steps, least, of=schedule)
@@ -133,11 +110,11 @@ def check_start_ups(check: ClaimCheck, bound: Bound) -> None:
 def check_time(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule of the catalogue takes less time than the bound."""
     check_counts(check, bound)
-    start_ups = _GRID.T_s * bound.start_ups(*n_and_k(check.topology))
-    transmission = _GRID.m * _GRID.T_c * Fraction(bound.share(*n_and_k(check.topology)))
+    start_ups = _GRID.T_s * bound.start_ups(*check.n_and_k)
+    transmission = _GRID.m * _GRID.T_c * Fraction(bound.share(*check.n_and_k))
     parts = zip(start_ups, transmission, strict=True)
     stated = exact_array(Fraction(max(pair)) for pair in parts)
-    for schedule in catalogue_schedules(check, bound):
+    for schedule in bounded_schedules(check, bound):
         simulation = check.execute(schedule)
         has_one_source = schedule.collective == "broadcast" or schedule.symmetric
         units = schedule.units // (1 if has_one_source else schedule.topology.nodes)
@@ -168,10 +145,8 @@ def transmission_order(check: ClaimCheck, bound: Bound) -> None:
     """Check the order of the bound for T_s = 0."""
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
-    check.order(
-        f"the lemma with T_s = 0 over {name} T_c",
-        lambda n, k: divided(greatest([0, bound.share(n, k)]), cell(n, k)),
-    )
+    what = f"the lemma with T_s = 0 over {name} T_c"
+    check.order(what, lambda n, k: divided(greatest([0, bound.share(n, k)]), cell(n, k)))
 
 
 BROADCAST = {ports: Bound("broadcast", ports) for ports in ("all", "one")}

@@ -8,7 +8,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import nk_diameter
 from starcast.claims.providers import forests
 from starcast.claims.reference import bfs
-from starcast.claims.reference.nk_labels import n_and_k, right_shifts, shifted_roots
+from starcast.claims.reference.nk_labels import right_shifts, shifted_roots
 from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE, heights
 from starcast.claims.registry import check
 from starcast.trees.model import Forest
@@ -18,15 +18,15 @@ many_trees = forests(MANY_TREES)
 
 def shifted_trees(check: ClaimCheck) -> list[Forest]:
     """Return SP(R_1(Id)), .., SP(R_{n-1}(Id))."""
-    roots = shifted_roots(check.objects, check.topology)
-    return [check.objects.forest(check.topology.spec, ONE_TREE, root=root) for root in roots]
+    roots = shifted_roots(check)
+    return [check.forest(ONE_TREE, root=root) for root in roots]
 
 
 def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
     """Return the number of links from R_i(Id) to Id in SP(R_i(Id)): the level of Id."""
     lengths = []
     for tree in shifted_trees(check):
-        parents = bfs.parents(check.objects, check.topology, tree.parent_port[0])
+        parents = bfs.parents(check, tree.parent_port[0])
         lengths.append(int(bfs.levels(parents, tree.root)[0]))
     return np.array(lengths)
 
@@ -39,11 +39,10 @@ def shifts(n: int) -> NDArray[np.int64]:
 @check("NK.T6")
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
     """Compare the greatest load of a link with ceil(n/k) - 1."""
-    topology = check.topology
-    n, k = n_and_k(topology)
-    loads = np.zeros((topology.nodes, topology.degree), dtype=np.int64)
+    n, k = check.n_and_k
+    loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
     for tree in shifted_trees(check):
-        loads += checkers.loads(topology, tree.parent_port, tree.root)
+        loads += checkers.loads(check.topology, tree.parent_port, tree.root)
     congestion = loads.max()
     stated = next(i for i in range(n) if i * k < n <= (i + 1) * k)
     check.equal("congestion", congestion, stated)
@@ -56,8 +55,8 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
 @check("NK.T6-Rn")
 def full_shift(check: ClaimCheck) -> None:
     """Compare R_n(Id) with 23..n1."""
-    n = check.topology.n
-    labels = permutations.labels(right_shifts(check.objects, check.topology))
+    n = check.n
+    labels = permutations.labels(right_shifts(check))
     stated = permutations.SYMBOLS[1:n] + permutations.SYMBOLS[0]
     check.equal("R_n(Id)", labels[n - 1], stated, i=n)
     correction = check.correction("R_n(Id) = Id, and 23..n1 is R_{n-1}(Id)")
@@ -78,7 +77,7 @@ def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
 
 def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> NDArray[np.int64]:
     """Return the links of a tree as sorted numbers; -1 for the root, which has no parent."""
-    parents = bfs.parents(check.objects, check.topology, row).astype(np.int64)
+    parents = bfs.parents(check, row).astype(np.int64)
     parents[root] = -1
     node = np.arange(len(parents))
     links = np.minimum(node, parents) * len(node) + np.maximum(node, parents)
@@ -88,7 +87,7 @@ def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> N
 @check("NK.T7.path")
 def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
     """Check that the paths from R_i(Id) to Id have at least k and at most D links."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     lengths = path_lengths(check)
     check.at_least("links of the path", lengths, k, i=shifts(n))
     check.at_most("links of the path", lengths, nk_diameter(n, k), i=shifts(n))
@@ -97,7 +96,7 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
 @check("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
     """Compare the heights of the trees MT with D plus the length of the path."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     i = shifts(n)
     height = heights(check, MANY_TREES)
     path = path_lengths(check)
@@ -116,7 +115,7 @@ def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
 @check("NK.T7.lower", given=many_trees)
 def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> None:
     """Compare the heights of the trees MT with k + D."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     i = shifts(n)
     height = heights(check, MANY_TREES)
     stated = k + nk_diameter(n, k)
@@ -132,7 +131,7 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
 @check("NK.T7.upper")
 def height_is_at_most_twice_diameter(check: ClaimCheck) -> None:
     """Check that the trees MT span and that their heights are at most 2D."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     height = heights(check, MANY_TREES)
     check.true("it is a spanning tree", height >= 0, i=shifts(n))
     check.at_most("height", height, 2 * nk_diameter(n, k), i=shifts(n))

@@ -14,7 +14,6 @@ from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest, sqrt
 from starcast.claims.providers import executions
 from starcast.claims.reference import nk_congestion, nk_loads
-from starcast.claims.reference.nk_labels import n_and_k
 from starcast.claims.reference.nk_pipelines import (
     MANY_TREES,
     ONE_TREE,
@@ -46,7 +45,7 @@ def register_cells(
 
 def _check_one_tree(check: ClaimCheck, ports: str) -> None:
     """Check D+p-1 slots of m/p bytes; one-port at most n-1 times that, and (n-1)m bytes or more."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     broadcast = execute_broadcast(check, ONE_TREE, ports)
     for p in broadcast.segments.tolist():
@@ -140,7 +139,7 @@ register_cells(one_tree_overall, "one-tree-overall")
 
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check heights of at most 2D, and the slots with 1 and 2 segments per tree."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     height = greatest_height(check, MANY_TREES)
     low = 0 < height <= nk_loads.height_bound(n, k)
     check.true("the trees span, and are at most 2D high", low)
@@ -156,7 +155,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
 
 def _loads(check: ClaimCheck) -> NDArray[np.integer]:
     """Return the number of trees MT on each directed link, ``[nodes, ports]``."""
-    forest = check.objects.forest(check.topology.spec, MANY_TREES)
+    forest = check.forest(MANY_TREES)
     return checkers.loads(check.topology, forest.parent_port, 0)
 
 
@@ -169,8 +168,7 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
         return
     what = "2(n-1)D T_s, no less than the time with T_c = 0, over (n-1)(2D-1)T_s"
     check.order(
-        what,
-        lambda n, k: divided((n - 1) * nk_loads.height_bound(n, k), one_port_height(n, k)),
+        what, lambda n, k: divided((n - 1) * nk_loads.height_bound(n, k), one_port_height(n, k))
     )
 
 
@@ -184,7 +182,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     congestion = int(_loads(check).max())
     what = "segments that one more adds to the largest packets"
     check.equal(what, broadcast.increment, congestion, of=broadcast.schedule)
-    check.true("the congestion is at most n-1", congestion <= check.topology.n - 1)
+    check.true("the congestion is at most n-1", congestion <= check.n - 1)
     what = "m T_c, no less than c m/(n-1) T_c, over m(N-1)/(n-1) T_c"
     check.order(what, lambda n, k: divided(n - 1, arrangements(n, k) - 1))
 
@@ -203,7 +201,7 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check that the one-port bytes on MT, for T_s = 0 and every p, grow like n m."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     _check_many_trees(check, ports)
     loads = _loads(check)
     port_loads = loads.max(axis=0)
@@ -221,7 +219,7 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     what = "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more"
     check.true(what, port_loads >= nk_congestion.least_loads(n, k))
     what = "the links and the trees of which this is proved for all n and k are there"
-    check.true(what, nk_congestion.contains_shared_links(check.objects, check.topology))
+    check.true(what, nk_congestion.contains_shared_links(check))
     what = (
         "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k-1}})/(n-1), no more than the bytes "
         "over m, over 1"
@@ -319,8 +317,7 @@ LINES = (
 
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the height of the trees, and the bytes of all levels."""
-    topology = check.topology
-    n, k = n_and_k(topology)
+    n, k = check.n_and_k
     loads = nk_loads.class_loads(check, line.trees)
     levels = len(loads)
     if line.trees == ONE_TREE:
@@ -333,9 +330,9 @@ def _check_levels(check: ClaimCheck, line: TableLine) -> None:
         check.equal("bytes over m, each class of links by itself", share, formula)
         check.true("bytes over m are no more", nk_loads.all_port_bytes(loads) <= formula)
         return
-    share = nk_loads.one_port_bytes(topology, loads)
+    share = nk_loads.one_port_bytes(check, loads)
     check.equal("bytes over m", share, arrangements(n, k) - 1)
-    few = nk_loads.last_sub_slot(topology, loads) <= (n - 1) * levels
+    few = nk_loads.last_sub_slot(check, loads) <= (n - 1) * levels
     check.true("start-ups are at most n-1 for every level", few)
 
 

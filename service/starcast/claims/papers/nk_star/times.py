@@ -16,7 +16,6 @@ from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import nk_diameter
 from starcast.claims.growth import divided
-from starcast.claims.reference.nk_labels import n_and_k
 from starcast.claims.reference.nk_pipelines import (
     GRID,
     MANY_TREES,
@@ -43,7 +42,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 
     It is verified among multiples of q/16 for rational q, and otherwise by the sign of the slope.
     """
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     h = greatest_height(check, ONE_TREE)
     check.equal("h", h, nk_diameter(n, k))
     line = Pipeline(h, Fraction(1, n - 1))
@@ -124,14 +123,14 @@ def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline
 
 def _congestion(check: ClaimCheck) -> int:
     """Return the greatest load of a link in the trees MT."""
-    forest = check.objects.forest(check.topology.spec, MANY_TREES)
+    forest = check.forest(MANY_TREES)
     return int(checkers.loads(check.topology, forest.parent_port, 0).max())
 
 
 @check("NK.T2", bytes_per_node=broadcast_bytes)
 def one_tree_all_port(check: ClaimCheck) -> None:
     """Check the all-port time on the tree SP."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     broadcast = execute_broadcast(check, ONE_TREE, "all")
     _check_best(check, broadcast, _stated_times(n, diameter))
@@ -154,8 +153,7 @@ def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]
 @check("NK.T3", bytes_per_node=broadcast_bytes)
 def one_tree_one_port(check: ClaimCheck) -> None:
     """Check the one-port time on the tree SP."""
-    topology = check.topology
-    n, k = n_and_k(topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     broadcast = execute_broadcast(check, ONE_TREE, "one")
     _check_best(check, broadcast, _stated_times(n, diameter, n - 1))
@@ -164,8 +162,8 @@ def one_tree_one_port(check: ClaimCheck) -> None:
         "with p segments it takes at most (n-1)(D+p-1)(T_s + m T_c/p), with the best whole p at "
         "most (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
     )
-    tree = check.objects.forest(topology.spec, ONE_TREE)
-    loads = checkers.loads(topology, tree.parent_port, 0)
+    tree = check.forest(ONE_TREE)
+    loads = checkers.loads(check.topology, tree.parent_port, 0)
     correction.equal("children of the source", np.count_nonzero(loads[0]), n - 1)
     correction.at_least("bytes over m", broadcast.shares, n - 1)
     _check_pipeline(correction, broadcast, Pipeline(diameter, 1, n - 1))
@@ -174,7 +172,7 @@ def one_tree_one_port(check: ClaimCheck) -> None:
 @check("NK.T8", bytes_per_node=broadcast_bytes)
 def many_trees_all_port(check: ClaimCheck) -> None:
     """Check the all-port time on the trees MT."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     broadcast = execute_broadcast(check, MANY_TREES, "all")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
     correction = check.correction(
@@ -195,7 +193,7 @@ def many_trees_all_port(check: ClaimCheck) -> None:
 @check("NK.T9", bytes_per_node=broadcast_bytes)
 def many_trees_one_port(check: ClaimCheck) -> None:
     """Check the one-port time on the trees MT."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     broadcast = execute_broadcast(check, MANY_TREES, "one")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
     correction = check.correction(
@@ -211,7 +209,7 @@ def many_trees_one_port(check: ClaimCheck) -> None:
 @check("NK.opt-broadcast", bytes_per_node=broadcast_bytes)
 def all_port_is_optimal(check: ClaimCheck) -> None:
     """Compare the all-port bytes on the tree SP with the bound m/(n-1) of Lemma 1."""
-    diameter = nk_diameter(*n_and_k(check.topology))
+    diameter = nk_diameter(*check.n_and_k)
     broadcast = execute_broadcast(check, ONE_TREE, "all")
     p = broadcast.segments
     schedule = broadcast.schedule
@@ -230,7 +228,7 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
 @check("NK.opt-broadcast-oneport", bytes_per_node=broadcast_bytes)
 def one_port_is_optimal(check: ClaimCheck) -> None:
     """Compare the one-port bytes on the tree SP with the bound m of Lemma 1."""
-    n = check.topology.n
+    n = check.n
     broadcast = execute_broadcast(check, ONE_TREE, "one")
     schedule = broadcast.schedule
     enough = broadcast.shares >= n - 1

@@ -18,8 +18,8 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that every substar but the source's is entered once, over dimension n, by step 2."""
     schedule = broadcast.schedule
-    n = check.topology.n
-    substar = symbols(check.objects, check.topology)[:, -1]
+    n = check.n
+    substar = symbols(check)[:, -1]
     receiving = substar[schedule.receiver]
     enters = substar[schedule.sender] != receiving
     own = substar[schedule.root]
@@ -46,25 +46,25 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
 @check("SLC.once", given=broadcasts, bytes_per_node=schedule_bytes)
 def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that every node but the source receives the message exactly once."""
-    topology = check.topology
     schedule = broadcast.schedule
-    stated = (np.arange(topology.nodes) != schedule.root).astype(np.int64)
-    received = np.bincount(schedule.receiver, minlength=topology.nodes)
+    stated = (np.arange(check.nodes) != schedule.root).astype(np.int64)
+    received = np.bincount(schedule.receiver, minlength=check.nodes)
     what = "times that a node receives the message"
-    check.equal(what, received, stated, node=topology.label, of=schedule)
+    check.equal(what, received, stated, node=check.label, of=schedule)
 
 
 @check("SLC.T4", bytes_per_node=schedule_bytes)
 def number_of_steps(check: ClaimCheck) -> None:
     """Check the last step of every broadcast, and the height of the tree."""
-    topology = check.topology
-    stated = 2 * topology.n - 3
+    stated = 2 * check.n - 3
     for broadcast in broadcasts(check):
         steps = broadcast.simulation.steps
         schedule = broadcast.schedule
         check.equal("number of the last step", steps, stated, node=broadcast.root, of=schedule)
-    tree = check.objects.forest(topology.spec, "recursive-substar")
-    height = checkers.height(topology, tree.parent_port, tree.root, bound=topology.nodes).measured
+    tree = check.forest("recursive-substar")
+    height = checkers.height(
+        check.topology, tree.parent_port, tree.root, bound=check.nodes
+    ).measured
     check.equal("height of the tree", height, stated, of=tree)
 
 
@@ -72,7 +72,7 @@ def number_of_steps(check: ClaimCheck) -> None:
 def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
     """Check that no link carries two messages in a step and no message goes back to its sender."""
     schedule = stream.schedule
-    nodes = check.topology.nodes
+    nodes = check.nodes
     place = {
         "M": stream.arguments["messages"],
         "step": schedule.step,
@@ -98,17 +98,15 @@ EXAMPLE = {
 @check("SLC.ex")
 def example(check: ClaimCheck) -> None:
     """Check senders and receivers of the example on S_4."""
-    topology = check.topology
-    schedule = check.objects.schedule(topology.spec, "broadcast", "recursive-substar", messages=1)
+    schedule = check.schedule("broadcast", "recursive-substar", messages=1)
     simulation = check.execute(schedule)
     for step, receivers_of in EXAMPLE.items():
         senders = np.unique(schedule.sender[schedule.step == step])
-        labels = " ".join(topology.label(int(node)) for node in senders)
+        labels = " ".join(check.label(int(node)) for node in senders)
         check.equal("senders", labels, " ".join(receivers_of), step=step, of=schedule)
         for sender, stated in receivers_of.items():
-            rows = (schedule.step == step) & (schedule.sender == topology.rank(sender))
-            receivers = sorted(topology.label(int(node)) for node in schedule.receiver[rows])
-            check.equal(
-                "receivers", " ".join(receivers), stated, step=step, node=sender, of=schedule
-            )
+            rows = (schedule.step == step) & (schedule.sender == check.rank(sender))
+            receivers = sorted(check.label(int(node)) for node in schedule.receiver[rows])
+            measured = " ".join(receivers)
+            check.equal("receivers", measured, stated, step=step, node=sender, of=schedule)
     check.equal("number of the last step", simulation.steps, 5, of=schedule)

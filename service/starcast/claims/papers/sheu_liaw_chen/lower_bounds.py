@@ -21,13 +21,12 @@ SEGMENTS = (1, 2)
 
 def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Schedule]:
     """Yield every broadcast of the catalogue that segments its message, for a port model."""
-    topology = check.topology
-    for algorithm in algorithms_on(topology, "broadcast"):
+    for algorithm in algorithms_on(check.topology, "broadcast"):
         if ports not in algorithm.ports or algorithm.split_argument is None:
             continue
         has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
-        copies = (1, topology.degree) if has_copies else (0,)
-        create = partial(check.objects.schedule, topology.spec, "broadcast", algorithm.name, ports)
+        copies = (1, check.degree) if has_copies else (0,)
+        create = partial(check.schedule, "broadcast", algorithm.name, ports)
         for segments in SEGMENTS:
             for count in copies:
                 arguments: dict[str, Any] = {algorithm.split_argument: segments}
@@ -51,39 +50,32 @@ def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
 @check("SLC.LB-oneport", bytes_per_node=schedule_bytes)
 def one_port_bound(check: ClaimCheck) -> None:
     """Check that a one-port step at most doubles the nodes that have received something."""
-    nodes = factorial(check.topology.n)
+    nodes = factorial(check.n)
     for schedule in catalogue_broadcasts(check, "one"):
         simulation = check.execute(schedule)
         reached = np.cumsum(np.bincount(arrival_steps(schedule))[: schedule.steps + 1])
+        measured = reached[1:]
+        stated = 2 * reached[:-1]
         check.at_most(
-            "nodes that have anything",
-            reached[1:],
-            2 * reached[:-1],
-            step=lambda index: index + 1,
-            of=schedule,
+            "nodes that have anything", measured, stated, step=lambda index: index + 1, of=schedule
         )
         check.at_least("steps", simulation.steps, (nodes - 1).bit_length(), of=schedule)
     check.order(
-        "n log2 n / ceil(log2 n!)",
-        lambda n: divided(n * log2(n), rounded_up(log2(factorial(n)))),
+        "n log2 n / ceil(log2 n!)", lambda n: divided(n * log2(n), rounded_up(log2(factorial(n))))
     )
 
 
 @check("SLC.LB-allport", bytes_per_node=schedule_bytes)
 def all_port_bound(check: ClaimCheck) -> None:
     """Check that no node receives anything before the step of its distance from the source."""
-    topology = check.topology
-    bound = diameter(topology.n)
-    check.equal("greatest distance", bfs.diameter(check.objects, topology.spec), bound)
+    bound = diameter(check.n)
+    check.equal("greatest distance", bfs.diameter(check), bound)
     for schedule in catalogue_broadcasts(check, "all"):
         simulation = check.execute(schedule)
-        distances = bfs.distances(check.objects, topology.spec, schedule.root)
+        distances = bfs.distances(check, schedule.root)
+        measured = arrival_steps(schedule)
         check.at_least(
-            "step in which a node is reached",
-            arrival_steps(schedule),
-            distances,
-            node=topology.label,
-            of=schedule,
+            "step in which a node is reached", measured, distances, node=check.label, of=schedule
         )
         check.at_least("steps", simulation.steps, bound, of=schedule)
     check.order("n / D_n", lambda n: divided(n, diameter(n)))

@@ -86,16 +86,15 @@ def stream_steps(check: ClaimCheck, row: PortModel) -> None:
     streams = executions("broadcast", "recursive-substar", ports=row.ports, messages=LENGTHS)
     for stream in streams(check):
         messages = stream.schedule.units
-        stated = row.steps(check.topology.n, messages)
+        stated = row.steps(check.n, messages)
         check.equal("steps", stream.simulation.steps, stated, M=messages, of=stream.schedule)
     check.order(row.quotient, partial(greatest_quotient, row.steps, row.order))
     if row.ports == "one":
         sub_slots = check.reading(
             "n-1 sub-slots in place of each all-port step, (n-1)(2n-4+M) steps"
         )
-        sub_slots.order(
-            "(n-1)(2n-4+M) / (M n + n^2)", partial(greatest_quotient, sub_slot_steps, row.order)
-        )
+        measured = partial(greatest_quotient, sub_slot_steps, row.order)
+        sub_slots.order("(n-1)(2n-4+M) / (M n + n^2)", measured)
 
 
 check_rows(stream_steps, PORT_MODELS, bytes_per_node=lambda topology, _: schedule_bytes(topology))

@@ -3,10 +3,9 @@
 A time is a function of n, T_s and b = m T_c.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,9 @@ from starcast.claims.reference.pipelines import (
 )
 from starcast.claims.registry import Provider
 from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
-from starcast.trees.catalogue import single_trees
 from starcast.trees.model import Forest
 
 #: Greatest number of segments per tree in executions; all smaller numbers are executed too.
@@ -147,7 +144,7 @@ def heights(forest: Forest) -> list[int]:
 
 def height(check: ClaimCheck, construction: str) -> int:
     """Return the greatest height of a forest of the catalogue."""
-    return max(heights(check.objects.forest(check.topology.spec, construction)))
+    return max(heights(check.forest(construction)))
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
@@ -165,7 +162,7 @@ def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
 
     One-port, a slot has n-1 sub-slots, and the last slot is needed.
     """
-    n = check.topology.n
+    n = check.n
     for execution in algorithm1(ports)(check):
         simulation = execution.simulation
         p = int(execution.arguments["segments"])
@@ -202,18 +199,18 @@ def check_single_tree(
 
 def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
     """Check [16], the tree of Sheu, Liaw & Chen 1993."""
-    stated = 2 * check.topology.n - 3
+    stated = 2 * check.n - 3
     check_single_tree(check, "recursive-substar", "messages", stated, segments)
 
 
 def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
     """Check [7], a greedy tree."""
-    check_single_tree(check, "greedy", "segments", diameter(check.topology.n), segments)
+    check_single_tree(check, "greedy", "segments", diameter(check.n), segments)
 
 
 def check_hamiltonian(check: ClaimCheck) -> None:
     """Check the ceil((n!-1)/(n-1)) steps of rotated Hamiltonian paths, one message per link."""
-    stated = even_share(check.topology.n)
+    stated = even_share(check.n)
     for execution in executions("allgather", "rotated-hamiltonian", messages=1)(check):
         simulation = execution.simulation
         schedule = execution.schedule
@@ -223,7 +220,7 @@ def check_hamiltonian(check: ClaimCheck) -> None:
 
 def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
     """Check that Algorithm 2 on L(I) takes D_n T_s + (n!-1)/(n-1) m T_c; one-port n-1 times it."""
-    n = check.topology.n
+    n = check.n
     steps_per_slot = 1 if ports == "all" else n - 1
     carried = Fraction((factorial(n) - 1) * steps_per_slot, n - 1)
     stated = SMALL.T_s * diameter(n) * steps_per_slot + SMALL.m * SMALL.T_c * carried
@@ -239,11 +236,10 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 
     The messages are not segmented; all messages of a link and level form one packet.
     """
-    spec = check.topology.spec
 
     def create() -> Schedule:
         return build_pipeline(
-            check.objects.forest(spec, construction),
+            check.forest(construction),
             "all",
             1,
             collective="allgather",
@@ -252,33 +248,7 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
             symmetric=True,
         )
 
-    return check.objects.get_or_create("schedule", (spec, "by level", construction), create)
-
-
-def catalogue_schedules(
-    check: ClaimCheck, collective: str, ports: str, roots: tuple[int, ...]
-) -> Iterator[Schedule]:
-    """Yield all algorithms of the catalogue for a collective, with several arguments and roots."""
-    topology = check.topology
-    for algorithm in algorithms_on(topology, collective):
-        if ports not in algorithm.ports:
-            continue
-        names = [argument.name for argument in algorithm.arguments]
-        choices = [sample_values(name, topology) for name in names]
-        for values, root in product(product(*choices), roots):
-            arguments = dict(zip(names, values, strict=True))
-            if algorithm.refusal(topology, arguments) is None:
-                yield check.objects.schedule(
-                    topology.spec, collective, algorithm.name, ports, root, **arguments
-                )
-
-
-def sample_values(argument: str, topology: Topology) -> tuple[int | str, ...]:
-    """Return values of an argument of an algorithm."""
-    if argument == "base":
-        return single_trees(topology)
-    counts = {1, topology.degree} if argument == "copies" else {1, 2, topology.degree}
-    return tuple(sorted(counts))
+    return check.build(create, "by level", construction)
 
 
 def check_lower_bound(

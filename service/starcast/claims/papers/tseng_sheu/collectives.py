@@ -50,17 +50,14 @@ def all_sources_bytes(topology: Topology) -> int:
 @check("TS.A1", bytes_per_node=broadcast_bytes)
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check the last slot, that no segment waits, and that packets have two segments at most."""
-    topology = check.topology
-    for root in bfs.roots(topology, 2)[:6]:
-        h = max(heights(check.objects.forest(topology.spec, "multiple", root=root)))
+    for root in bfs.roots(check, 2)[:6]:
+        h = max(heights(check.forest("multiple", root=root)))
         for p in SEGMENTS:
-            schedule = check.objects.schedule(
-                topology.spec, "broadcast", "multiple", root=root, segments=p
-            )
+            schedule = check.schedule("broadcast", "multiple", root=root, segments=p)
             simulation = check.execute(schedule)
             place = {"p": p, "of": schedule}
             check.equal("number of the last slot", simulation.steps, h + p - 1, **place)
-            check.equal("segments", schedule.units, p * (topology.n - 1), **place)
+            check.equal("segments", schedule.units, p * (check.n - 1), **place)
             place = {"p": p, "step": schedule.step, "link": row_links(schedule), "of": schedule}
             check.equal("slots that a segment waits", waiting_slots(schedule, p), 0, **place)
             sizes = packet_sizes(schedule)
@@ -93,11 +90,9 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
 @check("TS.T2.simulation", bytes_per_node=broadcast_bytes)
 def one_port_simulation(check: ClaimCheck) -> None:
     """Check that sub-slots of one dimension send what the all-port slot sends, one-port."""
-    topology = check.topology
-    neighbours = check.objects.neighbours(topology.spec)
-    for port, heads in zip(topology.ports, neighbours, strict=True):
+    for port, heads in zip(check.ports, check.neighbours, strict=True):
         what = f"back over dimension {port}"
-        check.equal(what, heads[heads], np.arange(topology.nodes), node=topology.label)
+        check.equal(what, heads[heads], np.arange(check.nodes), node=check.label)
     for broadcast in executions("broadcast", "multiple", ports="one", segments=SEGMENTS[:3])(check):
         schedule = broadcast.schedule
         p = broadcast.arguments["segments"]
@@ -105,9 +100,9 @@ def one_port_simulation(check: ClaimCheck) -> None:
         what = "packets of a node in a sub-slot"
         check.equal(what, partners(schedule, schedule.sender, schedule.receiver), 1, **place)
         check.equal(what, partners(schedule, schedule.receiver, schedule.sender), 1, **place)
-        slot, turn = np.divmod(schedule.step - 1, topology.n - 1)
+        slot, turn = np.divmod(schedule.step - 1, check.n - 1)
         check.equal("dimension of a sub-slot", schedule.port, turn + 2, **place)
-        all_port = check.objects.schedule(topology.spec, "broadcast", "multiple", segments=p)
+        all_port = check.schedule("broadcast", "multiple", segments=p)
         stated = sent_units(all_port, all_port.step)
         observed = sent_units(schedule, slot + 1)
         check.equal("segments over links", len(observed), len(stated), p=p, of=schedule)
@@ -141,7 +136,7 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
     """Check the last step of Algorithm 2, the packets, and the segments over every link."""
-    n = check.topology.n
+    n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.simulation.steps, diameter(n), of=schedule)
     carried = Fraction(int(allgather.simulation.packet_sizes.sum()), n - 1)
@@ -150,15 +145,15 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
     if n <= 6:
         expanded = all_sources(check, schedule)
         check.execute(expanded)
-        loads = np.zeros((check.topology.nodes, n - 1), dtype=np.int64)
+        loads = np.zeros((check.nodes, n - 1), dtype=np.int64)
         np.add.at(loads, (expanded.sender, expanded.port.astype(np.int64) - 2), 1)
-        links = outgoing_links(check.objects, check.topology)
+        links = outgoing_links(check)
         check.equal("segments over a link", loads, factorial(n) - 1, link=links, of=expanded)
 
 
 def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
     """Return the rows of Algorithm 2 for all sources."""
-    key = (check.topology.spec, "Algorithm 2 for all sources")
+    key = (check.spec, "Algorithm 2 for all sources")
     return check.objects.get_or_create("schedule", key, schedule.expand)
 
 
@@ -175,42 +170,35 @@ def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
     """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c, with c sub-slots per slot."""
-    n = check.topology.n
+    n = check.n
     for startup, per_byte, m in TIMES:
         share = Fraction(m * (factorial(n) - 1), n - 1)
-        check.equal(
-            "time",
-            execution_time(simulation, n - 1, startup, per_byte, m),
-            slots * (height * startup + share * per_byte),
-            T_s=startup,
-            T_c=per_byte,
-            m=m,
-            of=schedule,
-        )
+        measured = execution_time(simulation, n - 1, startup, per_byte, m)
+        stated = slots * (height * startup + share * per_byte)
+        check.equal("time", measured, stated, T_s=startup, T_c=per_byte, m=m, of=schedule)
 
 
 @check("TS.T3.time", given=algorithm2(), bytes_per_node=allgather_bytes)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
     """Check the time of Algorithm 2 on L(I)."""
-    height = diameter(check.topology.n)
+    height = diameter(check.n)
     check_allgather_time(check, allgather.schedule, allgather.simulation, height)
 
 
 @check("TS.T3.any-tree", bytes_per_node=allgather_bytes)
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check the time of Algorithm 2 on many trees, some not greedy but of height D_n."""
-    topology = check.topology
-    trees = sample_trees(check.objects, topology)
-    detour = tree_with_detour(check.objects, topology)
+    trees = sample_trees(check)
+    detour = tree_with_detour(check)
     what = "trees of height D_n that are not greedy are looked at"
-    check.equal(what, detour is not None, topology.n > 4)
+    check.equal(what, detour is not None, check.n > 4)
     if detour is not None:
         check_detour(check, detour)
         trees.append(detour)
     for tree in trees:
-        check.passes(checkers.spanning(topology, tree.row[None], 0), of=tree.name)
-        (height,) = heights(Forest(topology, tree.row[None]))
-        schedule = allgather_schedule(check.objects, topology, tree)
+        check.passes(checkers.spanning(check.topology, tree.row[None], 0), of=tree.name)
+        (height,) = heights(Forest(check.topology, tree.row[None]))
+        schedule = allgather_schedule(check, tree)
         check_allgather_time(check, schedule, check.execute(schedule), height)
         if tree.in_catalogue:
             for run in algorithm2(base=tree.name)(check):
@@ -219,18 +207,17 @@ def time_on_any_tree(check: ClaimCheck) -> None:
 
 def check_detour(check: ClaimCheck, tree: Tree) -> None:
     """Check that a tree has height D_n and is not a shortest-path tree."""
-    topology = check.topology
-    levels = bfs.levels(bfs.parents(check.objects, topology, tree.row), 0)
+    levels = bfs.levels(bfs.parents(check, tree.row), 0)
     what = "height of a tree that is not greedy"
-    check.equal(what, levels.max(), diameter(topology.n), of=tree.name)
-    is_longer = (levels > bfs.distances(check.objects, topology.spec)).any()
+    check.equal(what, levels.max(), diameter(check.n), of=tree.name)
+    is_longer = (levels > bfs.distances(check)).any()
     check.true("some node is further than its distance", is_longer, of=tree.name)
 
 
 @check("TS.S52", given=algorithm2("one"), bytes_per_node=allgather_bytes)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     """Check sub-slots, their dimensions and the time of the one-port Algorithm 2."""
-    n = check.topology.n
+    n = check.n
     schedule = allgather.schedule
     check.equal("sub-slots", allgather.simulation.steps, (n - 1) * diameter(n), of=schedule)
     turn = (schedule.step - 1) % (n - 1)
@@ -242,23 +229,20 @@ def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
 @check("TS.S62-trees", given=algorithm2(), bytes_per_node=all_sources_bytes)
 def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     """Check that Algorithm 2 uses n-1 different trees per source, and (n-1) n! in total."""
-    topology = check.topology
-    n = topology.n
+    n = check.n
     expanded = all_sources(check, allgather.schedule)
     source = expanded.unit.astype(np.int64) // (n - 1)
-    ports = np.zeros((topology.nodes, n - 1, topology.nodes), dtype=np.uint8)
+    ports = np.zeros((check.nodes, n - 1, check.nodes), dtype=np.uint8)
     ports[source, expanded.tree, expanded.receiver] = expanded.port
-    total = count_distinct(ports.reshape(-1, topology.nodes))
+    total = count_distinct(ports.reshape(-1, check.nodes))
     check.equal("different trees", total, (n - 1) * factorial(n), of=expanded)
     per_source = [count_distinct(trees) for trees in ports]
     what = "different trees of a source"
-    check.equal(what, per_source, n - 1, node=topology.label, of=expanded)
+    check.equal(what, per_source, n - 1, node=check.label, of=expanded)
+    measured = np.count_nonzero(ports, axis=2)
+    stated = factorial(n) - 1
     check.equal(
-        "links of a tree",
-        np.count_nonzero(ports, axis=2),
-        factorial(n) - 1,
-        node=lambda node, _: topology.label(node),
-        of=expanded,
+        "links of a tree", measured, stated, node=lambda node, _: check.label(node), of=expanded
     )
 
 

@@ -26,33 +26,31 @@ from starcast.permutations import Ranks
 def sample_paths(check: ClaimCheck) -> Iterator[Path]:
     """Yield p_1, .., p_{n-1} from each sample root."""
     for root in sample_roots()(check):
-        yield from shift_paths(check.objects, check.topology, root)
+        yield from shift_paths(check, root)
 
 
 @check("TS.L5-path", given=sample_paths)
 def path_lengths(check: ClaimCheck, path: Path) -> None:
     """Check the end and the length of p_i."""
-    topology = check.topology
     root, end = int(path.nodes[0]), int(path.nodes[-1])
-    place = {"node": topology.label(root), "i": path.i}
-    goal = shifted_root(topology, root, path.i)
-    check.equal("end of p_i", topology.label(end), topology.label(goal), **place)
-    stated = topology.n + gcd(topology.n, path.i) - 2
+    place = {"node": check.label(root), "i": path.i}
+    goal = shifted_root(check, root, path.i)
+    check.equal("end of p_i", check.label(end), check.label(goal), **place)
+    stated = check.n + gcd(check.n, path.i) - 2
     check.equal("length of p_i", len(path.ports), stated, **place)
 
 
 @check("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
     """Check the cycles of r as a permutation of rho^i(r), and the example."""
-    topology = check.topology
-    n = topology.n
-    for root in bfs.roots(topology, 6):
-        label = topology.label(root)
+    n = check.n
+    for root in bfs.roots(check, 6):
+        label = check.label(root)
         for i in range(1, n):
-            goal = topology.label(shifted_root(topology, root, i))
+            goal = check.label(shifted_root(check, root, i))
             name = f"positions of the symbols of {label} in {goal}"
             create = partial(positions_in, goal, label)
-            cycles = list(permutations.cycles(check.objects.array(name, topology.spec, create)))
+            cycles = list(permutations.cycles(check.array(name, create)))
             observed = cycle_notation(cycles)
             place = {"node": label, "i": i}
             check.equal("cycles", len(cycles), gcd(n, i), **place)
@@ -82,56 +80,43 @@ def cycle_notation(cycles: list[list[int]]) -> str:
 @check("TS.L6-disjoint", given=sample_roots())
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     """Check the symbol r_1 on every p_i, and that no two of the paths share a link."""
-    topology = check.topology
-    label_symbols = symbols(check.objects, topology)
+    label_symbols = symbols(check)
     ends = []
-    for path in shift_paths(check.objects, topology, root):
+    for path in shift_paths(check, root):
         nodes = path.nodes[1:]
+        measured = label_symbols[nodes, path.i]
+        stated = label_symbols[root, 0]
         check.equal(
-            "symbol in position i+1",
-            label_symbols[nodes, path.i],
-            label_symbols[root, 0],
-            i=path.i,
-            node=node_labels(topology, nodes),
+            "symbol in position i+1", measured, stated, i=path.i, node=node_labels(check, nodes)
         )
         ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
     links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
-    check.equal(
-        f"paths on a link, r = {topology.label(root)}",
-        counts,
-        1,
-        link=lambda index: link_label(topology, *links[:, index]),
-    )
+    what = f"paths on a link, r = {check.label(root)}"
+    check.equal(what, counts, 1, link=lambda index: link_label(check, *links[:, index]))
 
 
 @check("TS.L6-dimensions", given=sample_paths)
 def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
     """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), .."""
-    first, *others = shift_cycles(check.topology.n, path.i)
+    first, *others = shift_cycles(check.n, path.i)
     positions = first[1:]
     for cycle in others:
         positions += [*cycle, cycle[0]]
     stated = " ".join(str(position + 1) for position in positions)
     observed = " ".join(map(str, path.ports.tolist()))
-    root = check.topology.label(int(path.nodes[0]))
+    root = check.label(int(path.nodes[0]))
     check.equal("dimensions", observed, stated, node=root, i=path.i)
 
 
 @check("TS.L6-opposite", given=sample_roots())
 def opposite_links(check: ClaimCheck, root: int) -> None:
     """Check that at most one tree L(rho^j(r)) has the opposite of a link of p_i."""
-    topology = check.topology
-    loads = loads_towards_roots(check.objects, topology, root)
-    for path in shift_paths(check.objects, topology, root):
+    loads = loads_towards_roots(check, root)
+    for path in shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]
 
         def link(index: int, tails: Ranks = tails, heads: Ranks = heads) -> str:
-            return link_label(topology, tails[index], heads[index])
+            return link_label(check, tails[index], heads[index])
 
-        check.at_most(
-            f"trees with the opposite of a link of p_i, r = {topology.label(root)}",
-            loads[tails, path.ports.astype(np.int64) - 2],
-            1,
-            i=path.i,
-            link=link,
-        )
+        what = f"trees with the opposite of a link of p_i, r = {check.label(root)}"
+        check.at_most(what, loads[tails, path.ports.astype(np.int64) - 2], 1, i=path.i, link=link)

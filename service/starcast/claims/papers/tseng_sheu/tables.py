@@ -14,29 +14,7 @@ from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
-from starcast.claims.papers.tseng_sheu.closed_forms import (
-    SMALL,
-    algorithm2,
-    allgather_by_level,
-    check_algorithm1,
-    check_day,
-    check_hamiltonian,
-    check_sheu93,
-    check_theorem3,
-    check_time_order,
-    day,
-    messages_per_link,
-    multiple_bytes,
-    one_tree_order,
-    phases,
-    sheu93,
-    sheu95,
-    sum_of_phases,
-    theorem1_order,
-    theorem1_time,
-    theorem2_order,
-    theorem2_time,
-)
+from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.providers import executions
 from starcast.claims.reference.pipelines import Time, exact_time
 from starcast.claims.reference.surds import add_sqrt
@@ -81,20 +59,20 @@ class TimeCell:
 
 def check_phases(check: ClaimCheck) -> None:
     """Check the closed form of the sum of ceil(log2 i)."""
-    n = check.topology.n
-    check.equal("sum of ceil(log2 i), i = 2..n", phases(n), sum_of_phases(n))
+    n = check.n
+    check.equal("sum of ceil(log2 i), i = 2..n", forms.phases(n), forms.sum_of_phases(n))
 
 
 def unsegmented_phases(n: int, startup: Number, b: Number) -> Number:
     """Return (sum of ceil(log2 i), i = 2..n)(T_s + b)."""
-    return phases(n) * (startup + b)
+    return forms.phases(n) * (startup + b)
 
 
 LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
 SQUARE = Order("n^2 T_s", lambda n, startup, _: n * n * startup)
 N_LOG_N = Order("n log n T_s", lambda n, startup, _: n * log2(n) * startup)
 MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
-ONE_TREE = (LINEAR, MESSAGE, Order("n T_s + sqrt(n m T_s T_c) + m T_c", one_tree_order))
+ONE_TREE = (LINEAR, MESSAGE, Order("n T_s + sqrt(n m T_s T_c) + m T_c", forms.one_tree_order))
 BY_PHASES = Broadcast(
     "(sum of ceil(log2 i), i = 2..n)(T_s + m T_c)",
     unsegmented_phases,
@@ -108,24 +86,24 @@ BY_PHASES = Broadcast(
 TABLE_1 = {
     "sheu93": Broadcast(
         "(2n-4+p)(T_s + m T_c/p), best real p",
-        lambda n, *load: sheu93(n).least(*load),
-        check_sheu93,
+        lambda n, *load: forms.sheu93(n).least(*load),
+        forms.check_sheu93,
         ONE_TREE,
     ),
     "day": Broadcast(
         "(D_n-1+p)(T_s + m T_c/p), best real p",
-        lambda n, *load: day(n).least(*load),
-        check_day,
+        lambda n, *load: forms.day(n).least(*load),
+        forms.check_day,
         ONE_TREE,
     ),
     "ours-allport": Broadcast(
         "(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p",
-        theorem1_time,
-        check_algorithm1,
+        forms.theorem1_time,
+        forms.check_algorithm1,
         (
             LINEAR,
             Order("m T_c/n", lambda n, _startup, b: divided(b, n)),
-            Order("n T_s + sqrt(m T_s T_c) + m T_c/n", theorem1_order),
+            Order("n T_s + sqrt(m T_s T_c) + m T_c/n", forms.theorem1_order),
         ),
     ),
     "misic": Broadcast(
@@ -142,22 +120,22 @@ TABLE_1 = {
     "mendia": BY_PHASES,
     "sheu95": Broadcast(
         "((p-1) log2 n + n log2 n)(T_s + m T_c/p), best real p",
-        lambda n, *load: sheu95(n).least(*load),
+        lambda n, *load: forms.sheu95(n).least(*load),
         None,
         (
             N_LOG_N,
             Order("m log n T_c", lambda n, _startup, b: b * log2(n)),
             Order(
                 "log n (n T_s + sqrt(n m T_s T_c) + m T_c)",
-                lambda n, *load: log2(n) * one_tree_order(n, *load),
+                lambda n, *load: log2(n) * forms.one_tree_order(n, *load),
             ),
         ),
     ),
     "ours-oneport": Broadcast(
         "(n-1)(h+p-1)(T_s + 2m T_c/(p(n-1))), best whole p",
-        theorem2_time,
-        partial(check_algorithm1, ports="one"),
-        (SQUARE, MESSAGE, Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", theorem2_order)),
+        forms.theorem2_time,
+        partial(forms.check_algorithm1, ports="one"),
+        (SQUARE, MESSAGE, Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", forms.theorem2_order)),
     ),
 }
 #: Whether a load belongs to a part: T_c = 0, T_s = 0, any.
@@ -174,7 +152,7 @@ def order_of_part(check: ClaimCheck, cell: TimeCell) -> None:
     if row.execute is not None:
         row.execute(check)
     what = f"{row.words} over {cell.stated.words}"
-    check_time_order(check, what, row.time, cell.stated.order, IN_PART[cell.part])
+    forms.check_time_order(check, what, row.time, cell.stated.order, IN_PART[cell.part])
 
 
 def table_1_cells(*names: str) -> dict[str, TimeCell]:
@@ -190,7 +168,7 @@ check_rows(order_of_part, table_1_cells("sheu93", "day", "misic", "akl", "mendia
 check_rows(
     order_of_part,
     table_1_cells("ours-allport", "ours-oneport"),
-    bytes_per_node=lambda topology, _: multiple_bytes(topology),
+    bytes_per_node=lambda topology, _: forms.multiple_bytes(topology),
 )
 
 
@@ -211,7 +189,7 @@ check_rows(qiu_is_only_cited, {f"TS.Tab1.qiu-{part}": part for part in PARTS})
 
 def run_by_level(check: ClaimCheck, construction: str) -> tuple[int, Fraction]:
     """Execute the allgather by levels; return its steps, and the messages that cross a link."""
-    simulation = check.execute(allgather_by_level(check, construction))
+    simulation = check.execute(forms.allgather_by_level(check, construction))
     return simulation.steps, Fraction(int(simulation.packet_sizes.sum()))
 
 
@@ -229,7 +207,7 @@ def short_necklaces_squared(n: int) -> Number:
 @check("TS.Tab2.frago-ham-startup")
 def hamiltonian_startup(check: ClaimCheck) -> None:
     """Check the steps of rotated Hamiltonian paths, and their order."""
-    check_hamiltonian(check)
+    forms.check_hamiltonian(check)
     check.order(
         "ceil((n!-1)/(n-1)) over (n-1)!", lambda n: divided(even_share(n), factorial(n - 1))
     )
@@ -238,84 +216,83 @@ def hamiltonian_startup(check: ClaimCheck) -> None:
 @check("TS.Tab2.frago-ham-transmission")
 def hamiltonian_transmission(check: ClaimCheck) -> None:
     """Check the messages of rotated Hamiltonian paths, and their order."""
-    check_hamiltonian(check)
+    forms.check_hamiltonian(check)
     check.order(
         "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)",
-        lambda n: divided(even_share(n), messages_per_link(n)),
+        lambda n: divided(even_share(n), forms.messages_per_link(n)),
     )
 
 
 @check("TS.Tab2.frago-ham-overall")
 def hamiltonian_time(check: ClaimCheck) -> None:
     """Check the time of rotated Hamiltonian paths."""
-    n = check.topology.n
+    n = check.n
     (run,) = executions("allgather", "rotated-hamiltonian", messages=1)(check)
-    observed = exact_time(run.simulation, run.schedule.units, SMALL)
-    transmission = SMALL.m * SMALL.T_c * Fraction(factorial(n) - 1, n - 1)
-    stated = SMALL.T_s * factorial(n - 1) + transmission
-    check.equal("time", observed, stated, of=run.schedule, **SMALL.place)
+    observed = exact_time(run.simulation, run.schedule.units, forms.SMALL)
+    transmission = forms.SMALL.m * forms.SMALL.T_c * Fraction(factorial(n) - 1, n - 1)
+    stated = forms.SMALL.T_s * factorial(n - 1) + transmission
+    check.equal("time", observed, stated, of=run.schedule, **forms.SMALL.place)
     correction = check.correction(
         "it takes ceil((n!-1)/(n-1)) steps, hence ceil((n!-1)/(n-1))(T_s + m T_c)"
     )
-    corrected = even_share(n) * (SMALL.T_s + SMALL.m * SMALL.T_c)
-    correction.equal("time", observed, corrected, **SMALL.place)
+    corrected = even_share(n) * (forms.SMALL.T_s + forms.SMALL.m * forms.SMALL.T_c)
+    correction.equal("time", observed, corrected, **forms.SMALL.place)
     by_level = check.reading(
         "the tree run level by level, all messages of a link and level in one packet, takes that "
         "time"
     )
     steps, carried = run_by_level(by_level, "rotated-hamiltonian")
-    observed = SMALL.T_s * steps + SMALL.m * SMALL.T_c * carried
-    by_level.equal("time", observed, stated, **SMALL.place)
+    observed = forms.SMALL.T_s * steps + forms.SMALL.m * forms.SMALL.T_c * carried
+    by_level.equal("time", observed, stated, **forms.SMALL.place)
 
 
 @check("TS.Tab2.frago-nl-startup")
 def necklace_startup(check: ClaimCheck) -> None:
     """Check the steps of the necklace tree, and their order."""
     steps, _ = run_by_level(check, "necklace")
-    check.equal("steps", steps, diameter(check.topology.n))
+    check.equal("steps", steps, diameter(check.n))
     check.order("D_n over n", lambda n: divided(diameter(n), n))
 
 
 @check("TS.Tab2.frago-nl-transmission")
 def necklace_transmission(check: ClaimCheck) -> None:
     """Check that short necklaces bound the messages per link beyond the even share."""
-    n = check.topology.n
+    n = check.n
     _, carried = run_by_level(check, "necklace")
-    bound = add_sqrt(messages_per_link(n), short_necklaces_squared(n))
+    bound = add_sqrt(forms.messages_per_link(n), short_necklaces_squared(n))
     check.at_most("messages a link", carried, np.array(bound, dtype=object))
     check.order(
         "(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)",
-        lambda n: 1 + divided(sqrt(short_necklaces_squared(n)), messages_per_link(n)),
+        lambda n: 1 + divided(sqrt(short_necklaces_squared(n)), forms.messages_per_link(n)),
     )
 
 
 @check("TS.Tab2.frago-nl-overall")
 def necklace_time(check: ClaimCheck) -> None:
     """Check the time of the necklace tree, level by level."""
-    topology = check.topology
     steps, carried = run_by_level(check, "necklace")
-    observed = SMALL.T_s * steps + SMALL.m * SMALL.T_c * carried
-    startup = SMALL.T_s * diameter(topology.n)
-    share = Fraction(factorial(topology.n) - 1, topology.n - 1)
-    stated = startup + SMALL.m * SMALL.T_c * share
-    schedule = allgather_by_level(check, "necklace")
-    check.equal("time", observed, stated, of=schedule, **SMALL.place)
-    tree = check.objects.forest(topology.spec, "necklace")
-    links = checkers.level_dimensions(topology, tree.parent_port, tree.root)[1:]
+    observed = forms.SMALL.T_s * steps + forms.SMALL.m * forms.SMALL.T_c * carried
+    startup = forms.SMALL.T_s * diameter(check.n)
+    share = Fraction(factorial(check.n) - 1, check.n - 1)
+    stated = startup + forms.SMALL.m * forms.SMALL.T_c * share
+    schedule = forms.allgather_by_level(check, "necklace")
+    check.equal("time", observed, stated, of=schedule, **forms.SMALL.place)
+    tree = check.forest("necklace")
+    links = checkers.level_dimensions(check.topology, tree.parent_port, tree.root)[1:]
     correction = check.correction(
         "it takes D_n T_s + c m T_c, c the sum over the levels of the most links of one dimension, "
         "more than (n!-1)/(n-1)"
     )
-    corrected = startup + SMALL.m * SMALL.T_c * int(links.max(axis=1).sum())
-    correction.equal("time", observed, corrected, **SMALL.place)
+    corrected = startup + forms.SMALL.m * forms.SMALL.T_c * int(links.max(axis=1).sum())
+    correction.equal("time", observed, corrected, **forms.SMALL.place)
     correction.true("more than (n!-1)/(n-1)", carried > share)
     segmented = check.reading(
         "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm "
         "2 sends, it takes that time"
     )
-    for run in algorithm2(base="necklace")(segmented):
-        observed = exact_time(run.simulation, run.schedule.units, SMALL)
-        segmented.equal("time", observed, stated, of=run.schedule, **SMALL.place)
+    for run in forms.algorithm2(base="necklace")(segmented):
+        observed = exact_time(run.simulation, run.schedule.units, forms.SMALL)
+        segmented.equal("time", observed, stated, of=run.schedule, **forms.SMALL.place)
 
 
 @dataclass(frozen=True)
@@ -338,7 +315,8 @@ ALL_NODES = Quotient("n!-1 over n!", lambda n: divided(factorial(n) - 1, factori
 LINEAR_STEPS = Quotient("D_n over n", lambda n: divided(diameter(n), n))
 SQUARE_STEPS = Quotient("(n-1) D_n over n^2", lambda n: divided((n - 1) * diameter(n), n * n))
 EVEN_SHARE = Quotient(
-    "(n!-1)/(n-1) over (n!-1)/(n-1)", lambda n: divided(messages_per_link(n), messages_per_link(n))
+    "(n!-1)/(n-1) over (n!-1)/(n-1)",
+    lambda n: divided(forms.messages_per_link(n), forms.messages_per_link(n)),
 )
 OURS = {
     "TS.Tab2.ours-allport-startup": OurCell("all", LINEAR_STEPS),
@@ -353,7 +331,7 @@ ORDERS = {"TS.Tab2.misic-startup": ALL_NODES, "TS.Tab2.misic-transmission": ALL_
 
 def time_of_algorithm2(check: ClaimCheck, cell: OurCell) -> None:
     """Check the exact time of Algorithm 2, and the order of one of its terms."""
-    check_theorem3(check, cell.ports)
+    forms.check_theorem3(check, cell.ports)
     if cell.quotient is not None:
         check.order(cell.quotient.words, cell.quotient.of)
 
