@@ -117,15 +117,6 @@ def distances(*, roots: int | None = None) -> Provider[RootDistances]:
     return provide
 
 
-def neighbour_table() -> Provider[Ranks]:
-    """Yield the table of all neighbours, int32 ``[ports, nodes]``, once."""
-
-    def provide(check: ClaimCheck) -> Iterator[Ranks]:
-        yield check.neighbours
-
-    return provide
-
-
 def sample_roots(count: int | None = None) -> Provider[int]:
     """Yield the ranks of the sample roots."""
 

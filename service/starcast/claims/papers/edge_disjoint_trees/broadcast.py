@@ -12,6 +12,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.papers.edge_disjoint_trees.collectives import (
     ExecutedCollective,
+    check_transmissions,
     execute_collective,
 )
 from starcast.claims.reference import bfs
@@ -46,9 +47,8 @@ def pipelined_steps(check: ClaimCheck) -> None:
     n = check.n
     for messages in (1, 2, 3, n - 1, 2 * n):
         for tree in shortest_path_trees(check):
-            key = (check.spec, "pipelined", tree.id, tree.construction, messages)
             create = partial(_build_pipeline, tree, messages)
-            schedule = check.objects.get_or_create("schedule", key, create)
+            schedule = check.build(create, "pipelined", tree.id, tree.construction, messages)
             steps = check.execute(schedule).steps
             place = {"M": messages, "tree": tree.construction, "of": schedule}
             check.equal("steps", steps, messages + diameter(n) - 1, **place)
@@ -133,21 +133,17 @@ def steps_of_broadcasts(check: ClaimCheck) -> None:
     n = check.n
     for broadcast in broadcasts(check):
         bound = ceil_div(broadcast.messages, n - 1) + diameter(n) + 3
-        place = {"M": broadcast.messages, "of": broadcast.schedule}
-        check.at_most("steps", broadcast.simulation.steps, bound, **place)
+        check.at_most("steps", broadcast.steps, bound, **broadcast.place)
     for root in bfs.roots(check):
         broadcast = execute_collective(check, "broadcast", n, 1, root)
         bound = ceil_div(n, n - 1) + diameter(n) + 3
-        place = {"M": n, "root": check.label(root), "of": broadcast.schedule}
-        check.at_most("steps", broadcast.simulation.steps, bound, **place)
+        check.at_most("steps", broadcast.steps, bound, **broadcast.place, root=check.label(root))
 
 
 @check("EDT.SNB.transmissions", given=broadcasts)
 def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that a broadcast takes M(n!-1) transmissions."""
-    stated = broadcast.messages * (factorial(check.n) - 1)
-    place = {"M": broadcast.messages, "of": broadcast.schedule}
-    check.equal("transmissions", broadcast.simulation.transmissions, stated, **place)
+    check_transmissions(check, broadcast, factorial(check.n) - 1)
 
 
 @check("EDT.SNB.speedup")
@@ -159,10 +155,10 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
         one_tree = _one_tree_steps(check, more) - _one_tree_steps(check, messages)
         longer = execute_collective(check, "broadcast", more, 1)
         shorter = execute_collective(check, "broadcast", messages, 1)
-        several_trees = longer.simulation.steps - shorter.simulation.steps
+        several_trees = longer.steps - shorter.steps
         limit = Fraction(one_tree, several_trees) if several_trees else Fraction(0)
-        place = {"M": messages, "of": longer.schedule}
-        check.equal("limit of the quotient of the steps", limit, Fraction(n - 1), **place)
+        what = "limit of the quotient of the steps"
+        check.equal(what, limit, Fraction(n - 1), M=messages, of=longer.schedule)
 
 
 def _one_tree_steps(check: ClaimCheck, messages: int) -> int:
@@ -192,7 +188,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
     for broadcast in long_broadcasts(check):
         messages = broadcast.messages
         used = _used_links(broadcast.schedule)
-        check.true(what, used, M=messages, link=links, of=broadcast.schedule)
+        check.true(what, used, **broadcast.place, link=links)
         instead.equal(what, used, check.neighbours.T != 0, M=messages, link=links)
         stated = (check.n - 1) * (factorial(check.n) - 1)
         count = np.count_nonzero(used)
@@ -206,8 +202,7 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) 
     reverse = [used[row, port] for port, row in enumerate(check.neighbours)]
     either = used | np.stack(reverse, axis=1)
     links = outgoing_links(check)
-    place = {"M": broadcast.messages, "link": links, "of": broadcast.schedule}
-    check.true("whether the link carries a message", either, **place)
+    check.true("whether the link carries a message", either, **broadcast.place, link=links)
     count = np.count_nonzero(either)
     stated = factorial(check.n) * (check.n - 1)
     what = "links that carry a message, each from both ends"
@@ -223,8 +218,7 @@ def steps_against_the_bound(check: ClaimCheck) -> None:
         "2 or 3 above the bound"
     )
     for broadcast in broadcasts(check):
-        messages = broadcast.messages
-        steps = broadcast.simulation.steps
-        bound = ceil_div(messages, n - 1) + diameter(n) - 1
-        check.at_most("steps", steps, bound, M=messages, of=broadcast.schedule)
-        instead.equal("steps", steps, bound + (2 if n % 2 else 3), M=messages)
+        bound = ceil_div(broadcast.messages, n - 1) + diameter(n) - 1
+        check.at_most("steps", broadcast.steps, bound, **broadcast.place)
+        stated = bound + (2 if n % 2 else 3)
+        instead.equal("steps", broadcast.steps, stated, M=broadcast.messages)

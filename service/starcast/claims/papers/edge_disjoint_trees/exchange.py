@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1996, sections 4.4 to 4.6: allgather, scatter and alltoall in n-1 copies."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import factorial
 
@@ -12,11 +12,12 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
 from starcast.claims.papers.edge_disjoint_trees.collectives import (
     ExecutedCollective,
+    check_transmissions,
     execute_collective,
 )
 from starcast.claims.reference import bfs
 from starcast.claims.reference import star_labels as labels
-from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults
+from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults, describe_fault
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import Provider, check
 from starcast.collectives.model import Schedule
@@ -31,7 +32,7 @@ def collectives(collective: str, numbers: Sequence[int]) -> Provider[ExecutedCol
 
     def provide(check: ClaimCheck) -> Iterator[ExecutedCollective]:
         for messages in numbers:
-            yield execute_collective(check, collective, messages, check.topology.n - 1)
+            yield execute_collective(check, collective, messages, check.n - 1)
 
     return provide
 
@@ -47,15 +48,12 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
     The simulator verifies a symmetric schedule by its dimensions. Small schedules are expanded to
     the rows of all sources as well.
     """
-    messages = executed.messages
-    place = {"M": messages, "of": executed.schedule}
     what = "messages on a directed link in a step, at most"
-    check.equal(what, executed.simulation.largest_packet, 1, **place)
-    if check.n + messages > MAX_EXPANDED:
+    check.equal(what, executed.simulation.largest_packet, 1, **executed.place)
+    if check.n + executed.messages > MAX_EXPANDED:
         return
-    key = (executed.schedule.id, "expanded")
-    expanded = check.objects.get_or_create("schedule", key, executed.schedule.expand)
-    place = {"M": messages, "of": expanded}
+    expanded = check.build(executed.schedule.expand, executed.schedule.id, "expanded")
+    place = {"M": executed.messages, "of": expanded}
     largest_packet = check.execute(expanded).largest_packet
     check.equal("messages on a directed link, written out", largest_packet, 1, **place)
     senders = expanded.step.astype(np.int64) * check.nodes + expanded.sender
@@ -78,29 +76,22 @@ def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
     """Check the steps with and without acknowledgements, and that subtrees send in every step."""
     schedule = allgather.schedule
     messages = allgather.messages
-    steps = allgather.simulation.steps
     stated = messages * (factorial(check.n) - 1)
-    check.equal("steps", steps, stated, M=messages, of=schedule)
+    check.equal("steps", allgather.steps, stated, **allgather.place)
     acknowledged = _execute_acknowledged(check, schedule, []).steps
     check.equal("steps, waiting for acknowledgements", acknowledged, stated, M=messages)
     rows = np.lexsort((schedule.step, schedule.tree))
-    check.equal(
-        "step of a row of a subtree",
-        schedule.step[rows],
-        np.resize(np.arange(1, steps + 1), len(schedule)),
-        subtree=schedule.tree[rows] + 2,
-        M=messages,
-        of=schedule,
-    )
+    what = "step of a row of a subtree"
+    expected = np.resize(np.arange(1, allgather.steps + 1), len(schedule))
+    subtree = schedule.tree[rows] + 2
+    check.equal(what, schedule.step[rows], expected, subtree=subtree, **allgather.place)
 
 
 @check("EDT.MNB.transmissions", given=allgathers)
 def allgather_transmissions(check: ClaimCheck, allgather: ExecutedCollective) -> None:
     """Check that an allgather takes M n!(n-1)(n!-1) transmissions."""
     nodes = factorial(check.n)
-    stated = allgather.messages * nodes * (check.n - 1) * (nodes - 1)
-    place = {"M": allgather.messages, "of": allgather.schedule}
-    check.equal("transmissions", allgather.simulation.transmissions, stated, **place)
+    check_transmissions(check, allgather, nodes * (check.n - 1) * (nodes - 1))
 
 
 def _execute_acknowledged(
@@ -110,10 +101,12 @@ def _execute_acknowledged(
 
     A node sends a message to its next child when the child before has acknowledged it.
     """
+
+    def create() -> Simulation:
+        return simulate_acknowledged(schedule, faults).simulation
+
     key = ("acknowledged", schedule.id, *map(str, faults))
-    return check.objects.get_or_create(
-        "simulation", key, lambda: simulate_acknowledged(schedule, faults).simulation
-    )
+    return check.objects.get_or_create("simulation", key, create)
 
 
 @check(
@@ -126,7 +119,7 @@ def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
         "driven by steps, the same schedule waits for nobody and survives every such set of faults"
     )
     for faults in _fault_sets(check):
-        described = " and ".join(_describe_fault(check, fault) for fault in faults)
+        described = " and ".join(describe_fault(check, fault) for fault in faults)
         simulation = _execute_acknowledged(check, schedule, faults)
         place = {"faults": described, **_first_missing(check, simulation), "of": schedule}
         what = "(healthy node, message) pairs that are missing"
@@ -163,11 +156,6 @@ def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
     return sets
 
 
-def _describe_fault(check: ClaimCheck, fault: FaultyPart) -> str:
-    ends = fault if isinstance(fault, tuple) else (fault,)
-    return " - ".join(check.label(end) for end in ends)
-
-
 # Section 4.5
 
 
@@ -186,7 +174,7 @@ def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
     stated = scatter.messages * (factorial(n) - 1)
     root = check.label(schedule.root)
     place = {"M": scatter.messages, "root": root, "of": schedule}
-    check.equal("steps", scatter.simulation.steps, stated, **place)
+    check.equal("steps", scatter.steps, stated, **place)
     # The links that a unit crosses in a tree are the level of its destination there.
     keys = schedule.unit * np.int64(n) + schedule.tree
     levels = np.bincount(keys, minlength=schedule.units * n)
@@ -212,10 +200,8 @@ def scatter_bound(check: ClaimCheck, scatter: ExecutedCollective) -> None:
     stated = scatter.messages * (factorial(check.n) - 1)
     leaving = np.bincount(schedule.port[schedule.sender == root], minlength=check.n + 1)[2:]
     link = partial(outgoing_links(check), root)
-    place = {"M": scatter.messages, "of": schedule}
-    check.equal("messages over a link of the source", leaving, stated, **place, link=link)
-    steps = scatter.simulation.steps
-    check.at_least("steps", steps, stated, **place, root=check.label(root))
+    check.equal("messages over a link of the source", leaving, stated, **scatter.place, link=link)
+    check.at_least("steps", scatter.steps, stated, **scatter.place, root=check.label(root))
 
 
 def level_sum(n: int) -> growth.Number:
@@ -227,20 +213,11 @@ def _levels_by_distances(n: int) -> growth.Number:
     return growth.divided(level_sum(n), distance_sum(n))
 
 
-def _check_transmissions(
-    check: ClaimCheck, executed: ExecutedCollective, stated: Callable[[int], int]
-) -> None:
-    """Check the exact count behind an order: M times the levels of all trees."""
-    expected = executed.messages * stated(check.n)
-    place = {"M": executed.messages, "of": executed.schedule}
-    check.equal("transmissions", executed.simulation.transmissions, expected, **place)
-
-
 @check("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
     """Check the transmissions of scatters, and their order."""
     for scatter in scatters(check):
-        _check_transmissions(check, scatter, lambda n: (n - 1) * int(level_sum(n)))
+        check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
     check.same_order("transmissions / (M(n-1) t_n)", _levels_by_distances)
 
 
@@ -256,13 +233,9 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     _, unit = _first_hops(schedule)
     destination = np.resize(unit, (check.n - 1, factorial(check.n) - 1))
     rotated = labels.rotation(check)
-    check.equal(
-        "destinations through the next subtree",
-        destination[1:],
-        rotated[destination[:-1]],
-        subtree=lambda row, _: row + 3,
-        of=schedule,
-    )
+    what = "destinations through the next subtree"
+    stated = rotated[destination[:-1]]
+    check.equal(what, destination[1:], stated, subtree=lambda row, _: row + 3, of=schedule)
 
 
 @check("EDT.TE.steps")
@@ -270,8 +243,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
     """Check the steps of total exchanges, and their order without M(n!-1)."""
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
-        place = {"M": alltoall.messages, "of": alltoall.schedule}
-        check.equal("steps", alltoall.simulation.steps, stated, **place)
+        check.equal("steps", alltoall.steps, stated, **alltoall.place)
     check.order(
         "(steps - M(n!-1)) / (M t_n)",
         lambda n: growth.divided(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)),
@@ -281,8 +253,9 @@ def alltoall_steps(check: ClaimCheck) -> None:
 @check("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
     """Check the transmissions of total exchanges, and their order."""
+    per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
     for alltoall in alltoalls(check):
-        _check_transmissions(check, alltoall, lambda n: factorial(n) * (n - 1) * int(level_sum(n)))
+        check_transmissions(check, alltoall, per_message)
     check.same_order("transmissions / (M n!(n-1) t_n)", _levels_by_distances)
 
 
@@ -299,15 +272,12 @@ def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     destination = unit // messages
     first = np.append(True, (unit[1:] != unit[:-1]) | (tree[1:] != tree[:-1]))
     last = np.append(first[1:], True)
-    place = {"M": messages, "of": schedule}
+    place = alltoall.place
 
+    names = node_labels(check, destination[first])
+    subtrees = tree[first] + 2
     check.equal(
-        "where a path begins",
-        sender[first],
-        0,
-        destination=node_labels(check, destination[first]),
-        subtree=tree[first] + 2,
-        **place,
+        "where a path begins", sender[first], 0, destination=names, subtree=subtrees, **place
     )
     subtrees = tree[last] + 2
     check.equal("where a path ends", receiver[last], destination[last], subtree=subtrees, **place)

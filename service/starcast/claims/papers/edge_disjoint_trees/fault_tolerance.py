@@ -10,6 +10,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.papers.edge_disjoint_trees.collectives import (
     ExecutedCollective,
+    check_transmissions,
     execute_collective,
 )
 from starcast.claims.reference import fault_cuts
@@ -47,7 +48,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     """
     schedule = execute_collective(check, "broadcast", messages, copies).schedule
     faults = PossibleFaults(check)
-    cuts = fault_cuts.blocked_copies(check.objects, schedule, faults)
+    cuts = fault_cuts.blocked_copies(schedule, faults)
     place = {"M": messages, "x": copies}
     units = np.arange(schedule.units)
     trees = _trees_per_unit(schedule)
@@ -56,27 +57,14 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
 
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
     unit, fault, node = np.unravel_index(int(blocked.argmax()), blocked.shape)
-    check.equal(
-        "copies that a fault keeps from a node, at most",
-        int(blocked.max()),
-        1,
-        of=schedule,
-        **place,
-        message=unit,
-        faults=faults.describe([int(fault)]),
-        node=check.label(int(node)),
-    )
+    worst = {"faults": faults.describe([int(fault)]), "node": check.label(int(node))}
+    what = "copies that a fault keeps from a node, at most"
+    check.equal(what, int(blocked.max()), 1, of=schedule, **place, message=unit, **worst)
 
     sets = faults.sets(copies - 1)
     missing = fault_cuts.count_missing(cuts, faults, sets)
-    check.equal(
-        "healthy nodes without a message",
-        missing,
-        0,
-        faults=lambda index: faults.describe(sets[index]),
-        of=schedule,
-        **place,
-    )
+    what = "healthy nodes without a message"
+    check.equal(what, missing, 0, faults=lambda i: faults.describe(sets[i]), of=schedule, **place)
     for numbers in sets[:: max(1, len(sets) // EXECUTED_SETS)]:
         executed = [faults.fault(int(number)) for number in numbers]
         missing_units = check.objects.simulation(schedule, executed).missing
@@ -117,7 +105,7 @@ def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     n = check.n
     messages = broadcast.messages
     copies = broadcast.copies
-    steps = broadcast.simulation.steps
+    steps = broadcast.steps
     place = {"M": messages, "x": copies, "of": broadcast.schedule}
     bound = ceil_div(messages * copies, n - 1) + diameter(n) + 3
     check.at_most("steps", steps, bound, **place)
@@ -128,11 +116,8 @@ def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
 @check("EDT.FT.transmissions", given=broadcasts)
 def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that x copies of M messages take Mx(n!-1) transmissions."""
-    messages = broadcast.messages
     copies = broadcast.copies
-    stated = messages * copies * (factorial(check.n) - 1)
-    place = {"M": messages, "x": copies, "of": broadcast.schedule}
-    check.equal("transmissions", broadcast.simulation.transmissions, stated, **place)
+    check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 
 
 #: M and x that are tried for n > 4, besides (n-1, 2) and (n, 3).
@@ -173,7 +158,7 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
     """Return whether all messages use x subtrees, and no fault keeps two copies from a node."""
     faults = PossibleFaults(check)
-    cuts = fault_cuts.blocked_copies(check.objects, schedule, faults)
+    cuts = fault_cuts.blocked_copies(schedule, faults)
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
     return bool(blocked.max() <= 1) and set(_trees_per_unit(schedule)) == {copies}
 
@@ -193,7 +178,7 @@ def example(check: ClaimCheck) -> None:
         check_survives(check, messages, 2)
     schedule = execute_collective(check, "broadcast", 1, 4).schedule
     faults = PossibleFaults(check)
-    cuts = fault_cuts.blocked_copies(check.objects, schedule, faults)[0]
+    cuts = fault_cuts.blocked_copies(schedule, faults)[0]
     for second in range(len(cuts)):
         for first in range(second):
             pair = cuts[None, [first, second]]

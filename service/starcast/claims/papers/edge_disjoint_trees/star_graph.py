@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from starcast import checkers
 from starcast.claims.check import ClaimCheck
-from starcast.claims.providers import forests, neighbour_table
+from starcast.claims.providers import forests
 from starcast.claims.reference import bfs
 from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
@@ -30,8 +30,8 @@ def cycle_notation(check: ClaimCheck) -> None:
     check.equal("symbol that follows", [int(symbol) for symbol in label], stated, symbol=symbols)
 
 
-@check("EDT.S1", given=neighbour_table())
-def substars(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("EDT.S1")
+def substars(check: ClaimCheck) -> None:
     """Check the nodes and links of S^1, and map S^2, .., S^n to S_{n-1}."""
     n = check.n
     symbols = labels.symbols(check)
@@ -40,7 +40,7 @@ def substars(check: ClaimCheck, neighbours: Ranks) -> None:
     stated = factorial(n - 1)
     check.equal("nodes of S^k", sizes, stated, substar=np.arange(1, n + 1))
     nodes = np.flatnonzero(k == 1)
-    inside = (k[neighbours[:, nodes]] == 1).sum(axis=0)
+    inside = (k[check.neighbours[:, nodes]] == 1).sum(axis=0)
     check.equal("nodes of S^1 next to one of S^1", inside, 0, node=node_labels(check, nodes))
     if n > 2 and (sizes == stated).all():
         for position in range(2, n + 1):
@@ -73,8 +73,8 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
         )
 
 
-@check("EDT.L1", given=neighbour_table())
-def translations_keep_dimensions(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("EDT.L1")
+def translations_keep_dimensions(check: ClaimCheck) -> None:
     """Check that T_h is a permutation of the nodes and keeps the dimension of every link."""
     dimensions = np.array(check.ports)[:, None]
     links = links_by_port(check)
@@ -83,7 +83,7 @@ def translations_keep_dimensions(check: ClaimCheck, neighbours: Ranks) -> None:
         place = {"h": check.label(h)}
         nodes = np.arange(check.nodes)
         check.equal("nodes that are met", np.sort(image), nodes, **place, node=check.label)
-        observed = _dimensions(neighbours, image, image[neighbours])
+        observed = _dimensions(check.neighbours, image, image[check.neighbours])
         check.equal("dimension of the translated link", observed, dimensions, **place, link=links)
 
 
@@ -104,15 +104,15 @@ def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64
     return dimensions
 
 
-@check("EDT.L2", given=neighbour_table())
-def rotation_of_links(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("EDT.L2")
+def rotation_of_links(check: ClaimCheck) -> None:
     """Check dimensions, first symbols and distances after the rotation R."""
     rotated = labels.rotation(check)
     first = labels.symbols(check)[:, 0]
     links = links_by_port(check)
     nodes = np.arange(check.nodes)
     check.equal("nodes that are met", np.sort(rotated), nodes, node=check.label)
-    observed = _dimensions(neighbours, rotated, rotated[neighbours])
+    observed = _dimensions(check.neighbours, rotated, rotated[check.neighbours])
     stated = labels.rotation_function(check.n)[np.array(check.ports)][:, None]
     check.equal("dimension of the rotated link", observed, stated, link=links)
     is_kept = first[rotated] == first
@@ -123,7 +123,7 @@ def rotation_of_links(check: ClaimCheck, neighbours: Ranks) -> None:
         place = {"of_node": check.label(root), "node": check.label}
         check.equal("distance after the rotation", after[rotated], before, **place)
     what = "different dimensions of a link and its rotations"
-    check.equal(what, _count_dimensions(neighbours, rotated), check.n - 1, link=links)
+    check.equal(what, _count_dimensions(check.neighbours, rotated), check.n - 1, link=links)
 
 
 def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:

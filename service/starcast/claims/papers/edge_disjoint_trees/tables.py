@@ -2,8 +2,8 @@
 
 Each copy of a message reaches a node over its own path, which shares no link with the paths of the
 other copies. So the source sends a message over x of its links, a node receives it x times, and
-every path is at least as long as the distance. `QUANTITIES` counts this for each row, and `TABLES`
-has the formulas that the tables state.
+every path is at least as long as the distance. `BOUNDS` counts this for each row, in the words of
+`ARGUMENTS`, and `TABLES` has the formulas that the tables state.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,78 +14,32 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import factorial
 from starcast.claims.model import BYTES_PER_LINK
-from starcast.claims.reference import lower_bound_counts
-from starcast.claims.reference.cube_schedules import unit_schedules_on_cube
-from starcast.claims.reference.lower_bound_counts import NodeCounts, count_from_node
+from starcast.claims.papers.edge_disjoint_trees.growth_orders import BOUNDS
+from starcast.claims.reference.lower_bound_counts import (
+    NodeCounts,
+    check_not_beaten,
+    count_from_node,
+    unit_schedules,
+)
 from starcast.claims.registry import check_rows
-from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
-Value = int | Fraction
 #: A stated bound as a function of n (of k for hypercubes), M and x.
-Formula = Callable[[int, int, int], Value]
+Formula = Callable[[int, int, int], int | Fraction]
 
-
-class Quantity(NamedTuple):
-    """The count behind a row that all three tables have.
-
-    Attributes:
-        collective: name of the collective.
-        argument: the argument in words.
-        value: the count as a function of the counts of a node, M and x.
-    """
-
-    collective: str
-    argument: str
-    value: Callable[[NodeCounts, int, int], Value]
-
-
-QUANTITIES = {
-    "broadcast-time": Quantity(
-        "broadcast",
-        "the last message leaves the source, and has D-1 links to go",
-        lambda node, m, _: ceil_div(m, node.links) + node.far - 1,
-    ),
-    "broadcast-transmissions": Quantity(
-        "broadcast", "messages that all but the source lack", lambda node, m, _: m * node.others
-    ),
-    "ft-broadcast-time": Quantity(
-        "broadcast",
-        "the last copy leaves the source, and has D-1 links to go",
-        lambda node, m, x: ceil_div(m * x, node.links) + node.far - 1,
-    ),
-    "ft-broadcast-transmissions": Quantity(
-        "broadcast", "copies that all but the source lack", lambda node, m, x: m * x * node.others
-    ),
-    "ft-allgather-time": Quantity(
-        "allgather",
-        "copies that a node lacks, shared by its links",
-        lambda node, m, x: ceil_div(m * x * node.others, node.links),
-    ),
-    "ft-allgather-transmissions": Quantity(
-        "allgather",
-        "copies that all nodes lack",
-        lambda node, m, x: m * x * node.nodes * node.others,
-    ),
-    "ft-scatter-time": Quantity(
-        "scatter",
-        "copies that the source sends, shared by its links",
-        lambda node, m, x: ceil_div(m * x * node.others, node.links),
-    ),
-    "ft-scatter-transmissions": Quantity(
-        "scatter", "distances that the copies travel", lambda node, m, x: m * x * node.total
-    ),
-    "ft-alltoall-time": Quantity(
-        "alltoall",
-        "distances that all copies travel, shared by all links",
-        lambda node, m, x: Fraction(m * x * node.nodes * node.total, node.nodes * node.links),
-    ),
-    "ft-alltoall-transmissions": Quantity(
-        "alltoall",
-        "distances that all copies travel",
-        lambda node, m, x: m * x * node.nodes * node.total,
-    ),
+#: What `BOUNDS` counts in each row.
+ARGUMENTS = {
+    "broadcast-time": "the last message leaves the source, and has D-1 links to go",
+    "broadcast-transmissions": "messages that all but the source lack",
+    "ft-broadcast-time": "the last copy leaves the source, and has D-1 links to go",
+    "ft-broadcast-transmissions": "copies that all but the source lack",
+    "ft-allgather-time": "copies that a node lacks, shared by its links",
+    "ft-allgather-transmissions": "copies that all nodes lack",
+    "ft-scatter-time": "copies that the source sends, shared by its links",
+    "ft-scatter-transmissions": "distances that the copies travel",
+    "ft-alltoall-time": "distances that all copies travel, shared by all links",
+    "ft-alltoall-transmissions": "distances that all copies travel",
 }
 
 
@@ -156,16 +110,14 @@ class BoundCell(NamedTuple):
         return self.row.startswith("ft-")
 
     @property
-    def quantity(self) -> Quantity:
-        """The count behind the row."""
-        return QUANTITIES[self.row]
+    def collective(self) -> str:
+        """The collective."""
+        return self.row.removeprefix("ft-").split("-")[0]
 
 
-def amounts(topology: Topology, cell: BoundCell) -> Iterator[tuple[int, int]]:
+def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
     """Yield the values of M and x with which a cell is checked."""
-    degree = topology.degree
-    is_broadcast = cell.quantity.collective == "broadcast"
-    numbers = {1, 2, 3, degree, degree + 1} if is_broadcast else {1, 2}
+    numbers = {1, 2, 3, degree, degree + 1} if cell.collective == "broadcast" else {1, 2}
     copies = {1}
     if cell.has_copies:
         copies = {degree} if cell.table == 1 else {1, 2, degree}
@@ -174,26 +126,16 @@ def amounts(topology: Topology, cell: BoundCell) -> Iterator[tuple[int, int]]:
             yield messages, x
 
 
-def schedules(check: ClaimCheck, cell: BoundCell, messages: int, copies: int) -> Iterator[Schedule]:
-    """Return all schedules of the catalogue for a cell that send one unit per link and step."""
-    on_star = lower_bound_counts.unit_schedules_on_star
-    is_cube = check.topology.family == "hypercube"
-    unit_schedules = unit_schedules_on_cube if is_cube else on_star
-    return unit_schedules(check, cell.quantity.collective, "all", messages, copies)
-
-
 def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
     """Check that the count is the stated bound, and that no schedule beats the bound."""
     size = check.n
     node = count_from_node(check, degree=size if cell.table == 3 else size - 1)
-    for messages, x in amounts(check.topology, cell):
+    for messages, x in amounts(check.degree, cell):
         place = {"M": messages, "x": x} if cell.has_copies else {"M": messages}
         bound = cell.stated(size, messages, x)
-        count = cell.quantity.value(node, messages, x)
-        check.equal(cell.quantity.argument, count, bound, **place)
-        lower_bound_counts.check_not_beaten(
-            check, schedules(check, cell, messages, x), bound, cell.unit, **place
-        )
+        check.equal(ARGUMENTS[cell.row], BOUNDS[cell.row](node, messages, x), bound, **place)
+        schedules = unit_schedules(check, cell.collective, "all", messages, x)
+        check_not_beaten(check, schedules, bound, cell.unit, **place)
     if cell.row == "ft-alltoall-time" and cell.table > 1:
         _check_fragment(check, cell, node)
 
@@ -204,11 +146,10 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NodeCounts) -> Non
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"
     )
-    for messages, x in amounts(check.topology, cell):
+    for messages, x in amounts(check.degree, cell):
         bound = ceil_div(messages * x * node.others, node.links)
-        lower_bound_counts.check_not_beaten(
-            other, schedules(check, cell, messages, x), bound, cell.unit, M=messages, x=x
-        )
+        schedules = unit_schedules(check, cell.collective, "all", messages, x)
+        check_not_beaten(other, schedules, bound, cell.unit, M=messages, x=x)
 
 
 def schedules_bytes(topology: Topology, cell: BoundCell) -> int:
@@ -216,9 +157,8 @@ def schedules_bytes(topology: Topology, cell: BoundCell) -> int:
 
     There is a row per node and copy, or a row per link of its path if each node has its own units.
     """
-    is_addressed = cell.quantity.collective in ("scatter", "alltoall")
-    rows = 2 * topology.n if is_addressed else 1
-    copies = sum(messages * x for messages, x in amounts(topology, cell))
+    rows = 2 * topology.n if cell.collective in ("scatter", "alltoall") else 1
+    copies = sum(messages * x for messages, x in amounts(topology.degree, cell))
     return max(BYTES_PER_LINK * topology.degree, 80 * rows * copies)
 
 

@@ -30,10 +30,6 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
     yield edt(check)
 
 
-def _is_rooted(forest: Forest) -> bool:
-    return checkers.rooted(forest.topology, forest.parent_port, forest.root).holds
-
-
 def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
     """Record whether every tree spans, and return it."""
     result = checkers.spanning(forest.topology, forest.parent_port, forest.root)
@@ -57,13 +53,8 @@ def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in every subtree against Definition 8."""
     symbols = labels.symbols(check)
     links = links_by_port(check)
-    rows = zip(
-        check.ports,
-        forest.parent_port,
-        rules.parents_edt(symbols),
-        rules.children_edt(symbols),
-        strict=False,
-    )
+    stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
+    rows = zip(check.ports, forest.parent_port, *stated, strict=False)
     for subtree, row, parents, children in rows:
         place = {"subtree": subtree, "of": forest}
         check.equal("dimension toward the parent", row, parents, **place, node=check.label)
@@ -97,18 +88,13 @@ def examples(check: ClaimCheck, forest: Forest) -> None:
 def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree l contains every node, over the link of dimension l of the root."""
     _check_spanning(check, forest)
-    if not _is_rooted(forest) or forest.trees != check.n - 1:
+    arguments = (check.topology, forest.parent_port, forest.root)
+    if not checkers.rooted(*arguments).holds or forest.trees != check.n - 1:
         return
-    sizes = checkers.branch_sizes(check.topology, forest.parent_port, forest.root)
+    sizes = checkers.branch_sizes(*arguments)
     stated = (check.nodes - 1) * np.eye(check.n - 1, dtype=int)
-    check.equal(
-        "nodes over each link of I",
-        sizes,
-        stated,
-        subtree=_subtree,
-        dimension=lambda _, column: column + 2,
-        of=forest,
-    )
+    place = {"subtree": _subtree, "dimension": lambda _, column: column + 2, "of": forest}
+    check.equal("nodes over each link of I", sizes, stated, **place)
 
 
 # Lemma 6
@@ -118,8 +104,9 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
 def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
     """Check that no directed link is in two subtrees."""
     arguments = (check.topology, forest.parent_port, forest.root)
-    check.passes(checkers.rooted(*arguments), of=forest)
-    if _is_rooted(forest):
+    rooted = checkers.rooted(*arguments)
+    check.passes(rooted, of=forest)
+    if rooted.holds:
         check.passes(checkers.edge_disjoint(*arguments), of=forest)
 
 

@@ -25,7 +25,7 @@ trees = forests("rotated-hamiltonian")
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, also those of the forest."""
     n = check.n
-    rotations = rotations(check)
+    rotations = star_labels.rotations(check)
     label_symbols = star_labels.symbols(check)
     paths = [path_of_forest(check, forest, 2)]
     if n <= _LARGEST_DRAWN:
@@ -49,7 +49,7 @@ def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that T_j crosses a link of type t_j(i) where T_2 crosses one of type i."""
     n = check.n
     ports = forest.parent_port[0].astype(np.int64)
-    rotations = rotations(check)
+    rotations = star_labels.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
     types = nodes.types_between(check, path[:-1], path[1:])
     step = np.arange(1, len(types) + 1)

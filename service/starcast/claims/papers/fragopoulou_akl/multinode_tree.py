@@ -319,7 +319,7 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     check.equal("numbers", np.sort(m), np.arange(check.nodes), of=of)
     distance = distances(check)[order]
     check.equal("distances do not fall", distance, np.sort(distance), of=of)
-    leader = rotations(check).min(axis=0)[order]
+    leader = star_labels.rotations(check).min(axis=0)[order]
     continues = leader[1:] == leader[:-1]
     intervals = int(np.count_nonzero(~continues)) + 1
     what = "a necklace is numbered without a gap"

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from starcast import checkers, permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.providers import RootDistances, distances, forests, neighbour_table
+from starcast.claims.providers import RootDistances, distances, forests
 from starcast.claims.reference import bfs
 from starcast.claims.reference.nk_labels import Cycles, cycles, shift_nodes, symbols
 from starcast.claims.reference.nk_pipelines import ONE_TREE
@@ -39,11 +39,11 @@ def pair_bytes(topology: Topology) -> int:
     return 40 * topology.nodes
 
 
-@check("NK.size", given=neighbour_table())
-def nk_star_size(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("NK.size")
+def nk_star_size(check: ClaimCheck) -> None:
     """Check degree, number of nodes and diameter."""
     n, k = check.n_and_k
-    ordered = np.sort(neighbours, axis=0)
+    ordered = np.sort(check.neighbours, axis=0)
     degree = np.count_nonzero(np.diff(ordered, axis=0, prepend=-1) != 0, axis=0)
     check.equal("neighbours of each node", degree, n - 1, node=check.label)
     for source in distances()(check):
@@ -286,12 +286,12 @@ def _exchange(
     return exchanged
 
 
-@check("NK.T4.links", given=neighbour_table())
-def number_of_links(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("NK.T4.links")
+def number_of_links(check: ClaimCheck) -> None:
     """Count directed and undirected links."""
     n, k = check.n_and_k
     nodes = arrangements(n, k)
-    heads = neighbours.astype(np.int64)
+    heads = check.neighbours.astype(np.int64)
     tails = np.arange(check.nodes) * np.ones_like(heads)
     directed = len(np.unique(tails * check.nodes + heads))
     lower = np.minimum(tails, heads)
