@@ -111,6 +111,21 @@ class ClaimCheck(CachedTopology):
         self.true(what, succeeded, of=schedule, **place)
         return simulation
 
+    def takes(
+        self,
+        schedule: Schedule,
+        steps: Values,
+        transmissions: Values | None = None,
+        /,
+        **place: PlaceValue,
+    ) -> None:
+        """Execute a schedule, and record that it takes these steps and transmissions."""
+        simulation = self.execute(schedule)
+        place |= {"of": schedule}
+        self.equal("steps", simulation.steps, steps, **place)
+        if transmissions is not None:
+            self.equal("transmissions", simulation.transmissions, transmissions, **place)
+
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Record that the quotient of a closed form and a stated order stays below one constant.
 

@@ -15,6 +15,11 @@ def node_labels(network: CachedTopology, nodes: NDArray[np.integer]) -> Callable
     return lambda i: network.label(int(nodes[i]))
 
 
+def other_nodes(network: CachedTopology) -> Callable[[int], str]:
+    """Return a function from index i to the label of the i-th node without the identity."""
+    return lambda i: network.label(i + 1)
+
+
 def link_label(network: CachedTopology | Topology, tail: int, head: int) -> str:
     """Return the label of a directed link, such as ``123 -> 213``."""
     return f"{network.label(int(tail))} -> {network.label(int(head))}"

@@ -41,8 +41,7 @@ def scatter_along(
     create = partial(
         build_scatter, forest, ports, messages, algorithm=name, arguments={"messages": messages}
     )
-    key = ("along", check.spec, name, ports, forest.root, messages)
-    return check.objects.get_or_create("schedule", key, create)
+    return check.build(create, "along", name, ports, forest.root, messages)
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
@@ -69,8 +68,7 @@ def largest_subtree_determines_steps(check: ClaimCheck) -> None:
         label = check.label(forest.root)
         for schedule in (scatter_along(check, forest, name), random_ties(check, forest, name)):
             check_furthest_first(check, schedule, forest, in_turn=False)
-            steps = check.execute(schedule).steps
-            check.equal("steps", steps, largest, root=label, of=schedule)
+            check.takes(schedule, largest, root=label)
 
 
 def check_furthest_first(
@@ -130,8 +128,7 @@ def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
             forest=forest,
         )
 
-    key = ("ties at random", check.spec, name, forest.root)
-    return check.objects.get_or_create("schedule", key, create)
+    return check.build(create, "ties at random", name, forest.root)
 
 
 def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
@@ -160,16 +157,13 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 @check("FA.S51.steps", bytes_per_node=scatter_bytes)
 def balanced_scatter(check: ClaimCheck) -> None:
     """Check steps and transmissions of a scatter over the balanced trees, at several roots."""
-    create = partial(check.schedule, "scatter", "balanced")
-    schedules = [create(root=root) for root in scatter_roots(check)]
+    roots = scatter_roots(check)
+    schedules = [check.schedule("scatter", "balanced", root=root) for root in roots]
     for number, forest in random_balanced_trees(check):
         schedules.append(scatter_along(check, forest, f"drawn-{number}"))
     for schedule in schedules:
-        simulation = check.execute(schedule)
-        place = {"root": check.label(schedule.root), "of": schedule}
-        check.equal("steps", simulation.steps, even_share(check.n), **place)
-        stated = distance_sum(check.n)
-        check.equal("transmissions", simulation.transmissions, stated, **place)
+        root = check.label(schedule.root)
+        check.takes(schedule, even_share(check.n), distance_sum(check.n), root=root)
 
 
 # Section 6
@@ -190,12 +184,9 @@ def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
 def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
     """Check the order of messages, steps and transmissions of a scatter by rule 8."""
     schedule, forest = scatter
-    n = check.n
     check_furthest_first(check, schedule, forest, in_turn=True)
-    simulation = check.execute(schedule)
-    place = {"root": check.label(schedule.root), "of": schedule}
-    check.equal("steps", simulation.steps, factorial(n) - 1, **place)
-    check.equal("transmissions", simulation.transmissions, distance_sum(n), **place)
+    root = check.label(schedule.root)
+    check.takes(schedule, factorial(check.n) - 1, distance_sum(check.n), root=root)
 
 
 @check("FA.R8-clock", given=one_port_scatters)
@@ -206,14 +197,9 @@ def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, For
     last = np.zeros(check.n + 1, dtype=np.int64)
     np.maximum.at(last, schedule.port[from_root], schedule.step[from_root])
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, forest.root)[0]
-    check.equal(
-        "step of the last message, from 0",
-        last[2:] - 1,
-        np.cumsum(sizes) - 1,
-        root=check.label(schedule.root),
-        subtree=lambda index: index + 1,
-        of=schedule,
-    )
+    place = {"root": check.label(schedule.root), "subtree": lambda index: index + 1}
+    what = "step of the last message, from 0"
+    check.equal(what, last[2:] - 1, np.cumsum(sizes) - 1, **place, of=schedule)
 
 
 #: Algorithms whose gather is compared with the scatter, with their port model.
@@ -228,13 +214,12 @@ _GATHERS = (
 @check("FA.gather", bytes_per_node=scatter_bytes)
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
     """Check that each gather is the reversed scatter, with its steps and transmissions."""
-    schedule = partial(check.schedule)
     for algorithm, ports in _GATHERS:
         perfect = algorithm == "perfectly-balanced"
         for messages in (check.n - 1,) if perfect else (1, 2):
             for root in scatter_roots(check)[:2]:
-                scatter = schedule("scatter", algorithm, ports, root, messages=messages)
-                gather = schedule("gather", algorithm, ports, root, messages=messages)
+                scatter = check.schedule("scatter", algorithm, ports, root, messages=messages)
+                gather = check.schedule("gather", algorithm, ports, root, messages=messages)
                 _check_reversed(check, scatter, gather, messages)
 
 
@@ -249,13 +234,9 @@ def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, mess
     gather_rows = (gather.step, gather.sender, gather.receiver, gather.unit, gather.tree)
     check.equal("rows", len(gather), len(scatter), **place)
     if len(gather) == len(scatter):
-        check.equal(
-            "step, sender, receiver, message and tree of each row",
-            _sorted_rows(gather_rows),
-            _sorted_rows(reversed_rows),
-            **place,
-            row=lambda row, _: row,
-        )
+        what = "step, sender, receiver, message and tree of each row"
+        stated = _sorted_rows(reversed_rows)
+        check.equal(what, _sorted_rows(gather_rows), stated, **place, row=lambda row, _: row)
 
 
 def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:

@@ -15,8 +15,13 @@ from starcast.claims.papers.fragopoulou_akl.scatter import (
     scatter_roots,
 )
 from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient
-from starcast.claims.reference import lower_bound_counts, necklaces
-from starcast.claims.reference.place_labels import node_labels
+from starcast.claims.reference import necklaces
+from starcast.claims.reference.lower_bound_counts import (
+    check_not_beaten,
+    count_from_node,
+    unit_schedules,
+)
+from starcast.claims.reference.place_labels import node_labels, other_nodes
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
 
@@ -33,8 +38,7 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
     forest = check.forest("balanced")
     for messages in amounts(check):
         schedule = scatter_along(check, forest, "balanced", messages=messages)
-        stated = messages * even_share(check.n)
-        check.equal("steps", check.execute(schedule).steps, stated, M=messages, of=schedule)
+        check.takes(schedule, messages * even_share(check.n), M=messages)
 
 
 @check("FA.M.near", bytes_per_node=scatter_bytes)
@@ -42,8 +46,7 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check steps and order of a scatter over the tree of Definition 13."""
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
-        stated = messages * necklaces.largest_branch(check.n)
-        check.equal("steps", check.execute(schedule).steps, stated, M=messages, of=schedule)
+        check.takes(schedule, messages * necklaces.largest_branch(check.n), M=messages)
     check.order("steps / M ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
@@ -51,15 +54,13 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
 def least_steps(check: ClaimCheck) -> None:
     """Check that no schedule takes fewer than ceil(M(n!-1)/(n-1)) steps."""
     n = check.n
-    counts = lower_bound_counts.count_from_node(check)
+    counts = count_from_node(check)
     check.equal("nodes other than the root", counts.others, int(factorial(n)) - 1)
     check.equal("links of the root", counts.links, n - 1)
     for messages in (1, 2, n - 1, n):
-        schedules = list(
-            lower_bound_counts.unit_schedules_on_star(check, "scatter", messages=messages)
-        )
+        schedules = unit_schedules(check, "scatter", messages=messages)
         stated = shared_others(n, messages)
-        lower_bound_counts.check_not_beaten(check, schedules, stated, "steps", M=messages)
+        check_not_beaten(check, schedules, stated, "steps", M=messages)
 
 
 @check("FA.M.perfect", bytes_per_node=scatter_bytes)
@@ -71,7 +72,7 @@ def perfectly_balanced_scatter(check: ClaimCheck) -> None:
             schedule = check.schedule("scatter", "perfectly-balanced", messages=messages, root=root)
             simulation = check.execute(schedule)
             place = {"M": messages, "root": check.label(root), "of": schedule}
-            _check_shares(check, schedule, messages, place)
+            _check_shares(check, schedule, messages, dict(place))
             stated = shared_others(n, messages)
             check.equal("steps", simulation.steps, stated, **place)
 
@@ -88,14 +89,10 @@ def _check_shares(
     shares = np.zeros(forest.parent_port.shape, dtype=np.int64)
     np.add.at(shares, (schedule.tree[arrived], schedule.receiver[arrived]), 1)
     inside = forest.parent_port > 0
-    check.equal(
-        "messages of a node that come along a tree",
-        shares,
-        np.where(inside, messages // np.maximum(inside.sum(axis=0), 1), 0),
-        **place,
-        tree=lambda tree, _: tree,
-        node=lambda _, node: check.label(node),
-    )
+    what = "messages of a node that come along a tree"
+    stated = np.where(inside, messages // np.maximum(inside.sum(axis=0), 1), 0)
+    place |= {"tree": lambda tree, _: tree, "node": lambda _, node: check.label(node)}
+    check.equal(what, shares, stated, **place)
 
 
 @check("FA.M.multiple")
@@ -103,7 +100,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
     """Check that all shares M/k are integers only for multiples M of n-1."""
     degree = check.n - 1
     period = necklaces.periods(check)[1:]
-    label = node_labels(check, np.arange(1, check.nodes))
+    label = other_nodes(check)
     check.equal("remainder of n-1 by the period", degree % period, 0, node=label)
     k = degree // np.unique(period)
     messages = np.arange(1, 3 * degree + 1)
@@ -134,9 +131,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)
-        steps = correction.execute(balanced).steps
-        stated = shared_others(n, messages)
-        correction.equal("steps", steps, stated, M=messages, of=balanced)
+        correction.takes(balanced, shared_others(n, messages), M=messages)
 
 
 def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:

@@ -7,14 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import checkers
-from starcast.claims.check import ClaimCheck
+from starcast.claims.check import ClaimCheck, PlaceValue
 from starcast.claims.formulas import even_share
 from starcast.claims.growth import Number, divided, factorial
 from starcast.claims.providers import forests
 from starcast.claims.reference import bfs, necklaces
 from starcast.claims.reference import scatter_trees as reference
-from starcast.claims.reference.place_labels import node_labels
-from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
+from starcast.claims.reference.place_labels import node_labels, other_nodes
+from starcast.claims.reference.star_labels import positions, rotation, rotation_function, symbols
+from starcast.claims.reference.tree_rules import branches
 from starcast.claims.registry import check, check_rows
 from starcast.trees.model import Forest
 
@@ -45,7 +46,7 @@ def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
 @check("FA.S51.substar")
 def subtrees_are_substars(check: ClaimCheck) -> None:
     """Check that the parent of a node of S^i is in S^i or the root, in subtree i."""
-    position = positions_of_1(check)
+    position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(balanced_trees(check)):
         parent = bfs.parents(check, row)[nodes]
@@ -106,13 +107,14 @@ def check_inverse(
     check: ClaimCheck, above: reference.Dimensions, below: reference.Dimensions
 ) -> None:
     """Check that g_j(y) is the parent of y if and only if y is a child of g_j(y)."""
-    check.equal(
-        "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension",
-        above,
-        reference.seen_from_children(check, below),
-        node=lambda node, _: check.label(node),
-        dimension=lambda _, index: index + 1,
-    )
+    what = "g_j(y) is the parent of y (found), y is a child of g_j(y) (stated), j the dimension"
+    stated = reference.seen_from_children(check, below)
+    check.equal(what, above, stated, **node_and_dimension(check))
+
+
+def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
+    """Return the place of a value in an array ``[nodes, n]``."""
+    return {"node": lambda node, _: check.label(node), "dimension": lambda _, index: index + 1}
 
 
 def printed_functions_are_inverse(check: ClaimCheck, row: Definition) -> None:
@@ -147,11 +149,7 @@ def trees_at_roots_are_translates(check: ClaimCheck, row: Definition) -> None:
     above = reference.parents(check, "right", repeated=row.repeated)
     for root in bfs.roots(check):
         at_root = reference.parents_at_root(check, root, repeated=row.repeated)
-        place = {
-            "root": check.label(root),
-            "node": lambda node, _: check.label(node),
-            "dimension": lambda _, index: index + 1,
-        }
+        place = {"root": check.label(root), **node_and_dimension(check)}
         stated = reference.translated_parents(check, root, above)
         check.equal("parent by the definition", at_root, stated, **place)
         forest = check.forest(row.construction, root=root)
@@ -176,7 +174,7 @@ check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DE
 @check("FA.T9.1", given=near_balanced)
 def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes with symbol 1 in position i are in the subtree of link type i."""
-    position = positions_of_1(check)
+    position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     subtree = subtrees(check, forest.parent_port[0])[nodes]
     label = node_labels(check, nodes)
@@ -188,7 +186,7 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes of displacement d are in the subtree of link type d + 2."""
     displacement = necklaces.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
-    label = node_labels(check, np.arange(1, check.nodes))
+    label = other_nodes(check)
     check.equal("subtree", subtree, displacement + 2, node=label, of=forest)
 
 
@@ -240,7 +238,7 @@ def subtree_quotient(n: int) -> Number:
 @check("FA.T10.1", given=perfectly_balanced)
 def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that the nodes with symbol 1 in position i are in the subtree of type i only."""
-    position = positions_of_1(check)
+    position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     label = node_labels(check, nodes)
     for tree, row in enumerate(forest.parent_port):
@@ -254,7 +252,7 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of period p appears (n-1)/p times."""
     copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
     stated = (check.n - 1) // necklaces.periods(check)[1:]
-    label = node_labels(check, np.arange(1, check.nodes))
+    label = other_nodes(check)
     check.equal("how often a node appears", copies, stated, node=label, of=forest)
 
 
@@ -269,14 +267,8 @@ def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest
         nodes = np.flatnonzero((i < degree // p) & (i * p + d < degree))
         stated[(i * p + d)[nodes], nodes] = True
     rows = [subtrees(check, row)[1:] == tree + 2 for tree, row in enumerate(forest.parent_port)]
-    check.equal(
-        "is in the subtree",
-        np.stack(rows),
-        stated,
-        tree=lambda tree, _: tree,
-        node=lambda _, index: check.label(index + 1),
-        of=forest,
-    )
+    place = {"tree": lambda tree, _: tree, "node": lambda _, index: check.label(index + 1)}
+    check.equal("is in the subtree", np.stack(rows), stated, **place, of=forest)
 
 
 @check("FA.T10.5", given=perfectly_balanced)
@@ -284,7 +276,7 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
     """Check that all paths from the root are shortest, and that every node has a path."""
     check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
     reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
-    label = node_labels(check, np.arange(1, check.nodes))
+    label = other_nodes(check)
     check.true("is in some subtree", reached, node=label, of=forest)
 
 
@@ -304,23 +296,8 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     before = forest.parent_port[:-1]
     stated = np.zeros_like(before)
     stated[:, rotation(check)] = rotation_function(check.n)[before]
-    check.equal(
-        "port towards the parent",
-        forest.parent_port[1:],
-        stated,
-        tree=lambda tree, _: tree + 1,
-        node=lambda _, node: check.label(node),
-        of=forest,
-    )
-
-
-# Positions and subtrees
-
-
-def positions_of_1(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the position of symbol 1 in every node, 1..n."""
-    is_1 = symbols(check) == 1
-    return np.asarray(np.argmax(is_1, axis=1) + 1, dtype=np.int64)
+    place = {"tree": lambda tree, _: tree + 1, "node": lambda _, node: check.label(node)}
+    check.equal("port towards the parent", forest.parent_port[1:], stated, **place, of=forest)
 
 
 def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -329,12 +306,7 @@ def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
     Returns:
         int64 ``[nodes]``; 0 for the root and outside the tree.
     """
-    parent = bfs.parents(check, row)
-    top = np.where(parent > 0, parent, np.arange(check.nodes))
-    for _ in range(check.nodes.bit_length()):
-        top = top[top]
     types = np.zeros(check.nodes, dtype=np.int64)
     types[check.neighbours[:, 0]] = check.ports
-    inside = (row != 0) & (parent[top] == 0)
-    inside[0] = False
-    return np.where(inside, types[top], 0)
+    branch = branches(bfs.parents(check, row), 0)
+    return np.where(branch >= 0, types[branch], 0)

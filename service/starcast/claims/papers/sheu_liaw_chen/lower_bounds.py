@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import divided, factorial, log2, rounded_up
-from starcast.claims.papers.sheu_liaw_chen.streams import schedule_bytes
+from starcast.claims.papers.sheu_liaw_chen.broadcast import schedule_bytes
 from starcast.claims.reference import bfs
 from starcast.claims.registry import check
 from starcast.collectives.catalogue import algorithms_on

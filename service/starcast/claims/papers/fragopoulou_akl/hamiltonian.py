@@ -1,7 +1,8 @@
-"""Fragopoulou & Akl 1993, sections 3.1 and 4: algorithm 1, and allgather along a cycle."""
+"""Fragopoulou & Akl 1993, sections 3.1 and 4: rotated Hamiltonian paths, and allgather on them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,8 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import even_share
 from starcast.claims.growth import factorial
 from starcast.claims.papers.fragopoulou_akl import nodes
-from starcast.claims.papers.fragopoulou_akl.hamiltonian_paths import path_of_forest, rotated_types
-from starcast.claims.providers import Execution, executions
+from starcast.claims.providers import Execution, executions, forests
+from starcast.claims.reference import star_labels
 from starcast.claims.reference.bfs import levels, parents
 from starcast.claims.reference.star_labels import symbols
 from starcast.claims.registry import check
@@ -20,10 +21,105 @@ from starcast.permutations import Perms, Ranks
 from starcast.simulator import Simulation
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
+from starcast.trees.model import Forest
+
+_LARGEST_DRAWN = 6  # up to S_6 paths T_2 are drawn at random as well
+_RANDOM_PATHS = 4
+_TRIES = 400
 
 _ALL_SOURCES = 5  # up to S_5 the messages of all sources are followed as well, n!(n!-1) rows
 
+trees = forests("rotated-hamiltonian")
 allgathers = executions("allgather", "rotated-hamiltonian")
+
+
+@check("FA.T4", given=trees)
+def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
+    """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, also those of the forest."""
+    n = check.n
+    rotations = star_labels.rotations(check)
+    label_symbols = star_labels.symbols(check)
+    paths = [path_of_forest(check, forest, 2)]
+    if n <= _LARGEST_DRAWN:
+        paths.extend(random_paths(check))
+    for j in range(2, n + 1):
+        members = np.flatnonzero(label_symbols[:, j - 1] == 1)
+        for number, path in enumerate(paths):
+            image = rotations[j - 2, path]
+            place = {"j": j, "path": number}
+            first = nodes.node_of_cycles(n, (1, j))
+            check.equal("rank of the first node", int(image[0]), first, **place)
+            check.equal("nodes of the path, sorted", np.sort(image), members, **place)
+            adjacent = nodes.types_between(check, image[:-1], image[1:]) > 0
+            check.true("consecutive nodes are neighbours", adjacent, **place)
+        stated = rotations[j - 2, paths[0]]
+        check.equal("node of T_j", path_of_forest(check, forest, j), stated, j=j, of=forest)
+
+
+@check("FA.T4-types", given=trees)
+def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
+    """Check that T_j crosses a link of type t_j(i) where T_2 crosses one of type i."""
+    n = check.n
+    ports = forest.parent_port[0].astype(np.int64)
+    rotations = star_labels.rotations(check)
+    path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
+    types = nodes.types_between(check, path[:-1], path[1:])
+    step = np.arange(1, len(types) + 1)
+    for j in range(2, n + 1):
+        image = rotations[j - 2, path]
+        crossed = nodes.types_between(check, image[:-1], image[1:])
+        stated = rotated_types(n, j, types)
+        place = {"j": j, "step": step, "of": forest}
+        check.equal("type that T_2 crosses, rotated j-2 times", crossed, stated, **place)
+        own = ports[path_of_forest(check, forest, j)]
+        check.equal("type in T_j", own, stated, **place)
+
+
+def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
+    """Return T_j of the forest: the nodes with symbol 1 in position j, by their level."""
+    level = levels(parents(check, forest.parent_port[0]), 0)
+    in_position = star_labels.symbols(check)[:, j - 1] == 1
+    members = np.flatnonzero(in_position).astype(np.int32)
+    path: Ranks = members[np.argsort(level[members], kind="stable")]
+    return path
+
+
+def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return t_j(i) = (i+j-4) mod (n-1) + 2 for link types i."""
+    return np.asarray((types + j - 4) % (n - 1) + 2)
+
+
+def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
+    """Return random Hamiltonian paths from 213..n over the nodes with symbol 1 in position 2."""
+
+    def create() -> NDArray[np.int32]:
+        rng = np.random.default_rng(1993)
+        attempts = (_random_path(check, rng) for _ in range(_TRIES))
+        return np.array(list(islice(filter(None, attempts), _RANDOM_PATHS)), dtype=np.int32)
+
+    return check.array("Hamiltonian paths drawn at random", create)
+
+
+def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
+    """Return a path that always continues to a node with the fewest exits; empty if it fails."""
+    # Links of type 3..n keep symbol 1 in position 2.
+    neighbours = check.neighbours[1:].T.tolist()
+    path = [nodes.node_of_cycles(check.n, (1, 2))]
+    in_position = star_labels.symbols(check)[:, 1] == 1
+    unvisited = set(np.flatnonzero(in_position).tolist()) - set(path)
+    while unvisited:
+        candidates = [node for node in neighbours[path[-1]] if node in unvisited]
+        if not candidates:
+            return []
+        exits = [len(unvisited.intersection(neighbours[node])) for node in candidates]
+        fewest = min(exits)
+        best = [node for node, count in zip(candidates, exits, strict=True) if count == fewest]
+        path.append(int(rng.choice(best)))
+        unvisited.remove(path[-1])
+    return path
+
+
+# Algorithm 1, and allgather along a cycle
 
 
 def source_bytes(topology: Topology) -> int:
@@ -56,9 +152,8 @@ def phase_1(check: ClaimCheck) -> None:
     held = np.bincount(part.receiver, minlength=check.nodes)
     held[0] += 1
     stated = arrives_in_phase_1(label_symbols, 0)
-    check.equal(
-        "times that the node gets the message of 12..n", held, stated, node=check.label, of=part
-    )
+    what = "times that the node gets the message of 12..n"
+    check.equal(what, held, stated, node=check.label, of=part)
     if n <= _ALL_SOURCES:
         _check_phase_1_of_all_sources(check, part.expand())
 
@@ -72,14 +167,9 @@ def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
     held = np.eye(check.nodes, dtype=np.int64)
     np.add.at(held, (part.unit, part.receiver), 1)
     for q in range(check.nodes):
-        check.equal(
-            "times that the node gets the message",
-            held[q],
-            arrives_in_phase_1(label_symbols, q),
-            root=check.label(q),
-            node=check.label,
-            of=part,
-        )
+        place = {"root": check.label(q), "node": check.label, "of": part}
+        expected = arrives_in_phase_1(label_symbols, q)
+        check.equal("times that the node gets the message", held[q], expected, **place)
 
 
 def _check_no_conflict(
@@ -100,25 +190,20 @@ def phase_2(check: ClaimCheck) -> None:
     check.true("phase 2 is after phase 1", after, of=schedule)
     stated = ceil_div(phase_1_steps - 1, check.n - 1)
     check.equal("steps", schedule.steps - phase_1_steps, stated, of=schedule)
-    check.equal(
-        "first symbol of the sender, for source 12..n",
-        label_symbols[schedule.sender[last], 0],
-        check.n,
-        node=check.labels(schedule.receiver[last]),
-    )
+    what = "first symbol of the sender, for source 12..n"
+    first = label_symbols[schedule.sender[last], 0]
+    check.equal(what, first, check.n, node=check.labels(schedule.receiver[last]))
     check.execute(schedule)
     if check.n <= _ALL_SOURCES:
         expanded = schedule.expand()
         check.execute(expanded)
         last = label_symbols[expanded.receiver, 0] == label_symbols[expanded.unit, 0]
-        check.equal(
-            "first symbol of the sender is the last of the source",
-            label_symbols[expanded.sender[last], 0],
-            label_symbols[expanded.unit[last], -1],
-            root=check.labels(expanded.unit[last]),
-            node=check.labels(expanded.receiver[last]),
-            of=expanded,
-        )
+        source = expanded.unit[last]
+        node = check.labels(expanded.receiver[last])
+        place = {"root": check.labels(source), "node": node, "of": expanded}
+        what = "first symbol of the sender is the last of the source"
+        first = label_symbols[expanded.sender[last], 0]
+        check.equal(what, first, label_symbols[source, -1], **place)
 
 
 @check("FA.A1.local")
@@ -138,11 +223,8 @@ def phase_1_is_local(check: ClaimCheck) -> None:
         check.equal("steps of phase 1", part.steps, factorial(n - 1), of=schedule)
         incoming = incoming_types(check, part)
         forwarded = part.step > 1
-        place = {
-            "step": part.step[forwarded],
-            "node": check.labels(part.sender[forwarded]),
-            "of": schedule,
-        }
+        node = check.labels(part.sender[forwarded])
+        place = {"step": part.step[forwarded], "node": node, "of": schedule}
         check.true("what is sent came one step before", incoming[forwarded] > 0, **place)
         sent = part.port[forwarded].astype(np.int64)
         stated = outgoing[part.step, incoming][forwarded]
@@ -202,10 +284,7 @@ def allgather_along_a_cycle(check: ClaimCheck) -> None:
     types = nodes.types_between(check, cycle, np.roll(cycle, -1))
     check.true("the path closes to a cycle", types > 0, node=check.labels(cycle), of=forest)
     for schedule in (cycle_schedule(check, cycle, types), translated_cycles):
-        simulation = check.execute(schedule)
-        check.equal("steps", simulation.steps, count - 1, of=schedule)
-        stated = count * (count - 1)
-        check.equal("transmissions", simulation.transmissions, stated, of=schedule)
+        check.takes(schedule, count - 1, count * (count - 1))
 
 
 def arrives_in_phase_1(label_symbols: Perms, q: int) -> NDArray[np.int64]:
