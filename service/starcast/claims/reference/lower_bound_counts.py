@@ -73,6 +73,11 @@ def check_source(check: ClaimCheck, source: int, diameter: int) -> None:
     check.equal("links of the source", len(links), check.n - 1, source=label)
 
 
+def ceil_log2(count: int) -> int:
+    """Return ceil(log2 count)."""
+    return (count - 1).bit_length()
+
+
 def count_doublings(count: int) -> int:
     """Return the number of times that 1 has to be doubled to reach a count."""
     reached = 1

@@ -13,6 +13,7 @@ from starcast.claims.growth import Number, divided, greatest
 from starcast.claims.reference import bfs
 from starcast.claims.reference.lower_bound_counts import (
     catalogue_schedules,
+    ceil_log2,
     check_source,
     count_doublings,
 )
@@ -62,11 +63,6 @@ class Bound:
 def bound_bytes(topology: Topology) -> int:
     """Return the bytes per node of a schedule that is compared with a bound."""
     return 200 * topology.degree * (4 if topology.translation_keeps_ports else topology.nodes)
-
-
-def ceil_log2(count: int) -> int:
-    """Return ceil(log2 count)."""
-    return (count - 1).bit_length()
 
 
 def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:

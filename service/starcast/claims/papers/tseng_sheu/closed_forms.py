@@ -70,14 +70,18 @@ def theorem2(n: int) -> Pipeline:
     return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-def theorem1_time(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the time of Theorem 1 with the best integer p."""
-    return theorem1(n).least_whole(T_s, b)
+def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
+    """Return the time with the best integer p."""
+    return lambda n, *load: pipeline(n).least_whole(*load)
 
 
-def theorem2_time(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the time of Theorem 2 with the best integer p."""
-    return theorem2(n).least_whole(T_s, b)
+def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
+    """Return the time with the best real p."""
+    return lambda n, *load: pipeline(n).least(*load)
+
+
+theorem1_time = with_best_integer(theorem1)
+theorem2_time = with_best_integer(theorem2)
 
 
 def theorem1_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
@@ -119,6 +123,24 @@ def sum_of_phases(n: int) -> int:
 def messages_per_link(n: int) -> Number:
     """Return (n!-1)/(n-1)."""
     return divided(factorial(n) - 1, n - 1)
+
+
+#: Closed forms over the orders that the paper states for them.
+QUOTIENTS: dict[str, Callable[[int], Number]] = {
+    "D_n over n": lambda n: divided(diameter(n), n),
+    "(n-1) D_n over n^2": lambda n: divided((n - 1) * diameter(n), n * n),
+    "n!-1 over n!": lambda n: divided(factorial(n) - 1, factorial(n)),
+    "(n-1)!+1 over (n-1)!": lambda n: divided(factorial(n - 1) + 1, factorial(n - 1)),
+    "(n!-1)/(n-1) over (n-1)!": lambda n: divided(messages_per_link(n), factorial(n - 1)),
+    "(n!-1)/(n-1) over (n!-1)/(n-1)": lambda n: divided(messages_per_link(n), messages_per_link(n)),
+    "ceil((n!-1)/(n-1)) over (n-1)!": lambda n: divided(even_share(n), factorial(n - 1)),
+    "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)": lambda n: divided(even_share(n), messages_per_link(n)),
+}
+
+
+def check_quotient(check: ClaimCheck, words: str) -> None:
+    """Check that one of the `QUOTIENTS` is bounded."""
+    check.order(words, QUOTIENTS[words])
 
 
 def check_time_order(
@@ -190,7 +212,7 @@ def check_single_tree(
         schedule = execution.schedule
         p = int(execution.arguments[split])
         observed = exact_time(execution.simulation, schedule.units, SMALL)
-        slot = SMALL.T_s + SMALL.m * SMALL.T_c * Fraction(1, p)
+        slot = SMALL.time(1, Fraction(1, p))
         # Without pipelining p is always 1, and not part of the place.
         place: dict[str, Any] = {"p": p} if len(segments) > 1 else {}
         place |= {"of": schedule, **SMALL.place}
@@ -223,7 +245,7 @@ def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
     n = check.n
     steps_per_slot = 1 if ports == "all" else n - 1
     carried = Fraction((factorial(n) - 1) * steps_per_slot, n - 1)
-    stated = SMALL.T_s * diameter(n) * steps_per_slot + SMALL.m * SMALL.T_c * carried
+    stated = SMALL.time(diameter(n) * steps_per_slot, carried)
     for execution in algorithm2(ports)(check):
         schedule = execution.schedule
         observed = exact_time(execution.simulation, schedule.units, SMALL)

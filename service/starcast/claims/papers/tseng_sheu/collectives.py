@@ -14,6 +14,7 @@ from starcast.claims.growth import factorial
 from starcast.claims.papers.tseng_sheu.closed_forms import algorithm2, heights
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs
+from starcast.claims.reference.pipelines import carried_share
 from starcast.claims.reference.place_labels import outgoing_links, row_links
 from starcast.claims.reference.tree_transforms import (
     Tree,
@@ -139,7 +140,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
     n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.simulation.steps, diameter(n), of=schedule)
-    carried = Fraction(int(allgather.simulation.packet_sizes.sum()), n - 1)
+    carried = carried_share(allgather.simulation, n - 1)
     stated = Fraction(factorial(n) - 1, n - 1)
     check.equal("messages in the packets, one a step", carried, stated, of=schedule)
     if n <= 6:
@@ -153,8 +154,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
 
 def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
     """Return the rows of Algorithm 2 for all sources."""
-    key = (check.spec, "Algorithm 2 for all sources")
-    return check.objects.get_or_create("schedule", key, schedule.expand)
+    return check.build(schedule.expand, "Algorithm 2 for all sources")
 
 
 def execution_time(
@@ -239,11 +239,9 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     per_source = [count_distinct(trees) for trees in ports]
     what = "different trees of a source"
     check.equal(what, per_source, n - 1, node=check.label, of=expanded)
-    measured = np.count_nonzero(ports, axis=2)
-    stated = factorial(n) - 1
-    check.equal(
-        "links of a tree", measured, stated, node=lambda node, _: check.label(node), of=expanded
-    )
+    links = np.count_nonzero(ports, axis=2)
+    place = {"node": lambda node, _: check.label(node), "of": expanded}
+    check.equal("links of a tree", links, factorial(n) - 1, **place)
 
 
 def count_distinct(trees: NDArray[np.uint8]) -> int:

@@ -10,7 +10,7 @@ from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.providers import Execution
 from starcast.claims.reference import bfs
-from starcast.claims.reference.pipelines import Pipeline, greatest
+from starcast.claims.reference.pipelines import Pipeline, carried_share, greatest
 from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
 
@@ -68,7 +68,7 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
     check.equal("start-ups", simulation.steps, diameter(n), of=schedule)
     distance = bfs.diameter(check)
     check.equal("start-ups, and the greatest distance", simulation.steps, distance, of=schedule)
-    carried = Fraction(int(simulation.packet_sizes.sum()), schedule.units)
+    carried = carried_share(simulation, schedule.units)
     check.equal("messages a link", carried, Fraction(factorial(n) - 1, n - 1), of=schedule)
 
 
@@ -76,7 +76,7 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2."""
     schedule = allgather.schedule
-    carried = Fraction(int(allgather.simulation.packet_sizes.sum()), schedule.units)
+    carried = carried_share(allgather.simulation, schedule.units)
     check.equal("messages a node", carried, factorial(check.n) - 1, of=schedule)
 
 
@@ -84,23 +84,20 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 def allport_terms(check: ClaimCheck) -> None:
     """Check start-up and transmission of Theorem 1 against their terms in Lemma 1."""
     forms.check_algorithm1(check)
-    check.order(
-        "start-up of Theorem 1 over D_n T_s",
-        lambda n: divided(forms.theorem1_time(n, 1, 0), diameter(n)),
-    )
-    check.order(
-        "transmission of Theorem 1 over m T_c/(n-1)",
-        lambda n: forms.theorem1_time(n, 0, 1) * (n - 1),
-    )
+    time = forms.theorem1_time
+    what = "start-up of Theorem 1 over D_n T_s"
+    check.order(what, lambda n: divided(time(n, 1, 0), diameter(n)))
+    what = "transmission of Theorem 1 over m T_c/(n-1)"
+    check.order(what, lambda n: time(n, 0, 1) * (n - 1))
     startups = check.reading(
         "h + p - 1 with the best real p is of the order of D_n, also for m T_c = n^4 T_s"
     )
-    startups.order(
-        "start-ups over D_n",
-        lambda n: divided(
-            forms.theorem1(n).height - 1 + sqrt(forms.theorem1(n).square(1, n**4)), diameter(n)
-        ),
-    )
+
+    def quotient(n: int) -> Number:
+        pipeline = forms.theorem1(n)
+        return divided(pipeline.height - 1 + sqrt(pipeline.square(1, n**4)), diameter(n))
+
+    startups.order("start-ups over D_n", quotient)
 
 
 @check("TS.intro-transmission", bytes_per_node=forms.multiple_bytes)
@@ -131,18 +128,16 @@ def startup_improves(check: ClaimCheck) -> None:
     forms.check_theorem3(check, "one")
     measured = forms.height(check, "rotated-hamiltonian")
     check.equal("height of the tree of Hamiltonian paths", measured, factorial(check.n - 1) + 1)
-    quotients = {
-        "(n-1)!+1 over (n-1)!": lambda n: divided(factorial(n - 1) + 1, factorial(n - 1)),
-        "(n!-1)/(n-1) over (n-1)!": lambda n: divided(forms.messages_per_link(n), factorial(n - 1)),
-        "D_n over n": lambda n: divided(diameter(n), n),
-        "n!-1 over n!": lambda n: divided(factorial(n) - 1, factorial(n)),
-        "(n-1) D_n over n^2": lambda n: divided((n - 1) * diameter(n), n * n),
-    }
-    for what, quotient in quotients.items():
-        check.same_order(what, quotient)
+    for words in (
+        "(n-1)!+1 over (n-1)!",
+        "(n!-1)/(n-1) over (n-1)!",
+        "D_n over n",
+        "n!-1 over n!",
+        "(n-1) D_n over n^2",
+    ):
+        check.same_order(words, forms.QUOTIENTS[words])
 
 
-TreePipeline = Callable[[int], Pipeline]
 #: The trees of section 6.1: the formula of the height, and the pipeline.
 SINGLE_TREES = {"2n-3": forms.sheu93, "D_n": forms.day}
 
@@ -153,13 +148,14 @@ def time_without_pipelining(check: ClaimCheck) -> None:
     forms.check_sheu93(check, segments=(1,))
     forms.check_day(check, segments=(1,))
     for formula, pipeline in SINGLE_TREES.items():
-        time = partial(unsegmented_time, pipeline)
+        time = partial(_unsegmented_time, pipeline)
         what = f"({formula})(T_s + m T_c) over n T_s + m n T_c"
         forms.check_time_order(check, what, time, lambda n, startup, b: n * startup + n * b)
 
 
-def unsegmented_time(pipeline: TreePipeline, n: int, startup: Number, b: Number) -> Number:
-    """Return the time with one segment."""
+def _unsegmented_time(
+    pipeline: Callable[[int], Pipeline], n: int, startup: Number, b: Number
+) -> Number:
     return pipeline(n).height * (startup + b)
 
 
@@ -170,12 +166,8 @@ def time_with_pipelining(check: ClaimCheck) -> None:
     forms.check_day(check)
     for formula, pipeline in SINGLE_TREES.items():
         what = f"time with h' = {formula} over n T_s + sqrt(n m T_s T_c) + m T_c"
-        forms.check_time_order(check, what, partial(pipelined_time, pipeline), forms.one_tree_order)
-
-
-def pipelined_time(pipeline: TreePipeline, n: int, startup: Number, b: Number) -> Number:
-    """Return the time with the best integer p."""
-    return pipeline(n).least_whole(startup, b)
+        time = forms.with_best_integer(pipeline)
+        forms.check_time_order(check, what, time, forms.one_tree_order)
 
 
 @check("TS.S61-phases")

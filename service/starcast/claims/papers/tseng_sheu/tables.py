@@ -1,6 +1,6 @@
 """Tseng & Sheu 1997, Tables 1 and 2: orders of start-up, transmission and overall time, and times.
 
-`TABLE_1`, `ORDERS` and `OURS` have one row of data per claim.
+`TABLE_1` and `OURS` have one row of data per claim.
 """
 
 from collections.abc import Callable
@@ -15,6 +15,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
+from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.providers import executions
 from starcast.claims.reference.pipelines import Time, exact_time
 from starcast.claims.reference.surds import add_sqrt
@@ -48,13 +49,8 @@ class Broadcast:
     orders: tuple[Order, Order, Order]
 
 
-@dataclass(frozen=True)
-class TimeCell:
-    """A cell of Table 1."""
-
-    broadcast: Broadcast
-    part: str
-    stated: Order
+#: A cell of Table 1: its row, its part, and the stated order.
+TimeCell = tuple[Broadcast, str, Order]
 
 
 def check_phases(check: ClaimCheck) -> None:
@@ -86,13 +82,13 @@ BY_PHASES = Broadcast(
 TABLE_1 = {
     "sheu93": Broadcast(
         "(2n-4+p)(T_s + m T_c/p), best real p",
-        lambda n, *load: forms.sheu93(n).least(*load),
+        forms.with_best_real(forms.sheu93),
         forms.check_sheu93,
         ONE_TREE,
     ),
     "day": Broadcast(
         "(D_n-1+p)(T_s + m T_c/p), best real p",
-        lambda n, *load: forms.day(n).least(*load),
+        forms.with_best_real(forms.day),
         forms.check_day,
         ONE_TREE,
     ),
@@ -120,7 +116,7 @@ TABLE_1 = {
     "mendia": BY_PHASES,
     "sheu95": Broadcast(
         "((p-1) log2 n + n log2 n)(T_s + m T_c/p), best real p",
-        lambda n, *load: forms.sheu95(n).least(*load),
+        forms.with_best_real(forms.sheu95),
         None,
         (
             N_LOG_N,
@@ -148,17 +144,17 @@ IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
 
 def order_of_part(check: ClaimCheck, cell: TimeCell) -> None:
     """Check a cell of Table 1: the order of a part of the closed form."""
-    row = cell.broadcast
+    row, part, stated = cell
     if row.execute is not None:
         row.execute(check)
-    what = f"{row.words} over {cell.stated.words}"
-    forms.check_time_order(check, what, row.time, cell.stated.order, IN_PART[cell.part])
+    what = f"{row.words} over {stated.words}"
+    forms.check_time_order(check, what, row.time, stated.order, IN_PART[part])
 
 
 def table_1_cells(*names: str) -> dict[str, TimeCell]:
     """Return the cells of rows of Table 1, by claim id."""
     return {
-        f"TS.Tab1.{name}-{part}": TimeCell(TABLE_1[name], part, stated)
+        f"TS.Tab1.{name}-{part}": (TABLE_1[name], part, stated)
         for name in names
         for part, stated in zip(PARTS, TABLE_1[name].orders, strict=True)
     }
@@ -208,19 +204,14 @@ def short_necklaces_squared(n: int) -> Number:
 def hamiltonian_startup(check: ClaimCheck) -> None:
     """Check the steps of rotated Hamiltonian paths, and their order."""
     forms.check_hamiltonian(check)
-    check.order(
-        "ceil((n!-1)/(n-1)) over (n-1)!", lambda n: divided(even_share(n), factorial(n - 1))
-    )
+    forms.check_quotient(check, "ceil((n!-1)/(n-1)) over (n-1)!")
 
 
 @check("TS.Tab2.frago-ham-transmission")
 def hamiltonian_transmission(check: ClaimCheck) -> None:
     """Check the messages of rotated Hamiltonian paths, and their order."""
     forms.check_hamiltonian(check)
-    check.order(
-        "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)",
-        lambda n: divided(even_share(n), forms.messages_per_link(n)),
-    )
+    forms.check_quotient(check, "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)")
 
 
 @check("TS.Tab2.frago-ham-overall")
@@ -228,22 +219,21 @@ def hamiltonian_time(check: ClaimCheck) -> None:
     """Check the time of rotated Hamiltonian paths."""
     n = check.n
     (run,) = executions("allgather", "rotated-hamiltonian", messages=1)(check)
-    observed = exact_time(run.simulation, run.schedule.units, forms.SMALL)
-    transmission = forms.SMALL.m * forms.SMALL.T_c * Fraction(factorial(n) - 1, n - 1)
-    stated = forms.SMALL.T_s * factorial(n - 1) + transmission
-    check.equal("time", observed, stated, of=run.schedule, **forms.SMALL.place)
+    observed = exact_time(run.simulation, run.schedule.units, SMALL)
+    stated = SMALL.time(factorial(n - 1), Fraction(factorial(n) - 1, n - 1))
+    check.equal("time", observed, stated, of=run.schedule, **SMALL.place)
     correction = check.correction(
         "it takes ceil((n!-1)/(n-1)) steps, hence ceil((n!-1)/(n-1))(T_s + m T_c)"
     )
-    corrected = even_share(n) * (forms.SMALL.T_s + forms.SMALL.m * forms.SMALL.T_c)
-    correction.equal("time", observed, corrected, **forms.SMALL.place)
+    corrected = SMALL.time(even_share(n), even_share(n))
+    correction.equal("time", observed, corrected, **SMALL.place)
     by_level = check.reading(
         "the tree run level by level, all messages of a link and level in one packet, takes that "
         "time"
     )
     steps, carried = run_by_level(by_level, "rotated-hamiltonian")
-    observed = forms.SMALL.T_s * steps + forms.SMALL.m * forms.SMALL.T_c * carried
-    by_level.equal("time", observed, stated, **forms.SMALL.place)
+    observed = SMALL.time(steps, carried)
+    by_level.equal("time", observed, stated, **SMALL.place)
 
 
 @check("TS.Tab2.frago-nl-startup")
@@ -251,7 +241,7 @@ def necklace_startup(check: ClaimCheck) -> None:
     """Check the steps of the necklace tree, and their order."""
     steps, _ = run_by_level(check, "necklace")
     check.equal("steps", steps, diameter(check.n))
-    check.order("D_n over n", lambda n: divided(diameter(n), n))
+    forms.check_quotient(check, "D_n over n")
 
 
 @check("TS.Tab2.frago-nl-transmission")
@@ -271,78 +261,54 @@ def necklace_transmission(check: ClaimCheck) -> None:
 def necklace_time(check: ClaimCheck) -> None:
     """Check the time of the necklace tree, level by level."""
     steps, carried = run_by_level(check, "necklace")
-    observed = forms.SMALL.T_s * steps + forms.SMALL.m * forms.SMALL.T_c * carried
-    startup = forms.SMALL.T_s * diameter(check.n)
+    observed = SMALL.time(steps, carried)
     share = Fraction(factorial(check.n) - 1, check.n - 1)
-    stated = startup + forms.SMALL.m * forms.SMALL.T_c * share
+    stated = SMALL.time(diameter(check.n), share)
     schedule = forms.allgather_by_level(check, "necklace")
-    check.equal("time", observed, stated, of=schedule, **forms.SMALL.place)
+    check.equal("time", observed, stated, of=schedule, **SMALL.place)
     tree = check.forest("necklace")
     links = checkers.level_dimensions(check.topology, tree.parent_port, tree.root)[1:]
     correction = check.correction(
         "it takes D_n T_s + c m T_c, c the sum over the levels of the most links of one dimension, "
         "more than (n!-1)/(n-1)"
     )
-    corrected = startup + forms.SMALL.m * forms.SMALL.T_c * int(links.max(axis=1).sum())
-    correction.equal("time", observed, corrected, **forms.SMALL.place)
+    corrected = SMALL.time(diameter(check.n), int(links.max(axis=1).sum()))
+    correction.equal("time", observed, corrected, **SMALL.place)
     correction.true("more than (n!-1)/(n-1)", carried > share)
     segmented = check.reading(
         "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm "
         "2 sends, it takes that time"
     )
     for run in forms.algorithm2(base="necklace")(segmented):
-        observed = exact_time(run.simulation, run.schedule.units, forms.SMALL)
-        segmented.equal("time", observed, stated, of=run.schedule, **forms.SMALL.place)
+        observed = exact_time(run.simulation, run.schedule.units, SMALL)
+        segmented.equal("time", observed, stated, of=run.schedule, **SMALL.place)
 
 
-@dataclass(frozen=True)
-class Quotient:
-    """A closed form over the order that a cell of Table 2 states, in words and as a function."""
-
-    words: str
-    of: Callable[[int], Number]
-
-
-@dataclass(frozen=True)
-class OurCell:
-    """A cell of Table 2 about Algorithm 2: port model, and the quotient of a stated order."""
-
-    ports: str
-    quotient: Quotient | None = None
-
-
-ALL_NODES = Quotient("n!-1 over n!", lambda n: divided(factorial(n) - 1, factorial(n)))
-LINEAR_STEPS = Quotient("D_n over n", lambda n: divided(diameter(n), n))
-SQUARE_STEPS = Quotient("(n-1) D_n over n^2", lambda n: divided((n - 1) * diameter(n), n * n))
-EVEN_SHARE = Quotient(
-    "(n!-1)/(n-1) over (n!-1)/(n-1)",
-    lambda n: divided(forms.messages_per_link(n), forms.messages_per_link(n)),
-)
-OURS = {
-    "TS.Tab2.ours-allport-startup": OurCell("all", LINEAR_STEPS),
-    "TS.Tab2.ours-allport-transmission": OurCell("all", EVEN_SHARE),
-    "TS.Tab2.ours-allport-overall": OurCell("all"),
-    "TS.Tab2.ours-oneport-startup": OurCell("one", SQUARE_STEPS),
-    "TS.Tab2.ours-oneport-transmission": OurCell("one", ALL_NODES),
-    "TS.Tab2.ours-oneport-overall": OurCell("one"),
+#: Cells about Algorithm 2: port model, and the quotient of a stated order.
+OURS: dict[str, tuple[str, str | None]] = {
+    "TS.Tab2.ours-allport-startup": ("all", "D_n over n"),
+    "TS.Tab2.ours-allport-transmission": ("all", "(n!-1)/(n-1) over (n!-1)/(n-1)"),
+    "TS.Tab2.ours-allport-overall": ("all", None),
+    "TS.Tab2.ours-oneport-startup": ("one", "(n-1) D_n over n^2"),
+    "TS.Tab2.ours-oneport-transmission": ("one", "n!-1 over n!"),
+    "TS.Tab2.ours-oneport-overall": ("one", None),
 }
-ORDERS = {"TS.Tab2.misic-startup": ALL_NODES, "TS.Tab2.misic-transmission": ALL_NODES}
 
 
-def time_of_algorithm2(check: ClaimCheck, cell: OurCell) -> None:
+def time_of_algorithm2(check: ClaimCheck, cell: tuple[str, str | None]) -> None:
     """Check the exact time of Algorithm 2, and the order of one of its terms."""
-    forms.check_theorem3(check, cell.ports)
-    if cell.quotient is not None:
-        check.order(cell.quotient.words, cell.quotient.of)
-
-
-def order_of_cited_time(check: ClaimCheck, quotient: Quotient) -> None:
-    """Check the order of a closed form whose algorithm is only cited."""
-    check.order(quotient.words, quotient.of)
+    ports, quotient = cell
+    forms.check_theorem3(check, ports)
+    if quotient is not None:
+        forms.check_quotient(check, quotient)
 
 
 check_rows(time_of_algorithm2, OURS)
-check_rows(order_of_cited_time, ORDERS)
+# The algorithm is only cited: its closed form is compared with the stated order.
+check_rows(
+    forms.check_quotient,
+    {f"TS.Tab2.misic-{part}": "n!-1 over n!" for part in ("startup", "transmission")},
+)
 
 
 @check("TS.Tab2.misic-overall")

@@ -12,19 +12,21 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, multiple_height
 from starcast.claims.growth import divided, factorial, sqrt
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
+from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference.bfs import distances
 from starcast.claims.reference.lower_bound_counts import (
     catalogue_schedules,
+    ceil_log2,
     check_source,
     count_doublings,
 )
 from starcast.claims.reference.pipelines import (
     Parameters,
     Pipeline,
+    carried_share,
     exact_time,
     parameters,
-    slotted,
 )
 from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
@@ -51,17 +53,12 @@ def other_broadcasts_bytes(topology: Topology) -> int:
     return forms.multiple_bytes(topology) + others
 
 
-def doublings(n: int) -> int:
-    """Return ceil(log2 n!)."""
-    return int((factorial(n) - 1).bit_length())
-
-
 def check_counts(check: ClaimCheck, source: int) -> None:
     """Check the counts behind both lemmas: longest distance, links of the source, doublings."""
     check_source(check, source, diameter(check.n))
     steps = count_doublings(check.nodes)
     what = "doublings until all nodes know"
-    check.equal(what, steps, doublings(check.n), source=check.label(source))
+    check.equal(what, steps, ceil_log2(factorial(check.n)), source=check.label(source))
 
 
 @check("TS.L1", bytes_per_node=catalogue_bytes)
@@ -73,7 +70,7 @@ def lower_bound_for_broadcast(check: ClaimCheck) -> None:
         check_counts(check, source)
     for schedule in catalogue_schedules(check, "broadcast", "all", sources):
         forms.check_lower_bound(check, schedule, BOUND_GRID, diameter(n), Fraction(1, n - 1))
-    startups = max(diameter(n), doublings(n))
+    startups = max(diameter(n), ceil_log2(factorial(n)))
     for schedule in catalogue_schedules(check, "broadcast", "one", sources):
         forms.check_lower_bound(check, schedule, BOUND_GRID, startups, Fraction(1))
 
@@ -88,7 +85,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
     check.equal("messages that a node receives", received, others)
     for schedule in catalogue_schedules(check, "allgather", "all", (0,)):
         forms.check_lower_bound(check, schedule, BOUND_GRID, diameter(n), Fraction(others, n - 1))
-    startups = max(diameter(n), doublings(n))
+    startups = max(diameter(n), ceil_log2(factorial(n)))
     for schedule in catalogue_schedules(check, "allgather", "one", (0,)):
         forms.check_lower_bound(check, schedule, BOUND_GRID, startups, Fraction(others))
 
@@ -107,12 +104,12 @@ def time_in_slots(check: ClaimCheck) -> None:
         p = int(execution.arguments["segments"])
         place = {"p": p, "of": schedule}
         share = Fraction(2, p * (n - 1))
-        stated = (h + p - 1) * (forms.SMALL.T_s + forms.SMALL.m * forms.SMALL.T_c * share)
+        stated = (h + p - 1) * SMALL.time(1, share)
         check.true("no packet is larger than the slot", simulation.largest_packet <= 2, **place)
-        place |= forms.SMALL.place
-        observed = slotted(simulation.steps, share, forms.SMALL)
+        place |= SMALL.place
+        observed = SMALL.time(simulation.steps, simulation.steps * share)
         check.equal("time in slots of fixed length", observed, stated, **place)
-        shorter = exact_time(simulation, schedule.units, forms.SMALL)
+        shorter = exact_time(simulation, schedule.units, SMALL)
         shorter_slots.at_most("time", shorter, stated, **place)
 
 
@@ -131,19 +128,16 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
         stated = rational_sqrt(2 * m * (h - 1) / (n - 1)) or 0
         check.equal("p of the least time", observed, stated, m=str(m), T_s=1, T_c=1)
     candidates = [Fraction(j, 8) for j in range(1, 200)]
-    for startup, b in forms.SMALL.each():
+    for startup, b in SMALL.each():
         times = [pipeline.time(p, startup, b) for p in candidates]
         square = 2 * b * (h - 1) / ((n - 1) * startup)
         changes = list(zip(pairwise(candidates), pairwise(times), strict=True))
         falls = [before > after for (_, p), (before, after) in changes if p * p <= square]
         rises = [before < after for (p, _), (before, after) in changes if p * p >= square]
-        measured = np.array(falls + rises)
-        check.true(
-            "the time falls before q and rises after it", measured, T_s=str(startup), mT_c=str(b)
-        )
-    check.order(
-        "q over sqrt(m T_c/T_s)", lambda n: sqrt(divided(2 * (multiple_height(n) - 1), n - 1))
-    )
+        place = {"T_s": str(startup), "mT_c": str(b)}
+        check.true("the time falls before q and rises after it", np.array(falls + rises), **place)
+    what = "q over sqrt(m T_c/T_s)"
+    check.order(what, lambda n: sqrt(divided(2 * (multiple_height(n) - 1), n - 1)))
 
 
 @check("TS.T1.time", bytes_per_node=other_broadcasts_bytes)
@@ -184,7 +178,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
         check.true("no packet is larger than the slot", simulation.largest_packet <= 2, p=p)
         # A slot ends with its last sub-slot, even if nothing is sent in it.
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
-        fixed.append(slotted(steps, Fraction(pipeline.share) / p, WIDE))
+        fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
         shorter.append(exact_time(simulation, p * (check.n - 1), WIDE))
     # Beyond q the time rises with p: where q <= MOST_SEGMENTS, the best p is among the executed.
     known = np.array([pipeline.square(*load) <= forms.MOST_SEGMENTS**2 for load in WIDE.each()])
@@ -203,14 +197,10 @@ def check_least(
     check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
 ) -> None:
     """Check the least time over p = 1, 2, .. where it is known to be the least over all p."""
-    check.at_most(
-        "least time over whole p",
-        times.min(axis=0)[known],
-        stated[known],
-        **Parameters(*(column[known] for column in WIDE)).place,
-        p=times[:, known].argmin(axis=0) + 1,
-        of=run.schedule,
-    )
+    place = Parameters(*(column[known] for column in WIDE)).place
+    best = times[:, known].argmin(axis=0) + 1
+    least = times.min(axis=0)[known]
+    check.at_most("least time over whole p", least, stated[known], **place, p=best, of=run.schedule)
 
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> None:
@@ -241,10 +231,9 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> Non
             startups = startup * (pipeline.slot * (pipeline.height - 1) + 1)
             startup_longer.append(startups > least)
     measured = np.array(ceiling_times, dtype=object)
-    stated_values = stated + WIDE.T_s * int(pipeline.slot)
-    correction.at_most(
-        "time with p = ceil(q)", measured, stated_values, **WIDE.place, p=np.array(ceilings)
-    )
+    longer = stated + WIDE.T_s * int(pipeline.slot)
+    place = {**WIDE.place, "p": np.array(ceilings)}
+    correction.at_most("time with p = ceil(q)", measured, longer, **place)
     correction.equal("the time is reached", reached, q_is_integer, **WIDE.place)
     expected = np.ones(len(startup_longer), dtype=bool)
     correction.equal("the start-ups take longer", np.array(startup_longer, dtype=bool), expected)
@@ -280,8 +269,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
     for run in forms.algorithm1("one")(ClaimCheck(check.topology, check.objects)):
         simulation = run.simulation
         busy = int((simulation.links_used > 0).sum())
-        carried = Fraction(int(simulation.packet_sizes.sum()), run.schedule.units)
-        times.append(WIDE.T_s * busy + WIDE.m * WIDE.T_c * carried)
+        times.append(WIDE.time(busy, carried_share(simulation, run.schedule.units)))
     least = np.array(times, dtype=object).min(axis=0)
     stated = least_times(pipeline)
     # More segments do not need fewer busy sub-slots than the last number that was executed.

@@ -31,9 +31,8 @@ def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
     """Check the ports of a forest of the catalogue against a changed tree."""
-    check.equal(
-        what, forest.parent_port, expected.row, node=lambda _, node: check.label(node), of=forest
-    )
+    place = {"node": lambda _, node: check.label(node), "of": forest}
+    check.equal(what, forest.parent_port, expected.row, **place)
 
 
 @check("TS.D3")
@@ -87,9 +86,8 @@ def dimension_changes_span(check: ClaimCheck) -> None:
         base_paths = dimension_words(check, check.forest("greedy").parent_port[0])
         measured = " ".join(dimension_words(check, forest.parent_port[0]))
         expected = " ".join(sorted(word.translate(rotation) for word in base_paths))
-        check.equal(
-            "dimensions of the paths of DC(1, L(0123)), from 0", measured, expected, of=forest
-        )
+        what = "dimensions of the paths of DC(1, L(0123)), from 0"
+        check.equal(what, measured, expected, of=forest)
 
 
 def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
@@ -133,14 +131,12 @@ def links_are_used_equally(check: ClaimCheck) -> None:
     outgoing = outgoing_links(check)
     for tree in sample_trees(check, other_roots=True):
         loads, profile = link_loads(check, tree, check.n - 1)
-        check.equal(
-            "trees with a link on a level",
-            loads,
-            profile[:, None, None],
-            level=lambda index, _node, _port: index + 1,
-            link=lambda _level, node, port: outgoing(node, port),
-            of=tree.name,
-        )
+        place = {
+            "level": lambda index, _node, _port: index + 1,
+            "link": lambda _level, node, port: outgoing(node, port),
+        }
+        what = "trees with a link on a level"
+        check.equal(what, loads, profile[:, None, None], **place, of=tree.name)
 
 
 @check("TS.S62-height")

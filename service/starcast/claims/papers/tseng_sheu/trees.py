@@ -15,14 +15,7 @@ from starcast.claims.papers.common import check_star_size
 from starcast.claims.papers.tseng_sheu.closed_forms import heights
 from starcast.claims.providers import forests, sample_roots
 from starcast.claims.reference import bfs, cyclic_shifts, star_labels
-from starcast.claims.reference.cyclic_shifts import (
-    Path,
-    loads_towards_roots,
-    shift_paths,
-    shifted_root,
-)
 from starcast.claims.reference.place_labels import link_label, node_labels, outgoing_links
-from starcast.claims.reference.star_labels import symbols
 from starcast.claims.registry import check
 from starcast.permutations import Ranks
 from starcast.trees.model import Forest
@@ -161,18 +154,18 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
 # Lemmas 5 and 6: the paths p_i from r to rho^i(r), their cycles and links
 
 
-def sample_paths(check: ClaimCheck) -> Iterator[Path]:
+def sample_paths(check: ClaimCheck) -> Iterator[cyclic_shifts.Path]:
     """Yield p_1, .., p_{n-1} from each sample root."""
     for root in sample_roots()(check):
-        yield from shift_paths(check, root)
+        yield from cyclic_shifts.shift_paths(check, root)
 
 
 @check("TS.L5-path", given=sample_paths)
-def path_lengths(check: ClaimCheck, path: Path) -> None:
+def path_lengths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
     """Check the end and the length of p_i."""
     root, end = int(path.nodes[0]), int(path.nodes[-1])
     place = {"node": check.label(root), "i": path.i}
-    goal = shifted_root(check, root, path.i)
+    goal = cyclic_shifts.shifted_root(check, root, path.i)
     check.equal("end of p_i", check.label(end), check.label(goal), **place)
     stated = check.n + gcd(check.n, path.i) - 2
     check.equal("length of p_i", len(path.ports), stated, **place)
@@ -185,7 +178,7 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
     for root in bfs.roots(check, 6):
         label = check.label(root)
         for i in range(1, n):
-            goal = check.label(shifted_root(check, root, i))
+            goal = check.label(cyclic_shifts.shifted_root(check, root, i))
             name = f"positions of the symbols of {label} in {goal}"
             create = partial(positions_in, goal, label)
             cycles = list(permutations.cycles(check.array(name, create)))
@@ -218,15 +211,13 @@ def cycle_notation(cycles: list[list[int]]) -> str:
 @check("TS.L6-disjoint", given=sample_roots())
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     """Check the symbol r_1 on every p_i, and that no two of the paths share a link."""
-    label_symbols = symbols(check)
+    label_symbols = star_labels.symbols(check)
     ends = []
-    for path in shift_paths(check, root):
+    for path in cyclic_shifts.shift_paths(check, root):
         nodes = path.nodes[1:]
-        measured = label_symbols[nodes, path.i]
-        stated = label_symbols[root, 0]
-        check.equal(
-            "symbol in position i+1", measured, stated, i=path.i, node=node_labels(check, nodes)
-        )
+        place = {"i": path.i, "node": node_labels(check, nodes)}
+        moved = label_symbols[nodes, path.i]
+        check.equal("symbol in position i+1", moved, label_symbols[root, 0], **place)
         ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
     links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
     what = f"paths on a link, r = {check.label(root)}"
@@ -234,7 +225,7 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
 
 
 @check("TS.L6-dimensions", given=sample_paths)
-def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
+def dimensions_of_paths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
     """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), .."""
     first, *others = shift_cycles(check.n, path.i)
     positions = first[1:]
@@ -249,8 +240,8 @@ def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
 @check("TS.L6-opposite", given=sample_roots())
 def opposite_links(check: ClaimCheck, root: int) -> None:
     """Check that at most one tree L(rho^j(r)) has the opposite of a link of p_i."""
-    loads = loads_towards_roots(check, root)
-    for path in shift_paths(check, root):
+    loads = cyclic_shifts.loads_towards_roots(check, root)
+    for path in cyclic_shifts.shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]
 
         def link(index: int, tails: Ranks = tails, heads: Ranks = heads) -> str:
