@@ -5,6 +5,7 @@ table alone; the schedules are those of unit messages.
 """
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
 
@@ -15,9 +16,13 @@ from starcast.claims.growth import Number
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs
 from starcast.claims.reference.cube_schedules import unit_schedules_on_cube
+from starcast.claims.reference.pipelines import exact_time, parameters, units_per_message
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import Schedule
 from starcast.trees.catalogue import single_trees
+
+#: The grid on which times are compared with lower bounds.
+BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 
 
 class NodeCounts(NamedTuple):
@@ -190,6 +195,18 @@ def check_not_beaten(
             check.true(what, delivers, **place, of=schedule)
         measured = simulation.steps if unit == "steps" else simulation.transmissions
         check.at_least(f"{unit} of {schedule.algorithm}", measured, stated, **place, of=schedule)
+
+
+def check_times(
+    check: ClaimCheck, schedules: Iterable[Schedule], start_ups: int, share: Number
+) -> None:
+    """Check that no schedule takes less time than max{start_ups T_s, share m T_c}."""
+    bound = [max(start_ups * T_s, Fraction(share) * b) for T_s, b in BOUND_GRID.each()]
+    stated = np.array(bound, dtype=object)
+    for schedule in schedules:
+        time = exact_time(check.execute(schedule), units_per_message(schedule), BOUND_GRID)
+        what = f"time of {schedule.algorithm}"
+        check.at_least(what, time, stated, of=schedule, **BOUND_GRID.place)
 
 
 def delivers_copies(schedule: Schedule, copies: int) -> bool:

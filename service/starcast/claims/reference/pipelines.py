@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from starcast.claims import growth
 from starcast.claims.growth import Number
 from starcast.claims.reference.surds import Surd, add_sqrt, floor_sqrt
+from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
 
 #: A time as a function of n, T_s and b = m T_c.
@@ -95,6 +96,12 @@ def parameters(
     """Return the grid of all combinations of values."""
     columns = zip(*product(m, T_s, T_c), strict=True)
     return Parameters(*(np.array(column, dtype=object) for column in columns))
+
+
+def units_per_message(schedule: Schedule) -> int:
+    """Return the number of units into which each message of a source is cut."""
+    has_one_source = schedule.collective == "broadcast" or schedule.symmetric
+    return schedule.units // (1 if has_one_source else schedule.topology.nodes)
 
 
 def carried_share(simulation: Simulation, units: int) -> Fraction:

@@ -1,17 +1,21 @@
 """Li, Chen, Xiang & Yao, sections 5 and 8: all-to-all broadcast on the tree SP and the trees MT."""
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.growth import divided
+from starcast.claims.growth import Number, divided
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import nk_loads
-from starcast.claims.reference.nk_loads import allgather_bytes, bytes_formula, class_loads
+from starcast.claims.reference.nk_loads import (
+    allgather_bytes,
+    bytes_formula,
+    class_loads,
+    optimal_bytes,
+)
 from starcast.claims.reference.nk_pipelines import (
     GRID,
     MANY_TREES,
@@ -19,7 +23,7 @@ from starcast.claims.reference.nk_pipelines import (
     exact_array,
     greatest_height,
 )
-from starcast.claims.reference.pipelines import exact_time
+from starcast.claims.reference.pipelines import carried_share, exact_time, units_per_message
 from starcast.claims.reference.place_labels import outgoing_links
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
@@ -31,21 +35,6 @@ _MOST_ROWS = 100_000
 # The algorithms of the catalogue relabel (LC) with the missing symbols in ascending order.
 all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
-
-
-def units_per_message(schedule: Schedule) -> int:
-    """Return the number of units into which each message is cut."""
-    return schedule.units // (1 if schedule.symmetric else schedule.topology.nodes)
-
-
-def grid_time(start_ups: int, share: Fraction) -> NDArray[Any]:
-    """Return start_ups T_s + share m T_c on the grid of parameters."""
-    return np.asarray(GRID.T_s * start_ups + GRID.m * GRID.T_c * share)
-
-
-def stated_share(n: int, k: int) -> Fraction:
-    """Return (N-1)/(n-1)."""
-    return Fraction(arrangements(n, k) - 1, n - 1)
 
 
 @check("NK.S5-copies", given=all_port, bytes_per_node=allgather_bytes)
@@ -124,15 +113,15 @@ def time_on_one_tree(check: ClaimCheck) -> None:
     schedule = nk_loads.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     time = exact_time(simulation, units_per_message(schedule), GRID)
-    stated = stated_share(n, k)
-    check.equal("time", time, grid_time(diameter, stated), **GRID.place, of=schedule)
+    stated = optimal_bytes(n, k)
+    check.equal("time", time, GRID.time(diameter, stated), **GRID.place, of=schedule)
     correction = check.correction(
         "it takes D T_s + m T_c times the sum over the levels t of max{s_t/(k-1), r_t/(n-k)}, s_t "
         "exchanges and r_t residual links of SP on level t; for k = 1 and k = n-1 that is the "
         "stated time"
     )
     share = nk_loads.all_port_bytes(class_loads(check, ONE_TREE))
-    correction.equal("time", time, grid_time(diameter, share), **GRID.place)
+    correction.equal("time", time, GRID.time(diameter, share), **GRID.place)
     correction.equal("the stated time is taken", [share == stated], [k in (1, n - 1)])
 
 
@@ -144,7 +133,7 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
     formula = bytes_formula(n, k)
     check.equal("bytes over m, each class by itself", nk_loads.bytes_by_class(loads), formula)
     check.true("bytes over m are no more", share <= formula)
-    check.true("bytes over m are at least (N-1)/(n-1)", share >= stated_share(n, k))
+    check.true("bytes over m are at least (N-1)/(n-1)", share >= optimal_bytes(n, k))
     check.equal("start-ups", greatest_height(check, ONE_TREE), nk_diameter(n, k))
 
 
@@ -152,13 +141,12 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
     """Check that the time is O(D T_s + m(N-1)/(n-1) T_c)."""
     _check_bytes_and_height(check)
-    check.order(
-        "time over D T_s + m(N-1)/(n-1) T_c",
-        lambda n, k: nk_loads.greatest_quotient(
-            (nk_diameter(n, k), nk_diameter(n, k)),
-            (bytes_formula(n, k), nk_loads.optimal_bytes(n, k)),
-        ),
-    )
+
+    def quotient(n: int, k: int) -> Number:
+        bytes_terms = (bytes_formula(n, k), optimal_bytes(n, k))
+        return nk_loads.greatest_quotient((nk_diameter(n, k), nk_diameter(n, k)), bytes_terms)
+
+    check.order("time over D T_s + m(N-1)/(n-1) T_c", quotient)
 
 
 @check("NK.opt-allgather")
@@ -166,8 +154,7 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
     _check_bytes_and_height(check)
     check.order(
-        "bytes over m(N-1)/(n-1)",
-        lambda n, k: divided(bytes_formula(n, k), nk_loads.optimal_bytes(n, k)),
+        "bytes over m(N-1)/(n-1)", lambda n, k: divided(bytes_formula(n, k), optimal_bytes(n, k))
     )
 
 
@@ -178,7 +165,7 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     diameter = nk_diameter(n, k)
     schedule = allgather.schedule
     time = exact_time(allgather.simulation, units_per_message(schedule), GRID)
-    stated = grid_time(n * (n - 1) * diameter, Fraction(arrangements(n, k) - 1))
+    stated = GRID.time(n * (n - 1) * diameter, Fraction(arrangements(n, k) - 1))
     check.at_most("time", time, stated, **GRID.place, of=schedule)
     few = allgather.simulation.steps <= (n - 1) * diameter
     check.true("start-ups are at most (n-1)D", few, of=schedule)
@@ -188,8 +175,7 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port bytes are (N-1)m, the bound of Lemma 2."""
     schedule = allgather.schedule
-    packets = int(allgather.simulation.packet_sizes.sum())
-    share = Fraction(packets, units_per_message(schedule))
+    share = carried_share(allgather.simulation, units_per_message(schedule))
     others = arrangements(*check.n_and_k) - 1
     check.equal("bytes over m", share, others, of=schedule)
 
@@ -212,7 +198,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
         check.equal("levels that are executed", levels, height, of=schedule)
         few = simulation.steps <= steps
         check.true("no more start-ups are counted than there are sub-slots", few, of=schedule)
-        executed = Fraction(int(simulation.packet_sizes.sum()), units_per_message(schedule))
+        executed = carried_share(simulation, units_per_message(schedule))
         check.true("with LC alone no fewer bytes", executed >= share, of=schedule)
 
 
@@ -224,15 +210,15 @@ def time_on_many_trees(check: ClaimCheck) -> None:
     levels = len(loads)
     share = nk_loads.all_port_bytes(loads)
     _check_executed_trees(check, "all", levels, share)
-    time = grid_time(levels, share)
-    stated = grid_time(2 * nk_diameter(n, k) - 1, stated_share(n, k))
+    time = GRID.time(levels, share)
+    stated = GRID.time(2 * nk_diameter(n, k) - 1, optimal_bytes(n, k))
     check.at_most("time", time, stated, **GRID.place)
     correction = check.correction(
         "it takes h <= 2D start-ups, h the greatest height of the trees, and at most m T_c (N/n + "
         "(kN/n - 1)/(k-1)) beside; for k = 1 and k = n-1 exactly m(N-1)/(n-1) T_c beside"
     )
     correction.equal("start-ups", levels, greatest_height(check, MANY_TREES))
-    bound = GRID.T_s * nk_loads.height_bound(n, k) + GRID.m * GRID.T_c * bytes_formula(n, k)
+    bound = GRID.time(nk_loads.height_bound(n, k), bytes_formula(n, k))
     correction.at_most("time", time, bound, **GRID.place)
 
 
@@ -245,8 +231,8 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     steps = nk_loads.last_sub_slot(check, loads)
     share = nk_loads.one_port_bytes(check, loads)
     _check_executed_trees(check, "one", steps, share)
-    stated = grid_time((n - 1) * (2 * nk_diameter(n, k) - 1), Fraction(others))
-    check.at_most("time", grid_time(steps, share), stated, **GRID.place)
+    stated = GRID.time((n - 1) * (2 * nk_diameter(n, k) - 1), Fraction(others))
+    check.at_most("time", GRID.time(steps, share), stated, **GRID.place)
     correction = check.correction(
         "it takes at most 2(n-1)D start-ups, and exactly (N-1)m T_c beside"
     )

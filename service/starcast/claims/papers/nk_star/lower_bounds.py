@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -15,15 +14,13 @@ from starcast.claims.reference.lower_bound_counts import (
     catalogue_schedules,
     ceil_log2,
     check_source,
+    check_times,
     count_doublings,
 )
-from starcast.claims.reference.nk_pipelines import exact_array
-from starcast.claims.reference.pipelines import exact_time, parameters
-from starcast.claims.registry import check, check_rows
+from starcast.claims.registry import check_rows
 from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
 
-_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 #: Greatest number of rows, of all sources if they are written out, of a compared schedule.
 _MOST_ROWS = 80_000
 #: Broadcasts with up to this many nodes are executed from two roots.
@@ -106,17 +103,8 @@ def check_start_ups(check: ClaimCheck, bound: Bound) -> None:
 def check_time(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule of the catalogue takes less time than the bound."""
     check_counts(check, bound)
-    start_ups = _GRID.T_s * bound.start_ups(*check.n_and_k)
-    transmission = _GRID.m * _GRID.T_c * Fraction(bound.share(*check.n_and_k))
-    parts = zip(start_ups, transmission, strict=True)
-    stated = exact_array(Fraction(max(pair)) for pair in parts)
-    for schedule in bounded_schedules(check, bound):
-        simulation = check.execute(schedule)
-        has_one_source = schedule.collective == "broadcast" or schedule.symmetric
-        units = schedule.units // (1 if has_one_source else schedule.topology.nodes)
-        time = exact_time(simulation, units, _GRID)
-        what = f"time of {schedule.algorithm}"
-        check.at_least(what, time, stated, of=schedule, **_GRID.place)
+    terms = (bound.start_ups(*check.n_and_k), bound.share(*check.n_and_k))
+    check_times(check, bounded_schedules(check, bound), *terms)
 
 
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
@@ -145,38 +133,27 @@ def transmission_order(check: ClaimCheck, bound: Bound) -> None:
     check.order(what, lambda n, k: divided(greatest([0, bound.share(n, k)]), cell(n, k)))
 
 
-BROADCAST = {ports: Bound("broadcast", ports) for ports in ("all", "one")}
-ALLGATHER = {ports: Bound("allgather", ports) for ports in ("all", "one")}
-
-
-@check("NK.L1", bytes_per_node=bound_bytes)
-def broadcast_bounds(check: ClaimCheck) -> None:
-    """Check Lemma 1 for both port models."""
-    for bound in BROADCAST.values():
-        check_time(check, bound)
-
-
-@check("NK.L2", bytes_per_node=bound_bytes)
-def allgather_bounds(check: ClaimCheck) -> None:
-    """Check Lemma 2 for both port models."""
-    for bound in ALLGATHER.values():
-        check_time(check, bound)
+def check_lemma(check: ClaimCheck, collective: str) -> None:
+    """Check Lemma 1 or 2 for both port models."""
+    for ports in ("all", "one"):
+        check_time(check, Bound(collective, ports))
 
 
 def _rows(cells: str) -> dict[str, Bound]:
     """Return the bound of each cell, by claim id: both tables for each port model and column."""
-    tables = {1: BROADCAST, 2: ALLGATHER}
+    tables = {1: "broadcast", 2: "allgather"}
     chosen = product(tables.items(), (cell.split() for cell in cells.split(", ")))
     return {
-        f"NK.Tab{table}.{ports}port-optimal-{column}": bounds[ports]
-        for (table, bounds), (ports, column) in chosen
+        f"NK.Tab{table}.{ports}port-optimal-{column}": Bound(collective, ports)
+        for (table, collective), (ports, column) in chosen
     }
 
 
-def _bytes(topology: Topology, _: Bound) -> int:
+def _bytes(topology: Topology, _: Bound | str) -> int:
     return bound_bytes(topology)
 
 
+check_rows(check_lemma, {"NK.L1": "broadcast", "NK.L2": "allgather"}, bytes_per_node=_bytes)
 check_rows(start_up_order, _rows("all startup"), bytes_per_node=_bytes)
 check_rows(check_start_ups, _rows("one startup"), bytes_per_node=_bytes)
 check_rows(transmission_order, _rows("all transmission, one transmission"))

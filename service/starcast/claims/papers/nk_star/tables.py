@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -297,11 +298,6 @@ class TableLine:
         return arrangements(n, k) - 1, arrangements(n, k) - 1
 
 
-def one_port_diameter(n: int, k: int) -> Number:
-    """Return n(n-1)D."""
-    return n * (n - 1) * nk_diameter(n, k)
-
-
 def one_port_height(n: int, k: int) -> Number:
     """Return (n-1)(2D-1)."""
     return (n - 1) * stated_height(n, k)
@@ -310,7 +306,9 @@ def one_port_height(n: int, k: int) -> Number:
 LINES = (
     TableLine(ONE_TREE, "all", nk_diameter, "D T_s", "m(N-1)/(n-1) T_c"),
     TableLine(MANY_TREES, "all", stated_height, "(2D-1)T_s", "m(N-1)/(n-1) T_c"),
-    TableLine(ONE_TREE, "one", one_port_diameter, "n(n-1)D T_s", "(N-1)m T_c"),
+    TableLine(
+        ONE_TREE, "one", lambda n, k: n * (n - 1) * nk_diameter(n, k), "n(n-1)D T_s", "(N-1)m T_c"
+    ),
     TableLine(MANY_TREES, "one", one_port_height, "(n-1)(2D-1)T_s", "(N-1)m T_c"),
 )
 
@@ -336,35 +334,31 @@ def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     check.true("start-ups are at most n-1 for every level", few)
 
 
-def allgather_start_up(check: ClaimCheck, line: TableLine) -> None:
-    """Check the order of the start-ups."""
+Column = Literal["startup", "transmission", "overall"]
+
+
+def allgather_order(check: ClaimCheck, cell: tuple[TableLine, Column]) -> None:
+    """Check the order of the start-ups, the bytes, or the time."""
+    line, column = cell
     _check_levels(check, line)
-    what = f"start-up over {line.start_ups_text}"
-    check.order(what, lambda n, k: divided(*line.start_up_terms(n, k)))
+    if column == "startup":
+        what = f"start-up over {line.start_ups_text}"
+        check.order(what, lambda n, k: divided(*line.start_up_terms(n, k)))
+    elif column == "transmission":
+        what = f"transmission over {line.bytes_text}"
+        check.order(what, lambda n, k: divided(*line.byte_terms(n, k)))
+    else:
+        what = f"time over {line.start_ups_text} + {line.bytes_text}"
+        terms = (line.start_up_terms, line.byte_terms)
+        check.order(what, lambda n, k: nk_loads.greatest_quotient(*(of(n, k) for of in terms)))
 
 
-def allgather_transmission(check: ClaimCheck, line: TableLine) -> None:
-    """Check the order of the bytes."""
-    _check_levels(check, line)
-    what = f"transmission over {line.bytes_text}"
-    check.order(what, lambda n, k: divided(*line.byte_terms(n, k)))
-
-
-def allgather_overall(check: ClaimCheck, line: TableLine) -> None:
-    """Check the order of the time."""
-    _check_levels(check, line)
-    check.order(
-        f"time over {line.start_ups_text} + {line.bytes_text}",
-        lambda n, k: nk_loads.greatest_quotient(line.start_up_terms(n, k), line.byte_terms(n, k)),
-    )
-
-
-def _cells(column: str) -> dict[str, TableLine]:
-    """Return the lines by the claim ids of their cells in a column."""
-    names = {ONE_TREE: "one-tree", MANY_TREES: "many-trees"}
-    return {f"NK.Tab2.{line.ports}port-{names[line.trees]}-{column}": line for line in LINES}
-
-
-check_rows(allgather_start_up, _cells("startup"))
-check_rows(allgather_transmission, _cells("transmission"))
-check_rows(allgather_overall, _cells("overall"))
+_NAMES = {ONE_TREE: "one-tree", MANY_TREES: "many-trees"}
+check_rows(
+    allgather_order,
+    {
+        f"NK.Tab2.{line.ports}port-{_NAMES[line.trees]}-{column}": (line, column)
+        for line in LINES
+        for column in get_args(Column)
+    },
+)

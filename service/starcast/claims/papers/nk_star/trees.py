@@ -20,7 +20,6 @@ from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE, heights
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import check
 from starcast.permutations import Ranks
-from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 one_tree = forests(ONE_TREE)
@@ -39,11 +38,6 @@ def leaves(parents: Ranks) -> NDArray[np.intp]:
     inner = np.zeros(len(parents), dtype=bool)
     inner[parents[parents >= 0]] = True
     return np.flatnonzero(~inner)
-
-
-def pair_bytes(topology: Topology) -> int:
-    """Return the bytes per node of arrays over all pairs of nodes."""
-    return 40 * topology.nodes
 
 
 @check("NK.size")
@@ -106,7 +100,7 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
     check.equal("height", levels.max(), height, root=check.label(root), of=tree)
 
 
-@check("NK.C1.worded", given=one_tree, bytes_per_node=pair_bytes)
+@check("NK.C1.worded", given=one_tree, bytes_per_node=lambda topology: 40 * topology.nodes)
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     """Check all pairs of nodes whose levels differ by at most 1."""
     levels = parents_and_levels(check, tree)[1].astype(np.int64)

@@ -39,35 +39,15 @@ class PortModel:
     quotient: str
 
 
-def all_port_steps(n: int, messages: int) -> int:
-    """Return 2n - 4 + M."""
-    return 2 * n - 4 + messages
-
-
-def one_port_steps(n: int, messages: int) -> int:
-    """Return n(n-1)/2 + (M-1)(n-1)."""
-    return n * (n - 1) // 2 + (messages - 1) * (n - 1)
-
-
-def sub_slot_steps(n: int, messages: int) -> int:
-    """Return (n-1)(2n-4+M): n-1 one-port steps for each all-port step."""
-    return (n - 1) * all_port_steps(n, messages)
-
-
-def all_port_order(n: int, messages: int) -> int:
-    """Return M + n."""
-    return messages + n
-
-
-def one_port_order(n: int, messages: int) -> int:
-    """Return M n + n^2."""
-    return messages * n + n**2
-
-
 PORT_MODELS = {
-    "SLC.pipe": PortModel("all", all_port_steps, all_port_order, "(2n - 4 + M) / (M + n)"),
+    "SLC.pipe": PortModel(
+        "all", lambda n, m: 2 * n - 4 + m, lambda n, m: m + n, "(2n - 4 + M) / (M + n)"
+    ),
     "SLC.one": PortModel(
-        "one", one_port_steps, one_port_order, "(n(n-1)/2 + (M-1)(n-1)) / (M n + n^2)"
+        "one",
+        lambda n, m: n * (n - 1) // 2 + (m - 1) * (n - 1),
+        lambda n, m: m * n + n**2,
+        "(n(n-1)/2 + (M-1)(n-1)) / (M n + n^2)",
     ),
 }
 
@@ -95,8 +75,8 @@ def stream_steps(check: ClaimCheck, row: PortModel) -> None:
         sub_slots = check.reading(
             "n-1 sub-slots in place of each all-port step, (n-1)(2n-4+M) steps"
         )
-        measured = partial(greatest_quotient, sub_slot_steps, row.order)
-        sub_slots.order("(n-1)(2n-4+M) / (M n + n^2)", measured)
+        quotient = partial(greatest_quotient, lambda n, m: (n - 1) * (2 * n - 4 + m), row.order)
+        sub_slots.order("(n-1)(2n-4+M) / (M n + n^2)", quotient)
 
 
 check_rows(stream_steps, PORT_MODELS, bytes_per_node=lambda topology, _: schedule_bytes(topology))

@@ -16,14 +16,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share, multiple_height
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.providers import Execution, executions
-from starcast.claims.reference.pipelines import (
-    Parameters,
-    Pipeline,
-    Time,
-    exact_time,
-    greatest,
-    parameters,
-)
+from starcast.claims.reference.pipelines import Pipeline, Time, exact_time, greatest, parameters
 from starcast.claims.registry import Provider
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
@@ -271,13 +264,3 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
         )
 
     return check.build(create, "by level", construction)
-
-
-def check_lower_bound(
-    check: ClaimCheck, schedule: Schedule, grid: Parameters, startups: int, share: Fraction
-) -> None:
-    """Check that an executed schedule takes at least max{startups T_s, share m T_c}."""
-    observed = exact_time(check.execute(schedule), schedule.units, grid)
-    bound = np.maximum(grid.T_s * startups, grid.m * grid.T_c * share)
-    bound = np.array([Fraction(time) for time in bound], dtype=object)
-    check.at_least(f"time of {schedule.algorithm}", observed, bound, of=schedule, **grid.place)

@@ -59,11 +59,6 @@ def check_phases(check: ClaimCheck) -> None:
     check.equal("sum of ceil(log2 i), i = 2..n", forms.phases(n), forms.sum_of_phases(n))
 
 
-def unsegmented_phases(n: int, startup: Number, b: Number) -> Number:
-    """Return (sum of ceil(log2 i), i = 2..n)(T_s + b)."""
-    return forms.phases(n) * (startup + b)
-
-
 LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
 SQUARE = Order("n^2 T_s", lambda n, startup, _: n * n * startup)
 N_LOG_N = Order("n log n T_s", lambda n, startup, _: n * log2(n) * startup)
@@ -71,7 +66,7 @@ MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
 ONE_TREE = (LINEAR, MESSAGE, Order("n T_s + sqrt(n m T_s T_c) + m T_c", forms.one_tree_order))
 BY_PHASES = Broadcast(
     "(sum of ceil(log2 i), i = 2..n)(T_s + m T_c)",
-    unsegmented_phases,
+    lambda n, startup, b: forms.phases(n) * (startup + b),
     check_phases,
     (
         N_LOG_N,

@@ -180,8 +180,8 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
         for i in range(1, n):
             goal = check.label(cyclic_shifts.shifted_root(check, root, i))
             name = f"positions of the symbols of {label} in {goal}"
-            create = partial(positions_in, goal, label)
-            cycles = list(permutations.cycles(check.array(name, create)))
+            positions = [goal.index(symbol) for symbol in label]
+            cycles = list(permutations.cycles(check.array(name, partial(np.array, positions))))
             observed = cycle_notation(cycles)
             place = {"node": label, "i": i}
             check.equal("cycles", len(cycles), gcd(n, i), **place)
@@ -190,11 +190,6 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
                 digits = "".join(str(permutations.SYMBOLS.index(symbol)) for symbol in goal)
                 check.equal("rho^6 of 01234567, from 0", digits, "23456701", i=i)
                 check.equal("the example", observed, "(0 6 4 2)(1 7 5 3)", **place)
-
-
-def positions_in(goal: str, label: str) -> NDArray[np.int64]:
-    """Return the position, from 0, of every symbol of a label in another label."""
-    return np.array([goal.index(symbol) for symbol in label])
 
 
 def shift_cycles(n: int, i: int) -> list[list[int]]:
