@@ -51,23 +51,20 @@ def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
     return row
 
 
-def shift_path(network: CachedTopology, root: int, i: int) -> Path:
-    """Return p_i, followed link by link; it ends early where the tree (if mutated) has a cycle."""
+def shift_paths(network: CachedTopology, root: int) -> list[Path]:
+    """Return p_1, .., p_{n-1}, link by link; they end early if a (mutated) tree has a cycle."""
+    return [_shift_path(network, root, i) for i in range(1, network.n)]
+
+
+def _shift_path(network: CachedTopology, root: int, i: int) -> Path:
     goal = shifted_root(network, root, i)
     row = greedy_ports(network, goal)
-    neighbours = network.neighbours
     nodes = [root]
     ports = []
     while nodes[-1] != goal and row[nodes[-1]] and len(nodes) <= network.nodes:
-        port = row[nodes[-1]]
-        ports.append(port)
-        nodes.append(int(neighbours[int(port) - 2, nodes[-1]]))
+        ports.append(row[nodes[-1]])
+        nodes.append(int(network.neighbours[int(ports[-1]) - 2, nodes[-1]]))
     return Path(i, np.array(nodes, dtype=np.int32), np.array(ports, dtype=np.uint8))
-
-
-def shift_paths(network: CachedTopology, root: int) -> list[Path]:
-    """Return p_1, .., p_{n-1}."""
-    return [shift_path(network, root, i) for i in range(1, network.n)]
 
 
 def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]:

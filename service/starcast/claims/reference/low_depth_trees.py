@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs
-from starcast.claims.reference.star_labels import rotation, rotation_function
+from starcast.claims.reference.star_labels import (
+    return_times,
+    rotation,
+    rotation_function,
+    rotations,
+)
 from starcast.permutations import Ranks
 
 #: Depth of a node that has no path to the root, greater than every real depth.
@@ -95,7 +100,7 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
 
 
 def _search_rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uint8]:
-    orbits = _rotation_orbits(rotation(network))
+    orbits = _rotation_orbits(network)
     levels = _levels_by_parent(network, _least_levels(network))
     options = [
         _parent_options(network.degree, orbit, levels[:, :, orbit[0]], depth) for orbit in orbits
@@ -119,20 +124,12 @@ def _search_rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uin
     return _with_rotations(network, best[0]) if len(best) else best
 
 
-def _rotation_orbits(rotated: Ranks) -> list[list[int]]:
+def _rotation_orbits(network: CachedTopology) -> list[list[int]]:
     """Return the necklaces except that of the identity, each from its lowest node."""
-    orbits = []
-    visited = {0}
-    for first in range(len(rotated)):
-        orbit = []
-        node = first
-        while node not in visited:
-            visited.add(node)
-            orbit.append(node)
-            node = int(rotated[node])
-        if orbit:
-            orbits.append(orbit)
-    return orbits
+    images = rotations(network)
+    sizes = return_times(network)
+    leaders = np.unique(images.min(axis=0))[1:]
+    return [images[: sizes[leader], leader].tolist() for leader in leaders]
 
 
 def _parent_options(

@@ -22,7 +22,7 @@ from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference.bfs import depths, parents
 from starcast.claims.reference.nk_labels import shift_nodes, symbols
 from starcast.claims.reference.nk_pipelines import ONE_TREE
-from starcast.collectives.broadcast import build_pipeline
+from starcast.claims.reference.pipelines import allgather_by_levels
 from starcast.collectives.model import Schedule
 from starcast.collectives.translation import ports_between
 from starcast.topologies import Topology
@@ -128,15 +128,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
                 network.topology, image[child], image[parent[child]]
             )
         rows.flags.writeable = False
-        return build_pipeline(
-            Forest(network.topology, rows),
-            "all",
-            1,
-            collective="allgather",
-            algorithm=_ALGORITHM,
-            packets=True,
-            symmetric=True,
-        )
+        return allgather_by_levels(Forest(network.topology, rows), _ALGORITHM)
 
     return network.build(create, "allgather", _ALGORITHM)
 

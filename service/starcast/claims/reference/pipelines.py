@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from starcast.claims import growth
 from starcast.claims.growth import Number
 from starcast.claims.reference.surds import Surd, add_sqrt, floor_sqrt
+from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
+from starcast.trees.model import Forest
 
 #: A time as a function of n, T_s and b = m T_c.
 Time = Callable[[int, Number, Number], Number]
@@ -96,6 +98,13 @@ def parameters(
     """Return the grid of all combinations of values."""
     columns = zip(*product(m, T_s, T_c), strict=True)
     return Parameters(*(np.array(column, dtype=object) for column in columns))
+
+
+def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
+    """Return the all-port allgather down all translates of trees, with level t in step t."""
+    return build_pipeline(
+        forest, "all", 1, collective="allgather", algorithm=algorithm, packets=True, symmetric=True
+    )
 
 
 def units_per_message(schedule: Schedule) -> int:

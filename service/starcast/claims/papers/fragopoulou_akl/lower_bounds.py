@@ -98,81 +98,68 @@ _ONE_PORT = ("one-port", "one")
 _BALANCED = ("balanced", "all")
 _EXACT = ("exact", "all")  # not an algorithm of the paper
 
-_BOUNDS = (
-    Bound(
-        "allgather-transmissions",
-        "messages that all nodes lack",
-        lambda counts: counts.nodes * (counts.nodes - 1),
-        pairs,
-        lambda k: 2**k * (2**k - 1),
-        (*_TREES, _CYCLE),
-    ),
-    Bound(
-        "allgather-oneport-time",
-        "messages that a node lacks, one a step",
-        lambda counts: counts.nodes - 1,
-        others,
-        lambda k: 2**k - 1,
-        (_CYCLE,),
-    ),
-    Bound(
-        "allgather-allport-time",
-        "messages that a node lacks, shared by its links",
-        lambda counts: least_steps(counts.nodes - 1, counts.links),
-        shared_others,
-        lambda k: ceil_div(2**k - 1, k),
-        _TREES,
-    ),
-    Bound(
-        "scatter-transmissions",
-        "distances of all nodes from the root",
-        lambda counts: counts.total,
-        distances,
-        lambda k: k * 2 ** (k - 1),
-        (_BALANCED, ("near-balanced", "all"), _ONE_PORT),
-    ),
-    Bound(
-        "scatter-oneport-time",
-        "messages that the root sends, one a step",
-        lambda counts: counts.nodes - 1,
-        others,
-        lambda k: 2**k - 1,
-        (_ONE_PORT,),
-    ),
-    Bound(
-        "scatter-allport-time",
-        "messages that the root sends, shared by its links",
-        lambda counts: least_steps(counts.nodes - 1, counts.links),
-        shared_others,
-        lambda k: ceil_div(2**k - 1, k),
-        (_BALANCED,),
-    ),
-    Bound(
-        "alltoall-transmissions",
-        "distances of all pairs",
-        lambda counts: counts.nodes * counts.total,
-        distances_of_pairs,
-        lambda k: k * 2 ** (2 * k - 1),
-        (("necklace", "all"), _ONE_PORT, _EXACT),
-    ),
-    Bound(
-        "alltoall-oneport-time",
-        "distances of all pairs, n! links a step",
-        lambda counts: counts.total,
-        distances,
-        lambda k: k * 2 ** (k - 1),
-        (_ONE_PORT,),
-    ),
-    Bound(
-        "alltoall-allport-time",
-        "distances of all pairs, n!(n-1) links a step",
-        lambda counts: least_steps(counts.nodes * counts.total, counts.nodes * counts.links),
-        shared_distances,
-        lambda k: 2 ** (k - 1),
-        (_EXACT,),
-    ),
-)
-BOUNDS = {bound.cell: bound for bound in _BOUNDS}
+#: What the argument for each bound counts.
+ARGUMENTS = {
+    "allgather-transmissions": "messages that all nodes lack",
+    "allgather-oneport-time": "messages that a node lacks, one a step",
+    "allgather-allport-time": "messages that a node lacks, shared by its links",
+    "scatter-transmissions": "distances of all nodes from the root",
+    "scatter-oneport-time": "messages that the root sends, one a step",
+    "scatter-allport-time": "messages that the root sends, shared by its links",
+    "alltoall-transmissions": "distances of all pairs",
+    "alltoall-oneport-time": "distances of all pairs, n! links a step",
+    "alltoall-allport-time": "distances of all pairs, n!(n-1) links a step",
+}
+COUNTS: dict[str, Callable[[Counts], Number]] = {
+    "allgather-transmissions": lambda c: c.nodes * (c.nodes - 1),
+    "allgather-oneport-time": lambda c: c.nodes - 1,
+    "allgather-allport-time": lambda c: least_steps(c.nodes - 1, c.links),
+    "scatter-transmissions": lambda c: c.total,
+    "scatter-oneport-time": lambda c: c.nodes - 1,
+    "scatter-allport-time": lambda c: least_steps(c.nodes - 1, c.links),
+    "alltoall-transmissions": lambda c: c.nodes * c.total,
+    "alltoall-oneport-time": lambda c: c.total,
+    "alltoall-allport-time": lambda c: least_steps(c.nodes * c.total, c.nodes * c.links),
+}
+#: The table of section 2, and Table 4, as functions of n.
+ON_STAR: dict[str, Callable[[int], int]] = {
+    "allgather-transmissions": pairs,
+    "allgather-oneport-time": others,
+    "allgather-allport-time": shared_others,
+    "scatter-transmissions": distances,
+    "scatter-oneport-time": others,
+    "scatter-allport-time": shared_others,
+    "alltoall-transmissions": distances_of_pairs,
+    "alltoall-oneport-time": distances,
+    "alltoall-allport-time": shared_distances,
+}
+#: Table 5, as functions of k.
+ON_CUBE: dict[str, Callable[[int], int]] = {
+    "allgather-transmissions": lambda k: 2**k * (2**k - 1),
+    "allgather-oneport-time": lambda k: 2**k - 1,
+    "allgather-allport-time": lambda k: ceil_div(2**k - 1, k),
+    "scatter-transmissions": lambda k: k * 2 ** (k - 1),
+    "scatter-oneport-time": lambda k: 2**k - 1,
+    "scatter-allport-time": lambda k: ceil_div(2**k - 1, k),
+    "alltoall-transmissions": lambda k: k * 2 ** (2 * k - 1),
+    "alltoall-oneport-time": lambda k: k * 2 ** (k - 1),
+    "alltoall-allport-time": lambda k: 2 ** (k - 1),
+}
+ALGORITHMS: dict[str, tuple[tuple[str, str], ...]] = {
+    "allgather-transmissions": (*_TREES, _CYCLE),
+    "allgather-oneport-time": (_CYCLE,),
+    "allgather-allport-time": _TREES,
+    "scatter-transmissions": (_BALANCED, ("near-balanced", "all"), _ONE_PORT),
+    "scatter-oneport-time": (_ONE_PORT,),
+    "scatter-allport-time": (_BALANCED,),
+    "alltoall-transmissions": (("necklace", "all"), _ONE_PORT, _EXACT),
+    "alltoall-oneport-time": (_ONE_PORT,),
+    "alltoall-allport-time": (_EXACT,),
+}
+BOUNDS = {
+    cell: Bound(cell, ARGUMENTS[cell], COUNTS[cell], ON_STAR[cell], ON_CUBE[cell], ALGORITHMS[cell])
+    for cell in ARGUMENTS
+}
 #: The bound that rule 9 would have to meet.
 RULE_9_CELL = "alltoall-allport-time"
 

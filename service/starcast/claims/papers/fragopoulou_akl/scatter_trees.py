@@ -1,6 +1,5 @@
 """Fragopoulou & Akl 1993, section 5: balanced trees, Definitions 7 and 13 to 16, Theorems 9, 10."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -91,16 +90,9 @@ def one_generator_per_necklace(check: ClaimCheck) -> None:
     correction.at_least("generators with 1 in front", count[starts_with_1], 1, **place)
 
 
-@dataclass(frozen=True)
-class Definition:
-    """Definition 13 or 15: its construction, and whether it repeats nodes."""
-
-    construction: str
-    repeated: bool
-
-
-DEFINITION_13 = Definition("near-balanced", repeated=False)
-DEFINITION_15 = Definition("perfectly-balanced", repeated=True)
+#: The constructions of Definitions 13 and 15; Definition 15 repeats nodes.
+DEFINITION_13 = "near-balanced"
+DEFINITION_15 = "perfectly-balanced"
 
 
 def check_inverse(
@@ -117,10 +109,11 @@ def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
     return {"node": lambda node, _: check.label(node), "dimension": lambda _, index: index + 1}
 
 
-def printed_functions_are_inverse(check: ClaimCheck, row: Definition) -> None:
+def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
     """Check that the parent and children functions as printed are inverse to each other."""
-    children = partial(reference.children, check, repeated=row.repeated)
-    parents = partial(reference.parents, check, repeated=row.repeated)
+    repeated = construction == DEFINITION_15
+    children = partial(reference.children, check, repeated=repeated)
+    parents = partial(reference.parents, check, repeated=repeated)
     check_inverse(check, parents("left"), children(repaired=False))
     reading = check.reading("second cycle from the right, children as printed")
     check_inverse(reading, parents("right"), children(repaired=False))
@@ -131,28 +124,29 @@ def printed_functions_are_inverse(check: ClaimCheck, row: Definition) -> None:
     check_inverse(correction, parents("right"), children(repaired=True))
 
 
-def repaired_functions_are_inverse(check: ClaimCheck, row: Definition) -> None:
+def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
     """Check that the repaired functions are inverse, and that the construction follows them."""
-    repeated = row.repeated
+    repeated = construction == DEFINITION_15
     above = reference.parents(check, "right", repeated=repeated)
     below = reference.children(check, repaired=True, repeated=repeated)
     check_inverse(check, above, below)
-    forest = check.forest(row.construction)
+    forest = check.forest(construction)
     for j in check.ports:
         used = np.equal(forest.parent_port, j).any(axis=0)
         what = f"parent across {j}, in the house's trees"
         check.equal(what, used, above[:, j - 1], node=check.label, of=forest)
 
 
-def trees_at_roots_are_translates(check: ClaimCheck, row: Definition) -> None:
+def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
     """Check that the trees at any root are the translates of those at 12..n."""
-    above = reference.parents(check, "right", repeated=row.repeated)
+    repeated = construction == DEFINITION_15
+    above = reference.parents(check, "right", repeated=repeated)
     for root in bfs.roots(check):
-        at_root = reference.parents_at_root(check, root, repeated=row.repeated)
+        at_root = reference.parents_at_root(check, root, repeated=repeated)
         place = {"root": check.label(root), **node_and_dimension(check)}
         stated = reference.translated_parents(check, root, above)
         check.equal("parent by the definition", at_root, stated, **place)
-        forest = check.forest(row.construction, root=root)
+        forest = check.forest(construction, root=root)
         dimensions = range(1, check.n + 1)
         used = [np.equal(forest.parent_port, j).any(axis=0) for j in dimensions]
         what = "parent in the house's trees"

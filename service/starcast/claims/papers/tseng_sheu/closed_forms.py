@@ -16,9 +16,15 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share, multiple_height
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.providers import Execution, executions
-from starcast.claims.reference.pipelines import Pipeline, Time, exact_time, greatest, parameters
+from starcast.claims.reference.pipelines import (
+    Pipeline,
+    Time,
+    allgather_by_levels,
+    exact_time,
+    greatest,
+    parameters,
+)
 from starcast.claims.registry import Provider
-from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
@@ -251,16 +257,5 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 
     The messages are not segmented; all messages of a link and level form one packet.
     """
-
-    def create() -> Schedule:
-        return build_pipeline(
-            check.forest(construction),
-            "all",
-            1,
-            collective="allgather",
-            algorithm=f"{construction} by levels",
-            packets=True,
-            symmetric=True,
-        )
-
+    create = partial(allgather_by_levels, check.forest(construction), f"{construction} by levels")
     return check.build(create, "by level", construction)
