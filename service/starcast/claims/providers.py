@@ -109,10 +109,8 @@ def distances(*, roots: int | None = None) -> Provider[RootDistances]:
     """Yield the distances of all nodes from each sample root, by breadth-first search."""
 
     def provide(check: ClaimCheck) -> Iterator[RootDistances]:
-        topology = check.topology
         for root in _sample_roots(check, roots):
-            values = bfs.distances(check.objects, topology.spec, root)
-            yield RootDistances(root, topology.label(root), values)
+            yield RootDistances(root, check.label(root), bfs.distances(check, root))
 
     return provide
 
