@@ -124,9 +124,8 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
         rows[0] = row
         for places in range(1, last - 1):
             image = shift_nodes(network, symbols(network), last, places)
-            rows[places, image[child]] = ports_between(
-                network.topology, image[child], image[parent[child]]
-            )
+            tails, heads = image[child], image[parent[child]]
+            rows[places, tails] = ports_between(network.topology, tails, heads)
         rows.flags.writeable = False
         return allgather_by_levels(Forest(network.topology, rows), _ALGORITHM)
 

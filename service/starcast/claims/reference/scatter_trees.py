@@ -149,11 +149,8 @@ def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Di
     """Return the parent function of Definition 14 (16 if nodes are repeated), repaired as 13."""
     _, c = translation_and_inverse(network, root)
     starts_with_1 = symbols(network)[c][:, 0] == 1
-    function = np.where(
-        starts_with_1[:, None],
-        leaf_parents(network, c, repeated=repeated),
-        parents(network, "right")[c],
-    )
+    leaves = leaf_parents(network, c, repeated=repeated)
+    function = np.where(starts_with_1[:, None], leaves, parents(network, "right")[c])
     function[root] = False
     return function
 

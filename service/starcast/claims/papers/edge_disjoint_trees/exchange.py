@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
+from starcast.claims.growth import divided
 from starcast.claims.papers.edge_disjoint_trees.collectives import (
     ExecutedCollective,
     check_transmissions,
@@ -205,7 +206,7 @@ def level_sum(n: int) -> growth.Number:
 
 
 def _levels_by_distances(n: int) -> growth.Number:
-    return growth.divided(level_sum(n), distance_sum(n))
+    return divided(level_sum(n), distance_sum(n))
 
 
 @check("EDT.SC.transmissions")
@@ -239,10 +240,8 @@ def alltoall_steps(check: ClaimCheck) -> None:
     for alltoall in alltoalls(check):
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)
-    check.order(
-        "(steps - M(n!-1)) / (M t_n)",
-        lambda n: growth.divided(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)),
-    )
+    what = "(steps - M(n!-1)) / (M t_n)"
+    check.order(what, lambda n: divided(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)))
 
 
 @check("EDT.TE.transmissions")
@@ -269,11 +268,8 @@ def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     last = np.append(first[1:], True)
     place = alltoall.place
 
-    names = node_labels(check, destination[first])
-    subtrees = tree[first] + 2
-    check.equal(
-        "where a path begins", sender[first], 0, destination=names, subtree=subtrees, **place
-    )
+    begins = {"destination": node_labels(check, destination[first]), "subtree": tree[first] + 2}
+    check.equal("where a path begins", sender[first], 0, **begins, **place)
     subtrees = tree[last] + 2
     check.equal("where a path ends", receiver[last], destination[last], subtree=subtrees, **place)
     names = node_labels(check, destination[~first])

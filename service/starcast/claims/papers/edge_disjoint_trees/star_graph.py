@@ -63,14 +63,10 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
         neighbour_image = labels.ranks_of(smaller, rest[neighbour])
         # Dimensions beyond the deleted position shift by one.
         smaller_dimension = dimension - 1 if dimension > position else dimension
-        check.equal(
-            "neighbour in S_{n-1}",
-            np.where(k[neighbour] == position, neighbour_image, -1),
-            smaller.neighbours[smaller_dimension - 2, image],
-            substar=position,
-            node=node_names,
-            dimension=dimension,
-        )
+        place = {"substar": position, "node": node_names, "dimension": dimension}
+        observed = np.where(k[neighbour] == position, neighbour_image, -1)
+        stated = smaller.neighbours[smaller_dimension - 2, image]
+        check.equal("neighbour in S_{n-1}", observed, stated, **place)
 
 
 @check("EDT.L1")
@@ -190,9 +186,8 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
     nodes = np.arange(1, check.nodes)
     measured = rules.branches(parent, 0)[1:]
     expected = stated[1:]
-    check.equal(
-        "neighbour of the root above", measured, expected, node=node_labels(check, nodes), of=forest
-    )
+    place = {"node": node_labels(check, nodes), "of": forest}
+    check.equal("neighbour of the root above", measured, expected, **place)
     level = bfs.levels(parent, 0)
     distance = bfs.distances(check)
     outside = np.flatnonzero(k > 1)
@@ -227,9 +222,8 @@ def spg_paths(check: ClaimCheck, forest: Forest) -> None:
     place = {"node": node_labels(check, nodes), "of": forest}
     subtrees = (forest.parent_port[:, nodes] != 0).sum(axis=0)
     check.equal("subtrees that have the node", subtrees, check.n - 1, **place)
-    check.passes(
-        checkers.disjoint_paths(check.topology, forest.parent_port, forest.root), of=forest
-    )
+    disjoint = checkers.disjoint_paths(check.topology, forest.parent_port, forest.root)
+    check.passes(disjoint, of=forest)
     levels = bfs.depths(check, forest.parent_port)[:, nodes]
     distance = bfs.distances(check)
     least = (1 + distance[check.neighbours[:, nodes]]).sum(axis=0)

@@ -127,9 +127,8 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
     """Check that the n-1 paths of a node are disjoint, and at most 4 longer than the distance."""
     if not _check_spanning(check, forest):
         return
-    check.passes(
-        checkers.disjoint_paths(check.topology, forest.parent_port, forest.root), of=forest
-    )
+    disjoint = checkers.disjoint_paths(check.topology, forest.parent_port, forest.root)
+    check.passes(disjoint, of=forest)
     levels = bfs.depths(check, forest.parent_port)
     extra = levels - bfs.distances(check)
     place = {"subtree": _subtree, "node": _node_of_second_axis(check), "of": forest}
@@ -208,9 +207,8 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
         translated = edt(check, root)
         if not _check_spanning(check, translated):
             return
-        check.passes(
-            checkers.edge_disjoint(check.topology, translated.parent_port, root), of=translated
-        )
+        disjoint = checkers.edge_disjoint(check.topology, translated.parent_port, root)
+        check.passes(disjoint, of=translated)
         image = labels.translation(check, root)
         rows = zip(check.ports, forest.parent_port, translated.parent_port, strict=False)
         for subtree, row, translated_row in rows:

@@ -218,10 +218,8 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     what = "nodes of the largest subtree, the bound"
     check.at_most(what, largest, 2 * substar - 1, of=forest)
     check.at_least("nodes of the smallest subtree, the bound", smallest, substar, of=forest)
-    check.order(
-        "largest subtree / smallest subtree",
-        lambda n: divided(necklaces.largest_branch(n), necklaces.smallest_branch(n)),
-    )
+    what = "largest subtree / smallest subtree"
+    check.order(what, lambda n: divided(necklaces.largest_branch(n), necklaces.smallest_branch(n)))
 
 
 # Theorem 10

@@ -37,23 +37,17 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     check.equal("different neighbours of a node", degree, n - 1, node=check.label)
     check.equal("diameter", bfs.diameter(check), diameter(n))
     check.order("(n-1) log2 n / log2 n!", lambda n: divided((n - 1) * log2(n), log2(factorial(n))))
-    check.order(
-        "floor(3(n-1)/2) log2 n / log2 n!",
-        lambda n: divided(diameter(n) * log2(n), log2(factorial(n))),
-    )
+    what = "floor(3(n-1)/2) log2 n / log2 n!"
+    check.order(what, lambda n: divided(diameter(n) * log2(n), log2(factorial(n))))
     cube = check.at(f"Q{(check.nodes - 1).bit_length()}")
     measured = check.nodes <= cube.nodes < 2 * check.nodes
     check.true("the least hypercube with n! nodes has less than 2 n!", measured)
     check.equal("its degree", len(np.unique(cube.neighbours[:, 0])), cube.n)
     below = check.reading("both are less than log2 n! at every n")
-    for what, value in (("degree", n - 1), ("diameter", diameter(n))):
-        power = 2**value
-        below.true(
-            f"2 to the power of the {what} is less than n!",
-            power < check.nodes,
-            found=power,
-            stated=check.nodes,
-        )
+    for name, value in (("degree", n - 1), ("diameter", diameter(n))):
+        place = {"found": 2**value, "stated": check.nodes}
+        what = f"2 to the power of the {name} is less than n!"
+        below.true(what, 2**value < check.nodes, **place)
     check.same_order("log2 n! / (n log2 n)", lambda n: divided(log2(factorial(n)), n * log2(n)))
 
 
@@ -176,13 +170,9 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     for q in roots(check):
         image = translation(check, q)
         root = check.label(q)
-        check.equal(
-            "rank of the translated neighbour",
-            image[neighbours],
-            neighbours[image],
-            root=root,
-            **nodes.node_and_type(check),
-        )
+        place = {"root": root, **nodes.node_and_type(check)}
+        what = "rank of the translated neighbour"
+        check.equal(what, image[neighbours], neighbours[image], **place)
         check.equal("F_q(12..n)", int(image[0]), q, root=root)
         check.equal("F_q is one to one", np.sort(image), np.arange(check.nodes), root=root)
         for broadcast in broadcasts:

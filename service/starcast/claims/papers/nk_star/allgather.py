@@ -153,9 +153,8 @@ def order_of_time_on_one_tree(check: ClaimCheck) -> None:
 def all_port_is_optimal(check: ClaimCheck) -> None:
     """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
     _check_bytes_and_height(check)
-    check.order(
-        "bytes over m(N-1)/(n-1)", lambda n, k: divided(bytes_formula(n, k), optimal_bytes(n, k))
-    )
+    what = "bytes over m(N-1)/(n-1)"
+    check.order(what, lambda n, k: divided(bytes_formula(n, k), optimal_bytes(n, k)))
 
 
 @check("NK.T5", given=one_port, bytes_per_node=allgather_bytes)

@@ -110,10 +110,8 @@ def check_time(check: ClaimCheck, bound: Bound) -> None:
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
     """Check the order of the bound for T_c = 0."""
     check_counts(check, bound)
-    check.order(
-        "the lemma with T_c = 0 over D T_s",
-        lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)),
-    )
+    what = "the lemma with T_c = 0 over D T_s"
+    check.order(what, lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 
 #: The order of the transmission in a cell of the tables, in words and as a formula.

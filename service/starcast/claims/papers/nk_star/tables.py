@@ -15,6 +15,7 @@ from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest, sqrt
 from starcast.claims.providers import executions
 from starcast.claims.reference import nk_congestion, nk_loads
+from starcast.claims.reference.nk_loads import height_bound
 from starcast.claims.reference.nk_pipelines import (
     MANY_TREES,
     ONE_TREE,
@@ -70,10 +71,8 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
     if ports == "all":
         check.order("D T_s over D T_s", lambda n, k: divided(nk_diameter(n, k), nk_diameter(n, k)))
         return
-    check.order(
-        "(n-1)D T_s over n D T_s",
-        lambda n, k: divided((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)),
-    )
+    what = "(n-1)D T_s over n D T_s"
+    check.order(what, lambda n, k: divided((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)))
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
@@ -142,7 +141,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check heights of at most 2D, and the slots with 1 and 2 segments per tree."""
     n, k = check.n_and_k
     height = greatest_height(check, MANY_TREES)
-    low = 0 < height <= nk_loads.height_bound(n, k)
+    low = 0 < height <= height_bound(n, k)
     check.true("the trees span, and are at most 2D high", low)
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
         p = int(broadcast.arguments["segments"])
@@ -165,12 +164,10 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
-        check.order(what, lambda n, k: divided(nk_loads.height_bound(n, k), stated_height(n, k)))
+        check.order(what, lambda n, k: divided(height_bound(n, k), stated_height(n, k)))
         return
     what = "2(n-1)D T_s, no less than the time with T_c = 0, over (n-1)(2D-1)T_s"
-    check.order(
-        what, lambda n, k: divided((n - 1) * nk_loads.height_bound(n, k), one_port_height(n, k))
-    )
+    check.order(what, lambda n, k: divided((n - 1) * height_bound(n, k), one_port_height(n, k)))
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
@@ -191,13 +188,14 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
     """Check the order of the all-port time on MT."""
     _check_many_trees(check, ports)
-    check.order(
-        "2D(T_s + m T_c), no less than the time with p = 1, over (2D-1)T_s + m(N-1)/(n-1) T_c",
-        lambda n, k: nk_loads.greatest_quotient(
-            (nk_loads.height_bound(n, k), stated_height(n, k)),
-            (nk_loads.height_bound(n, k), nk_loads.optimal_bytes(n, k)),
-        ),
-    )
+
+    def quotient(n: int, k: int) -> Number:
+        measured = height_bound(n, k)
+        stated = (stated_height(n, k), nk_loads.optimal_bytes(n, k))
+        return nk_loads.greatest_quotient(*((measured, term) for term in stated))
+
+    what = "2D(T_s + m T_c), no less than the time with p = 1, over (2D-1)T_s + m(N-1)/(n-1) T_c"
+    check.order(what, quotient)
 
 
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
@@ -288,7 +286,7 @@ class TableLine:
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
         """Return the start-ups that the execution does not exceed, and the stated start-ups."""
-        levels = nk_diameter(n, k) if self.trees == ONE_TREE else nk_loads.height_bound(n, k)
+        levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
@@ -321,7 +319,7 @@ def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     if line.trees == ONE_TREE:
         check.equal("levels", levels, nk_diameter(n, k))
     else:
-        check.true("levels are at most 2D", levels <= nk_loads.height_bound(n, k))
+        check.true("levels are at most 2D", levels <= height_bound(n, k))
     if line.ports == "all":
         formula = nk_loads.bytes_formula(n, k)
         share = nk_loads.bytes_by_class(loads)

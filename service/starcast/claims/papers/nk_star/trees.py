@@ -108,13 +108,9 @@ def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     adjacent[np.arange(check.nodes), check.neighbours] = True
     near = np.abs(levels[:, None] - levels) <= 1
     node, other = np.nonzero(np.triu(near, 1))
-    check.true(
-        "two nodes on the same level or on consecutive levels are adjacent",
-        adjacent[node, other],
-        node=node_labels(check, node),
-        other=node_labels(check, other),
-        of=tree,
-    )
+    place = {"node": node_labels(check, node), "other": node_labels(check, other), "of": tree}
+    what = "two nodes on the same level or on consecutive levels are adjacent"
+    check.true(what, adjacent[node, other], **place)
     correction = check.correction("adjacent nodes are on the same level or on consecutive levels")
     difference = np.abs(levels[check.neighbours] - levels).T
     correction.at_most("difference of the levels", difference, 1)
@@ -125,12 +121,9 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
     """Check that the levels of adjacent nodes differ by at most 1."""
     _, levels = parents_and_levels(check, tree)
     near = (np.abs(levels[check.neighbours] - levels) <= 1).T
-    check.true(
-        "the levels are the same or consecutive",
-        near & (levels >= 0)[:, None],
-        link=outgoing_links(check),
-        root=check.label(tree.root),
-    )
+    near &= (levels >= 0)[:, None]
+    place = {"link": outgoing_links(check), "root": check.label(tree.root)}
+    check.true("the levels are the same or consecutive", near, **place)
 
 
 @check("NK.C2.balance", given=one_tree)

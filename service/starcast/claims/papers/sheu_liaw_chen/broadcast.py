@@ -102,14 +102,8 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
 
     entered = np.bincount(receiving[enters], minlength=n + 1)[1:]
     stated = (np.arange(1, n + 1) != own).astype(np.int64)
-    check.equal(
-        "links that enter a substar",
-        entered,
-        stated,
-        node=broadcast.root,
-        symbol=lambda index: index + 1,
-        of=schedule,
-    )
+    what = "links that enter a substar"
+    check.equal(what, entered, stated, **place, symbol=lambda index: index + 1)
     check.equal("port of such a link", schedule.port[enters], n, **place)
     last_step = schedule.step[enters].max(initial=0)
     check.equal("step in which the last substar is entered", last_step, 2, **place)

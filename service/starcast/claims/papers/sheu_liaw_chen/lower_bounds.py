@@ -60,9 +60,8 @@ def one_port_bound(check: ClaimCheck) -> None:
             "nodes that have anything", measured, stated, step=lambda index: index + 1, of=schedule
         )
         check.at_least("steps", simulation.steps, (nodes - 1).bit_length(), of=schedule)
-    check.order(
-        "n log2 n / ceil(log2 n!)", lambda n: divided(n * log2(n), rounded_up(log2(factorial(n))))
-    )
+    what = "n log2 n / ceil(log2 n!)"
+    check.order(what, lambda n: divided(n * log2(n), rounded_up(log2(factorial(n)))))
 
 
 @check("SLC.LB-allport", bytes_per_node=schedule_bytes)

@@ -38,12 +38,11 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2 is O(n^2 T_s) for short messages, and O(n/log n) above Lemma 1."""
     forms.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
-    forms.check_time_order(
-        check, what, forms.theorem2_time, lambda n, start, _: n * n * start, is_short
-    )
+    time = forms.theorem2_time
+    forms.check_time_order(check, what, time, lambda n, start, _: n * n * start, is_short)
 
     def quotient(n: int) -> Number:
-        over_lemma1 = greatest(n, forms.theorem2_time, forms.lemma1_oneport, partial(is_short, n))
+        over_lemma1 = greatest(n, time, forms.lemma1_oneport, partial(is_short, n))
         return divided(over_lemma1 * log2(n), n)
 
     check.order("time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s", quotient)

@@ -246,10 +246,11 @@ def necklace_transmission(check: ClaimCheck) -> None:
     _, carried = run_by_level(check, "necklace")
     bound = add_sqrt(forms.messages_per_link(n), short_necklaces_squared(n))
     check.at_most("messages a link", carried, np.array(bound, dtype=object))
-    check.order(
-        "(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)",
-        lambda n: 1 + divided(sqrt(short_necklaces_squared(n)), forms.messages_per_link(n)),
-    )
+
+    def quotient(n: int) -> Number:
+        return 1 + divided(sqrt(short_necklaces_squared(n)), forms.messages_per_link(n))
+
+    check.order("(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)", quotient)
 
 
 @check("TS.Tab2.frago-nl-overall")

@@ -7,8 +7,8 @@ import numpy as np
 from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
-from starcast.claims.growth import divided, factorial
-from starcast.claims.papers.tseng_sheu.closed_forms import heights
+from starcast.claims.growth import factorial
+from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, heights
 from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import outgoing_links
 from starcast.claims.reference.tree_transforms import (
@@ -147,9 +147,7 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
         tree = check.forest(name)
         check.passes(checkers.spanning(check.topology, tree.parent_port, tree.root), of=tree)
         check.equal(f"height of {name}", heights(tree), height, of=tree)
-    check.same_order(
-        "((n-1)! + 1) / (n-1)!", lambda n: divided(factorial(n - 1) + 1, factorial(n - 1))
-    )
+    check.same_order("((n-1)! + 1) / (n-1)!", QUOTIENTS["(n-1)!+1 over (n-1)!"])
 
 
 @check("TS.S62-equal", bytes_per_node=translations_bytes)

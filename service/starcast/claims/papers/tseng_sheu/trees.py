@@ -66,9 +66,8 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     parents = bfs.parents(check, tree.parent_port[0])[nodes]
     measured = np.where(parents < 0, check.nodes, distances[parents])
     expected = distances[nodes] - 1
-    check.equal(
-        "distance of the next node", measured, expected, node=node_labels(check, nodes), of=tree
-    )
+    place = {"node": node_labels(check, nodes), "of": tree}
+    check.equal("distance of the next node", measured, expected, **place)
 
 
 @check("TS.L4", given=sample_roots())
