@@ -166,13 +166,12 @@ def unit_schedules(
     if check.topology.family == "hypercube":
         yield from unit_schedules_on_cube(check, collective, ports, messages, copies)
         return
-    degree = check.degree
     for kind, model, algorithm, names in _ON_STARS:
         if kind != collective or (ports == "one" and model != "one"):
             continue
         if (copies > 1 and "copies" not in names) or (messages > 1 and not names):
             continue
-        if algorithm == _DEALT and (messages % degree or degree < 2):
+        if algorithm == _DEALT and (messages % check.degree or check.degree < 2):
             continue
         given = {"segments": messages, "messages": messages, "copies": copies}
         for root in (0, check.nodes - 1) if collective in _ROOTED else (0,):

@@ -110,9 +110,8 @@ class Broadcast:
 
 def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broadcast:
     """Execute a broadcast with p = 1, .., h+2 segments; beyond p = h the increment is constant."""
-    degree = check.degree
-    trees = 1 if construction == ONE_TREE else degree
-    slot = 1 if ports == "all" else degree
+    trees = 1 if construction == ONE_TREE else check.degree
+    slot = 1 if ports == "all" else check.degree
     p = np.arange(1, greatest_height(check, construction) + 3)
     schedules = [
         check.schedule("broadcast", construction, ports, segments=count) for count in p.tolist()

@@ -177,7 +177,6 @@ def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
 
 def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[np.uint8]:
     labels = symbols(network)
-    n = network.n
     ports = np.zeros(network.nodes, dtype=np.uint8)
     for node in np.flatnonzero(labels[:, 0] != 1).tolist():
         *others, _ = canonical_notation(labels[node].tolist())
@@ -186,14 +185,14 @@ def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[n
     leader = necklaces.leaders(network)
     rotated = rotation(network)
     distance = bfs.distances(network)
-    leaders = rng.permutation(np.unique(leader[1 : len(leader) // n]))
+    leaders = rng.permutation(np.unique(leader[1 : len(leader) // network.n]))
     m = 1
     for first in leaders[np.argsort(distance[leaders], kind="stable")].tolist():
         members = np.flatnonzero(leader == first)
-        v = (m - 1) % (n - 1) + 2
+        v = (m - 1) % (network.n - 1) + 2
         node = int(rng.choice(members[labels[members, v - 1] != v]))
         for _ in range(len(members)):
-            ports[node] = (m - 1) % (n - 1) + 2
+            ports[node] = (m - 1) % (network.n - 1) + 2
             node = int(rotated[node])
             m += 1
     return ports

@@ -44,14 +44,13 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
 @check("EDT.S41-pipe")
 def pipelined_steps(check: ClaimCheck) -> None:
     """Check the steps of pipelines along shortest-path trees."""
-    n = check.n
-    for messages in (1, 2, 3, n - 1, 2 * n):
+    for messages in (1, 2, 3, check.n - 1, 2 * check.n):
         for tree in shortest_path_trees(check):
             create = partial(_build_pipeline, tree, messages)
             schedule = check.build(create, "pipelined", tree.id, tree.construction, messages)
             steps = check.execute(schedule).steps
             place = {"M": messages, "tree": tree.construction, "of": schedule}
-            check.equal("steps", steps, messages + diameter(n) - 1, **place)
+            check.equal("steps", steps, messages + diameter(check.n) - 1, **place)
 
 
 def _build_pipeline(tree: Forest, messages: int) -> Schedule:
@@ -149,16 +148,15 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective
 @check("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Compare the additional steps for n-1 more messages along one tree and along EDT."""
-    n = check.n
-    for messages in range(1, 2 * n):
-        more = messages + n - 1
+    for messages in range(1, 2 * check.n):
+        more = messages + check.n - 1
         one_tree = _one_tree_steps(check, more) - _one_tree_steps(check, messages)
         longer = execute_collective(check, "broadcast", more, 1)
         shorter = execute_collective(check, "broadcast", messages, 1)
         several_trees = longer.steps - shorter.steps
         limit = Fraction(one_tree, several_trees) if several_trees else Fraction(0)
         what = "limit of the quotient of the steps"
-        check.equal(what, limit, Fraction(n - 1), M=messages, of=longer.schedule)
+        check.equal(what, limit, Fraction(check.n - 1), M=messages, of=longer.schedule)
 
 
 def _one_tree_steps(check: ClaimCheck, messages: int) -> int:
@@ -220,5 +218,4 @@ def steps_against_the_bound(check: ClaimCheck) -> None:
     for broadcast in broadcasts(check):
         bound = ceil_div(broadcast.messages, n - 1) + diameter(n) - 1
         check.at_most("steps", broadcast.steps, bound, **broadcast.place)
-        stated = bound + (2 if n % 2 else 3)
-        instead.equal("steps", broadcast.steps, stated, M=broadcast.messages)
+        instead.equal("steps", broadcast.steps, bound + (2 if n % 2 else 3), M=broadcast.messages)

@@ -52,8 +52,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     place = {"M": messages, "x": copies}
     units = np.arange(schedule.units)
     trees = _trees_per_unit(schedule)
-    what = "subtrees that carry a message"
-    check.equal(what, trees, copies, message=units, of=schedule, **place)
+    check.equal("subtrees that carry a message", trees, copies, message=units, of=schedule, **place)
 
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
     unit, fault, node = np.unravel_index(int(blocked.argmax()), blocked.shape)
@@ -85,17 +84,15 @@ def cuts_bytes(topology: Topology) -> int:
 @check("EDT.FT.survives", bytes_per_node=cuts_bytes)
 def all_copies_survive(check: ClaimCheck) -> None:
     """Check that n-1 copies survive any n-2 faults."""
-    n = check.n
-    for messages in (1, 2) if n <= 5 else (1,):
-        check_survives(check, messages, n - 1)
+    for messages in (1, 2) if check.n <= 5 else (1,):
+        check_survives(check, messages, check.n - 1)
 
 
 @check("EDT.FT.copies", bytes_per_node=cuts_bytes)
 def some_copies_survive(check: ClaimCheck) -> None:
     """Check that x copies survive any x-1 faults, for x that divide n-1."""
-    n = check.n
-    for copies in divisors(n):
-        for messages in sorted({1, (n - 1) // copies}):
+    for copies in divisors(check.n):
+        for messages in sorted({1, (check.n - 1) // copies}):
             check_survives(check, messages, copies)
 
 

@@ -106,8 +106,7 @@ def rotation_of_links(check: ClaimCheck) -> None:
     rotated = labels.rotation(check)
     first = labels.symbols(check)[:, 0]
     links = links_by_port(check)
-    nodes = np.arange(check.nodes)
-    check.equal("nodes that are met", np.sort(rotated), nodes, node=check.label)
+    check.equal("nodes that are met", np.sort(rotated), np.arange(check.nodes), node=check.label)
     observed = _dimensions(check.neighbours, rotated, rotated[check.neighbours])
     stated = labels.rotation_function(check.n)[np.array(check.ports)][:, None]
     check.equal("dimension of the rotated link", observed, stated, link=links)
@@ -147,8 +146,7 @@ def necklaces(check: ClaimCheck) -> None:
     check.equal(what, sizes[outside], n - 1, node=node_labels(check, outside))
     remainder = (n - 1) % np.maximum(sizes, 1)
     check.equal("n-1 modulo the nodes of a necklace", remainder, 0, node=check.label)
-    is_within = (sizes > 0) & (sizes < n)
-    check.true("a necklace ends within n-1 rotations", is_within, node=check.label)
+    check.true("a necklace ends within n-1 rotations", (sizes > 0) & (sizes < n), node=check.label)
     distance = bfs.distances(check)
     check.equal("distance along a necklace", distance[rotated], distance, node=check.label)
     for example in (("4123", "2413", "3421"), ("13254", "15432")):
@@ -156,8 +154,7 @@ def necklaces(check: ClaimCheck) -> None:
             continue
         nodes = np.array([check.rank(label) for label in example])
         names = np.array(example)
-        what = "nodes of the example, rotated"
-        check.equal(what, rotated[nodes], np.roll(nodes, -1), node=names)
+        check.equal("nodes of the example, rotated", rotated[nodes], np.roll(nodes, -1), node=names)
         check.equal("nodes of the example's necklace", sizes[nodes], len(nodes), node=names)
 
 

@@ -152,8 +152,7 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
     lower_trees = low_depth_trees.rotated_trees(check, height - 1)
     depth = _depth_of_valid_trees(check.topology, lower_trees)
     if depth is None:
-        what = "depth of any such trees, by the nodes' levels"
-        check.at_least(what, bound, height, of=forest)
+        check.at_least("depth of any such trees, by the nodes' levels", bound, height, of=forest)
     else:
         what = "depth of trees that are rotations of one another"
         dimensions = "".join(map(str, lower_trees[0]))
@@ -242,10 +241,9 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 
 def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
     """Return the nodes of a tree except the root, depth first, children in the order phi."""
-    degree = check.degree
     neighbours = check.neighbours
     is_child = rules.is_child(check, row)
-    phi = [(subtree - 2 + offset) % degree for offset in range(degree)]
+    phi = [(subtree - 2 + offset) % check.degree for offset in range(check.degree)]
     order = []
     stack = [0]
     while stack:

@@ -112,8 +112,7 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     """Check that rule 9 takes n! t_n transmissions."""
     stated = distances_of_pairs(check.n)
-    transmissions = exchange.simulation.transmissions
-    check.equal("transmissions", transmissions, stated, of=exchange.schedule)
+    check.equal("transmissions", exchange.simulation.transmissions, stated, of=exchange.schedule)
 
 
 @check("FA.R9.time", given=rule_9, bytes_per_node=source_bytes)
@@ -138,13 +137,12 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
 @check("FA.R9.h")
 def number_of_necklaces(check: ClaimCheck) -> None:
     """Check that h <= 2(n-1)! - 1."""
-    n = check.n
     h = necklace_count(check)
-    bound = 2 * factorial(n - 1) - 1
+    bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
     reading = check.reading("h counts the necklace of 12..n too")
     reading.at_most("necklaces", h + 1, bound)
-    stated = factorial(n - 1) + necklaces.starting_necklaces(n)
+    stated = factorial(check.n - 1) + necklaces.starting_necklaces(check.n)
     check.equal("necklaces, by Burnside's count", h, stated)
 
 
@@ -165,8 +163,7 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the closed form of the steps of rule 9, and its order."""
     stated = necklaces.rule_9_steps(check.n)
-    steps = exchange.simulation.steps
-    check.equal("steps, in closed form", steps, stated, of=exchange.schedule)
+    check.equal("steps, in closed form", exchange.simulation.steps, stated, of=exchange.schedule)
     check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
 
 
@@ -191,11 +188,9 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
     schedule = exchange.schedule
     simulation = exchange.simulation
     what = "messages on their way from a source in a step"
-    under_way = np.bincount(schedule.step)[1:]
-    check.equal(what, under_way, 1, step=lambda index: index + 1, of=schedule)
+    check.equal(what, np.bincount(schedule.step)[1:], 1, step=lambda index: index + 1, of=schedule)
     check.equal("steps", simulation.steps, distance_sum(check.n), of=schedule)
-    stated = distances_of_pairs(check.n)
-    check.equal("transmissions", simulation.transmissions, stated, of=schedule)
+    check.equal("transmissions", simulation.transmissions, distances_of_pairs(check.n), of=schedule)
     if check.nodes <= _ALL_SOURCES_NODES:
         check.execute(check.build(schedule.expand, "written out", schedule.id))
 

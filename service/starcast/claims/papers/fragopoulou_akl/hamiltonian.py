@@ -36,18 +36,17 @@ allgathers = executions("allgather", "rotated-hamiltonian")
 @check("FA.T4", given=trees)
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, also those of the forest."""
-    n = check.n
     rotations = star_labels.rotations(check)
     label_symbols = star_labels.symbols(check)
     paths = [path_of_forest(check, forest, 2)]
-    if n <= _LARGEST_DRAWN:
+    if check.n <= _LARGEST_DRAWN:
         paths.extend(random_paths(check))
-    for j in range(2, n + 1):
+    for j in range(2, check.n + 1):
         members = np.flatnonzero(label_symbols[:, j - 1] == 1)
         for number, path in enumerate(paths):
             image = rotations[j - 2, path]
             place = {"j": j, "path": number}
-            first = nodes.node_of_cycles(n, (1, j))
+            first = nodes.node_of_cycles(check.n, (1, j))
             check.equal("rank of the first node", int(image[0]), first, **place)
             check.equal("nodes of the path, sorted", np.sort(image), members, **place)
             adjacent = nodes.types_between(check, image[:-1], image[1:]) > 0
@@ -59,20 +58,18 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 @check("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that T_j crosses a link of type t_j(i) where T_2 crosses one of type i."""
-    n = check.n
     ports = forest.parent_port[0].astype(np.int64)
     rotations = star_labels.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
     types = nodes.types_between(check, path[:-1], path[1:])
     step = np.arange(1, len(types) + 1)
-    for j in range(2, n + 1):
+    for j in range(2, check.n + 1):
         image = rotations[j - 2, path]
         crossed = nodes.types_between(check, image[:-1], image[1:])
-        stated = rotated_types(n, j, types)
+        stated = rotated_types(check.n, j, types)
         place = {"j": j, "step": step, "of": forest}
         check.equal("type that T_2 crosses, rotated j-2 times", crossed, stated, **place)
-        own = ports[path_of_forest(check, forest, j)]
-        check.equal("type in T_j", own, stated, **place)
+        check.equal("type in T_j", ports[path_of_forest(check, forest, j)], stated, **place)
 
 
 def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
@@ -142,27 +139,25 @@ def schedules(check: ClaimCheck) -> Iterator[Schedule]:
 @check("FA.A1.1", bytes_per_node=source_bytes)
 def phase_1(check: ClaimCheck) -> None:
     """Check the steps of phase 1, that it has no conflict, and which messages arrive."""
-    n = check.n
     label_symbols = symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
     simulation = check.objects.simulation(part)
-    check.equal("steps", simulation.steps, factorial(n - 1), of=part)
+    check.equal("steps", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "phase 1 is without conflict", simulation, part)
     held = np.bincount(part.receiver, minlength=check.nodes)
     held[0] += 1
     stated = arrives_in_phase_1(label_symbols, 0)
     what = "times that the node gets the message of 12..n"
     check.equal(what, held, stated, node=check.label, of=part)
-    if n <= _ALL_SOURCES:
+    if check.n <= _ALL_SOURCES:
         _check_phase_1_of_all_sources(check, part.expand())
 
 
 def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
     label_symbols = symbols(check)
     simulation = check.objects.simulation(part)
-    stated = factorial(check.n - 1)
-    check.equal("steps, all sources written out", simulation.steps, stated, of=part)
+    check.equal("steps, all sources written out", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "all sources are without conflict", simulation, part)
     held = np.eye(check.nodes, dtype=np.int64)
     np.add.at(held, (part.unit, part.receiver), 1)
@@ -265,10 +260,9 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
 @check("FA.A1.transmissions", given=allgathers, bytes_per_node=source_bytes)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     """Check the transmissions of algorithm 1 as printed, n!(n-1)."""
-    n = check.n
-    count = factorial(n)
+    count = factorial(check.n)
     transmissions = allgather.simulation.transmissions
-    check.equal("transmissions", transmissions, count * (n - 1), of=allgather.schedule)
+    check.equal("transmissions", transmissions, count * (check.n - 1), of=allgather.schedule)
     correction = check.correction("it takes n!(n!-1) transmissions")
     correction.equal("transmissions", transmissions, count * (count - 1))
 

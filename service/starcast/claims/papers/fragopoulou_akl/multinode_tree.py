@@ -96,8 +96,7 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
             v = types[(generator.v - 2 + turns) % len(types)]
             heads = neighbours[members, v - 2]
             label = check.labels(members)
-            what = "rank of the node that v leads to"
-            check.equal(what, heads, members_before, k=k, node=label)
+            check.equal("rank of the node that v leads to", heads, members_before, k=k, node=label)
             parent = neighbours[members, types_of(check, numbering.m[members]) - 2]
             leads = np.isin(parent, members_before)
             check.true("v leads into N_(k-1)1", leads, k=k, node=label, of=numbering.of)
@@ -142,8 +141,7 @@ def _check_types_differ(
 ) -> None:
     base = check.n + 1
     types = np.bincount(np.unique(step * base + port) // base)[1:]
-    steps = np.arange(1, len(types) + 1)
-    check.equal(what, types, np.bincount(step)[1:], step=steps, of=of)
+    check.equal(what, types, np.bincount(step)[1:], step=np.arange(1, len(types) + 1), of=of)
 
 
 @check("FA.T8.2", given=forests("necklace"))
@@ -165,13 +163,12 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 @check("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
     """Check that m(x) - m(x') >= n-1 for every x but 12..n and its neighbours."""
-    n = check.n
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
-    others = np.flatnonzero(m > n - 1)
+    others = np.flatnonzero(m > check.n - 1)
     place = {"node": check.labels(others), "of": numbering.of}
-    check.at_least("m(x) - m(x')", difference[others], n - 1, **place)
+    check.at_least("m(x) - m(x')", difference[others], check.n - 1, **place)
     correction = check.correction(
         "x' is in an earlier cluster than x: ceil(m(x')/(n-1)) < ceil(m(x)/(n-1)), "
         "for every x but 12..n"
@@ -197,13 +194,12 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
 @check("FA.A2", bytes_per_node=source_bytes)
 def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
     """Check steps and transmissions of algorithm 2, for one source and on small graphs for all."""
-    n = check.n
-    count = factorial(n)
+    count = factorial(check.n)
     schedules = [algorithm_2(check)]
-    if n <= _ALL_SOURCES:
+    if check.n <= _ALL_SOURCES:
         schedules.append(schedules[0].expand())
     for schedule in schedules:
-        check.takes(schedule, even_share(n), count * (count - 1))
+        check.takes(schedule, even_share(check.n), count * (count - 1))
 
 
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
@@ -312,8 +308,7 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     leader = star_labels.rotations(check).min(axis=0)[order]
     continues = leader[1:] == leader[:-1]
     intervals = int(np.count_nonzero(~continues)) + 1
-    what = "a necklace is numbered without a gap"
-    check.equal(what, intervals, len(np.unique(leader)), of=of)
+    check.equal("a necklace is numbered without a gap", intervals, len(np.unique(leader)), of=of)
     stated = rotated[order[:-1][continues]]
     check.equal("rank of the next node", order[1:][continues], stated, of=of)
     v = types_of(check, m)

@@ -19,8 +19,7 @@ def necklace_size_divides(check: ClaimCheck) -> None:
     n = check.n
     size = return_times(check)
     check.true("the necklace is found", size > 0, node=check.label)
-    remainder = (n - 1) % np.maximum(size, 1)
-    check.equal("remainder of n-1 by its nodes", remainder, 0, node=check.label)
+    check.equal("remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=check.label)
     if n == 5:
         example = "14325"
         node = check.rank(example)
@@ -41,8 +40,7 @@ def necklaces_without_leading_1(check: ClaimCheck) -> None:
 def rotation_keeps_distance(check: ClaimCheck) -> None:
     """Check that R(x) is as far from 12..n as x."""
     distance = distances(check)
-    rotated = rotation(check)
-    check.equal("distance of R(x)", distance[rotated], distance, node=check.label)
+    check.equal("distance of R(x)", distance[rotation(check)], distance, node=check.label)
 
 
 @check("FA.R24")
@@ -81,8 +79,7 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     stated_minima = minima[tails].copy()
     stated_minima[np.arange(len(tails)), first - 1] = first
     unchanged = (minima[heads] == stated_minima).all(axis=1)
-    what = "(a) x_1 is taken out, no other symbol changes its cycle"
-    check.true(what, unchanged, node=label)
+    check.true("(a) x_1 is taken out, no other symbol changes its cycle", unchanged, node=label)
 
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
@@ -111,8 +108,7 @@ def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) 
 @check("FA.B.D1")
 def nodes_at_distance_1(check: ClaimCheck) -> None:
     """Check that n-1 nodes are at distance 1."""
-    count = int(profile(check)[1])
-    check.equal("nodes at distance 1", count, check.n - 1)
+    check.equal("nodes at distance 1", int(profile(check)[1]), check.n - 1)
 
 
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
@@ -123,11 +119,10 @@ def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
 @check("FA.B.D2")
 def nodes_at_distance_2(check: ClaimCheck) -> None:
     """Check the number of nodes at distance 2."""
-    n = check.n
     count = int(inner_profile(check)[0])
-    check.equal("nodes at distance 2", count, 2 * (n - 1))
+    check.equal("nodes at distance 2", count, 2 * (check.n - 1))
     correction = check.correction("(n-1)(n-2) nodes are at distance 2")
-    correction.equal("nodes at distance 2", count, (n - 1) * (n - 2))
+    correction.equal("nodes at distance 2", count, (check.n - 1) * (check.n - 2))
 
 
 @check("FA.B.Dk")
@@ -150,13 +145,12 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
     These are the necklaces of (1 *) with pairs of the symbols after ``last``, * any order of the
     symbols 2..last.
     """
-    n = check.n
-    pairs = [(i, i + 1) for i in range(last + 1, n, 2)]
+    pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
-    generators = [nodes.node_of_cycles(n, (1, *order), *pairs) for order in orders]
+    generators = [nodes.node_of_cycles(check.n, (1, *order), *pairs) for order in orders]
     members = np.unique(rotations(check)[:, generators])
     distance = distances(check)
-    return int(np.count_nonzero(distance[members] == diameter(n) - 1))
+    return int(np.count_nonzero(distance[members] == diameter(check.n) - 1))
 
 
 @check("FA.B.even")
@@ -207,8 +201,7 @@ def last_nodes_start_with_1(check: ClaimCheck) -> None:
     """Check that all nodes at the greatest distance start with 1 if n is odd."""
     last = np.flatnonzero(distances(check) == diameter(check.n))
     check.true("there are nodes at distance K", len(last) > 0)
-    first = symbols(check)[last, 0]
-    check.equal("first symbol", first, 1, node=check.labels(last))
+    check.equal("first symbol", symbols(check)[last, 0], 1, node=check.labels(last))
 
 
 #: The two necklaces listed, as cycles: each node is the rotation of the node before it.
@@ -221,14 +214,13 @@ LISTED = (
 @check("FA.B.list")
 def listed_necklaces(check: ClaimCheck) -> None:
     """Check the two necklaces at distance K-1 that the appendix lists for n = 5."""
-    n = check.n
     rotated = rotation(check)
     distance = distances(check)
     sizes = return_times(check)
-    ranks = [nodes.node_of_cycles(n, *cycles) for necklace in LISTED for cycles in necklace]
+    ranks = [nodes.node_of_cycles(check.n, *cycles) for necklace in LISTED for cycles in necklace]
     rows = np.array(ranks).reshape(len(LISTED), -1)
     labels = check.labels(rows.ravel()).reshape(rows.shape)
     check.equal("rank of R(x)", rotated[rows], np.roll(rows, -1, axis=1), node=labels)
-    check.equal("distance from 12..n", distance[rows], diameter(n) - 1, node=labels)
+    check.equal("distance from 12..n", distance[rows], diameter(check.n) - 1, node=labels)
     check.equal("nodes of the necklace", sizes[rows], rows.shape[1], node=labels)
     check.equal("different nodes", len(np.unique(rows)), rows.size)

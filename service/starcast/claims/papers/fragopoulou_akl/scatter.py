@@ -94,15 +94,13 @@ def check_furthest_first(
     first = 0 if in_turn else np.searchsorted(port, port)
     stated = np.arange(len(sent)) - first + 1
     label = node_labels(check, node)
-    what = "step in which the root sends"
-    check.equal(what, schedule.step[sent], stated, node=label, **place)
+    check.equal("step in which the root sends", schedule.step[sent], stated, node=label, **place)
 
     parent = bfs.parents(check, forest.parent_port[0])
     level = bfs.levels(parent, forest.root)[node]
     not_further = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
     label = node_labels(check, node[1:])
-    what = "no node is further away than the one before it"
-    check.true(what, not_further, node=label, **place)
+    check.true("no node is further away than the one before it", not_further, node=label, **place)
 
 
 def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:

@@ -59,22 +59,19 @@ def least_steps(check: ClaimCheck) -> None:
     check.equal("links of the root", counts.links, n - 1)
     for messages in (1, 2, n - 1, n):
         schedules = unit_schedules(check, "scatter", messages=messages)
-        stated = shared_others(n, messages)
-        check_not_beaten(check, schedules, stated, "steps", M=messages)
+        check_not_beaten(check, schedules, shared_others(n, messages), "steps", M=messages)
 
 
 @check("FA.M.perfect", bytes_per_node=scatter_bytes)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
     """Check paths, shares and steps of a scatter over the tree of Definition 15."""
-    n = check.n
-    for messages in (n - 1, 2 * (n - 1)):
+    for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):
             schedule = check.schedule("scatter", "perfectly-balanced", messages=messages, root=root)
             simulation = check.execute(schedule)
             place = {"M": messages, "root": check.label(root), "of": schedule}
             _check_shares(check, schedule, messages, dict(place))
-            stated = shared_others(n, messages)
-            check.equal("steps", simulation.steps, stated, **place)
+            check.equal("steps", simulation.steps, shared_others(check.n, messages), **place)
 
 
 def _check_shares(
@@ -100,8 +97,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
     """Check that all shares M/k are integers only for multiples M of n-1."""
     degree = check.n - 1
     period = necklaces.periods(check)[1:]
-    label = other_nodes(check)
-    check.equal("remainder of n-1 by the period", degree % period, 0, node=label)
+    check.equal("remainder of n-1 by the period", degree % period, 0, node=other_nodes(check))
     k = degree // np.unique(period)
     messages = np.arange(1, 3 * degree + 1)
     integral = (messages[:, None] % k == 0).all(axis=1)

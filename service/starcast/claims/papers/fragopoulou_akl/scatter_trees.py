@@ -63,8 +63,7 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
     sizes = np.sort(checkers.branch_sizes(check.topology, balanced_trees(check), 0), axis=1)
     what = "sizes of the subtrees, the smallest first"
     check.equal(what, sizes, np.array(stated), tree=lambda tree, _: tree)
-    largest = sizes[:, -1]
-    check.equal("size of the largest subtree", largest, even_share(n), tree=lambda tree: tree)
+    check.equal("size of the largest subtree", sizes[:, -1], even_share(n), tree=lambda tree: tree)
 
 
 # Definitions 7 and 13 to 16
@@ -77,8 +76,7 @@ def one_generator_per_necklace(check: ClaimCheck) -> None:
     leaders = np.unique(leader)[1:]
     generators = leader[necklaces.named_generators(check)]
     count = np.bincount(generators, minlength=check.nodes)[leaders]
-    what = "generators of the necklace of a node"
-    check.equal(what, count, 1, node=node_labels(check, leaders))
+    check.equal("generators of the necklace of a node", count, 1, node=node_labels(check, leaders))
     starts_with_1 = symbols(check)[leaders, 0] == 1
     correction = check.correction(
         "it names one in a necklace that does not start with 1, and one or more in the others, "
@@ -171,8 +169,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
     position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     subtree = subtrees(check, forest.parent_port[0])[nodes]
-    label = node_labels(check, nodes)
-    check.equal("subtree", subtree, position[nodes], node=label, of=forest)
+    check.equal("subtree", subtree, position[nodes], node=node_labels(check, nodes), of=forest)
 
 
 @check("FA.T9.2", given=near_balanced)
@@ -180,8 +177,7 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes of displacement d are in the subtree of link type d + 2."""
     displacement = necklaces.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
-    label = other_nodes(check)
-    check.equal("subtree", subtree, displacement + 2, node=label, of=forest)
+    check.equal("subtree", subtree, displacement + 2, node=other_nodes(check), of=forest)
 
 
 @check("FA.T9.3", given=near_balanced)
@@ -211,12 +207,9 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0)[0]
     largest = int(sizes.max())
     smallest = int(sizes.min())
-    stated = necklaces.largest_branch(n)
-    check.equal("nodes of the largest subtree", largest, stated, of=forest)
-    stated = necklaces.smallest_branch(n)
-    check.equal("nodes of the smallest subtree", smallest, stated, of=forest)
-    what = "nodes of the largest subtree, the bound"
-    check.at_most(what, largest, 2 * substar - 1, of=forest)
+    check.equal("nodes of the largest subtree", largest, necklaces.largest_branch(n), of=forest)
+    check.equal("nodes of the smallest subtree", smallest, necklaces.smallest_branch(n), of=forest)
+    check.at_most("nodes of the largest subtree, the bound", largest, 2 * substar - 1, of=forest)
     check.at_least("nodes of the smallest subtree, the bound", smallest, substar, of=forest)
     what = "largest subtree / smallest subtree"
     check.order(what, lambda n: divided(necklaces.largest_branch(n), necklaces.smallest_branch(n)))
@@ -242,8 +235,7 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of period p appears (n-1)/p times."""
     copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
     stated = (check.n - 1) // necklaces.periods(check)[1:]
-    label = other_nodes(check)
-    check.equal("how often a node appears", copies, stated, node=label, of=forest)
+    check.equal("how often a node appears", copies, stated, node=other_nodes(check), of=forest)
 
 
 @check("FA.T10.3", given=perfectly_balanced)
@@ -266,8 +258,7 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
     """Check that all paths from the root are shortest, and that every node has a path."""
     check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
     reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
-    label = other_nodes(check)
-    check.true("is in some subtree", reached, node=label, of=forest)
+    check.true("is in some subtree", reached, node=other_nodes(check), of=forest)
 
 
 @check("FA.T10.6", given=perfectly_balanced)

@@ -46,27 +46,25 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     below = check.reading("both are less than log2 n! at every n")
     for name, value in (("degree", n - 1), ("diameter", diameter(n))):
         place = {"found": 2**value, "stated": check.nodes}
-        what = f"2 to the power of the {name} is less than n!"
-        below.true(what, 2**value < check.nodes, **place)
+        below.true(f"2 to the power of the {name} is less than n!", 2**value < check.nodes, **place)
     check.same_order("log2 n! / (n log2 n)", lambda n: divided(log2(factorial(n)), n * log2(n)))
 
 
 @check("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
     """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
-    n = check.n
     label_symbols = symbols(check)
     neighbours = nodes.neighbours(check)
 
     def tail(node: int, _: int) -> str:
         return check.label(node)
 
-    for k in range(1, n):
+    for k in range(1, check.n):
         size = factorial(k)
         suffixes = np.unique(label_symbols[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
         order = np.argsort(np.argsort(label_symbols[:, :k], axis=1), axis=1)
         image = permutations.rank(order.astype(np.uint8) + np.uint8(1))
-        check.equal("number of classes", len(np.unique(suffixes)), factorial(n) // size, k=k)
+        check.equal("number of classes", len(np.unique(suffixes)), factorial(check.n) // size, k=k)
         check.equal("nodes of a class", np.bincount(suffixes), size, k=k)
         pairs = np.unique(suffixes.astype(np.int64) * size + image)
         check.equal("different nodes of S_k in a class", len(pairs), check.nodes, k=k)
@@ -85,8 +83,7 @@ def mean_distance(check: ClaimCheck, search: RootDistances) -> None:
     n = check.n
     total = int(search.values.sum(dtype=np.int64))
     mean = n + divided(2, n) + harmonic(n) - 4
-    measured = divided(total, check.nodes)
-    check.equal("mean of the distances", measured, mean, node=search.label)
+    check.equal("mean of the distances", divided(total, check.nodes), mean, node=search.label)
     check.equal("sum of the distances", total, factorial(n) * mean, node=search.label)
 
 
@@ -95,8 +92,7 @@ def distance_by_cycles(check: ClaimCheck) -> None:
     """Check that the distance from 12..n is c + s, less 2 if x_1 != 1."""
     correction = np.where(symbols(check)[:, 0] == 1, 0, 2)
     stated = nodes.cycle_counts(check) + nodes.displaced_counts(check) - correction
-    distance = bfs.distances(check)
-    check.equal("distance from 12..n", distance, stated, node=check.label)
+    check.equal("distance from 12..n", bfs.distances(check), stated, node=check.label)
 
 
 @check("FA.ex")
@@ -128,12 +124,10 @@ def rotation_keeps_links(check: ClaimCheck) -> None:
 @check("FA.T3-coordinates")
 def rotation_by_coordinates(check: ClaimCheck) -> None:
     """Check that R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
-    n = check.n
-    images = rotation_function(n)[symbols(check)].astype(np.uint8)
-    columns = [images[:, 0], images[:, n - 1], images[:, 1 : n - 1]]
+    images = rotation_function(check.n)[symbols(check)].astype(np.uint8)
+    columns = [images[:, 0], images[:, check.n - 1], images[:, 1 : check.n - 1]]
     stated = permutations.rank(np.column_stack(columns))
-    rotated = rotation(check)
-    check.equal("rank of R(x)", rotated, stated, node=check.label)
+    check.equal("rank of R(x)", rotation(check), stated, node=check.label)
 
 
 # Translation, and disjoint translates (Theorems 1 and 2)
@@ -203,8 +197,7 @@ def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
     for tails, dimension in link_pairs(check):
         counts = translate_counts(check, (tails, np.array([dimension, dimension])))
         place = {"nodes": ", ".join(check.labels(tails)), "dimension": dimension}
-        overlap = bool((counts > 1).any())
-        check.true("two translates have a link in common", overlap, **place)
+        check.true("two translates have a link in common", bool((counts > 1).any()), **place)
         twice = int(np.count_nonzero(counts == 2))
         check.equal("links in two translates", twice, check.nodes, **place)
 

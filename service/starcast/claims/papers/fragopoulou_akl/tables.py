@@ -200,8 +200,7 @@ def overlapping_runs(check: ClaimCheck) -> None:
     for messages in any_messages(n):
         schedule = cell_schedule(check, cell, messages, 0)
         steps = check.execute(schedule).steps
-        stated = shared_others(n, messages)
-        check.equal("steps of all runs", steps, stated, M=messages, of=schedule)
+        check.equal("steps of all runs", steps, shared_others(n, messages), M=messages, of=schedule)
 
 
 @check("FA.Tab2.allport-near-1-time")

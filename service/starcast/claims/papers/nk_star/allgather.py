@@ -175,8 +175,7 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port bytes are (N-1)m, the bound of Lemma 2."""
     schedule = allgather.schedule
     share = carried_share(allgather.simulation, units_per_message(schedule))
-    others = arrangements(*check.n_and_k) - 1
-    check.equal("bytes over m", share, others, of=schedule)
+    check.equal("bytes over m", share, arrangements(*check.n_and_k) - 1, of=schedule)
 
 
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:

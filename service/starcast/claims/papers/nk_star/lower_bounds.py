@@ -96,8 +96,7 @@ def check_start_ups(check: ClaimCheck, bound: Bound) -> None:
     least = bound.start_ups(*check.n_and_k)
     for schedule in bounded_schedules(check, bound):
         simulation = check.execute(schedule)
-        what = f"start-ups of {schedule.algorithm}"
-        check.at_least(what, simulation.steps, least, of=schedule)
+        check.at_least(f"start-ups of {schedule.algorithm}", simulation.steps, least, of=schedule)
 
 
 def check_time(check: ClaimCheck, bound: Bound) -> None:

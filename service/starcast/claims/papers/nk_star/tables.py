@@ -59,8 +59,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
             check.equal("start-ups", steps, slots, **place)
             check.equal("bytes over m", share, Fraction(slots, p), **place)
             continue
-        few = steps <= (n - 1) * slots
-        check.true("start-ups are at most (n-1)(D+p-1)", few, **place)
+        check.true("start-ups are at most (n-1)(D+p-1)", steps <= (n - 1) * slots, **place)
         within = n - 1 <= share <= Fraction((n - 1) * slots, p)
         check.true("bytes are at least (n-1)m and at most (n-1)(D+p-1)m/p", within, **place)
 
@@ -141,8 +140,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check heights of at most 2D, and the slots with 1 and 2 segments per tree."""
     n, k = check.n_and_k
     height = greatest_height(check, MANY_TREES)
-    low = 0 < height <= height_bound(n, k)
-    check.true("the trees span, and are at most 2D high", low)
+    check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
         p = int(broadcast.arguments["segments"])
         place = {"p": p, "of": broadcast.schedule}
@@ -213,8 +211,7 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
         packets.append(int(broadcast.simulation.packet_sizes.sum()))
         what = "p segments take at least p times the loads of the fullest links"
         check.true(what, packets[-1] >= p * total, p=p)
-    what = "segments that one more adds to the packets"
-    check.equal(what, packets[1] - packets[0], total)
+    check.equal("segments that one more adds to the packets", packets[1] - packets[0], total)
     what = "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more"
     check.true(what, port_loads >= nk_congestion.least_loads(n, k))
     what = "the links and the trees of which this is proved for all n and k are there"
@@ -326,8 +323,7 @@ def _check_levels(check: ClaimCheck, line: TableLine) -> None:
         check.equal("bytes over m, each class of links by itself", share, formula)
         check.true("bytes over m are no more", nk_loads.all_port_bytes(loads) <= formula)
         return
-    share = nk_loads.one_port_bytes(check, loads)
-    check.equal("bytes over m", share, arrangements(n, k) - 1)
+    check.equal("bytes over m", nk_loads.one_port_bytes(check, loads), arrangements(n, k) - 1)
     few = nk_loads.last_sub_slot(check, loads) <= (n - 1) * levels
     check.true("start-ups are at most n-1 for every level", few)
 

@@ -102,8 +102,7 @@ def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
 def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -> None:
     """Check that the time with the best integer p is at most the stated time."""
     time, p = broadcast.best_on(GRID)
-    what = "least time over whole p"
-    check.at_most(what, time, stated, **GRID.place, p=p, of=broadcast.schedule)
+    check.at_most("least time over whole p", time, stated, **GRID.place, p=p, of=broadcast.schedule)
 
 
 def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
@@ -185,8 +184,7 @@ def many_trees_all_port(check: ClaimCheck) -> None:
     c = _congestion(check)
     p = broadcast.segments
     correction.equal("start-ups", broadcast.steps, h + p - 1, p=p)
-    what = "segments that one more adds to the largest packets"
-    correction.equal(what, broadcast.increment, c)
+    correction.equal("segments that one more adds to the largest packets", broadcast.increment, c)
     _check_pipeline(correction, broadcast, Pipeline(h, Fraction(c, n - 1)))
 
 
@@ -213,8 +211,7 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     broadcast = execute_broadcast(check, ONE_TREE, "all")
     p = broadcast.segments
     schedule = broadcast.schedule
-    stated = _one_tree_shares(diameter, p)
-    check.equal("bytes over m", broadcast.shares, stated, p=p, of=schedule)
+    check.equal("bytes over m", broadcast.shares, _one_tree_shares(diameter, p), p=p, of=schedule)
     check.equal(FURTHER_BYTES, broadcast.increment, 1, of=schedule)
     check.order("m over m/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
     correction = check.correction(

@@ -172,8 +172,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -
     is_farthest = source.values == nk_diameter(n, k)
     farthest = np.flatnonzero(is_farthest)
     stated, more = _farthest_forms(n, k, labels[:, 0] == 1, of_nodes)
-    what = "it has one of the forms"
-    check.true(what, stated[farthest], node=check.labels(farthest))
+    check.true("it has one of the forms", stated[farthest], node=check.labels(farthest))
     correction = check.correction(
         "for n even and k > n/2 there are two more forms, both with p_1 = 1 and internal cycles of "
         "length 2: n-k external chains, one of length 2 and the others of length 1, or n-k-1 >= 1 "
@@ -218,8 +217,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     other = check.reading("the same with the brackets sorted at every node")
     for i in range(n - 1):
         dimension = _shifted_dimensions(n, n, i)
-        reached = _count_reached(check, tree, dimension)
-        check.equal(what, reached, 1, i=i, node=check.label)
+        check.equal(what, _count_reached(check, tree, dimension), 1, i=i, node=check.label)
         reached = _count_reached(check, tree, dimension, in_order=True)
         other.equal(what, reached, 1, i=i, node=check.label)
     correction = check.correction(
@@ -311,11 +309,8 @@ def shifted_trees(check: ClaimCheck) -> list[Forest]:
 
 def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
     """Return the number of links from R_i(Id) to Id in SP(R_i(Id)): the level of Id."""
-    lengths = []
-    for tree in shifted_trees(check):
-        parents = bfs.parents(check, tree.parent_port[0])
-        lengths.append(int(bfs.levels(parents, tree.root)[0]))
-    return np.array(lengths)
+    levels = [parents_and_levels(check, tree)[1] for tree in shifted_trees(check)]
+    return np.array([int(level[0]) for level in levels])
 
 
 def shifts(n: int) -> NDArray[np.int64]:

@@ -183,16 +183,15 @@ def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
 
     One-port, a slot has n-1 sub-slots, and the last slot is needed.
     """
-    n = check.n
     for execution in algorithm1(ports)(check):
         simulation = execution.simulation
         p = int(execution.arguments["segments"])
         place = {"p": p, "of": execution.schedule}
-        stated = multiple_height(n) + p - 1
+        stated = multiple_height(check.n) + p - 1
         if ports == "all":
             check.equal("slots of Algorithm 1", simulation.steps, stated, **place)
         else:
-            slots = ceil_div(simulation.steps, n - 1)
+            slots = ceil_div(simulation.steps, check.n - 1)
             check.equal("slots of n-1 sub-slots", slots, stated, **place)
         is_enough = simulation.largest_packet <= 2
         check.true("a packet of two segments is large enough", is_enough, **place)
@@ -220,8 +219,7 @@ def check_single_tree(
 
 def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
     """Check [16], the tree of Sheu, Liaw & Chen 1993."""
-    stated = 2 * check.n - 3
-    check_single_tree(check, "recursive-substar", "messages", stated, segments)
+    check_single_tree(check, "recursive-substar", "messages", 2 * check.n - 3, segments)
 
 
 def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:

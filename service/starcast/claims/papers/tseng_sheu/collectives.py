@@ -62,8 +62,7 @@ def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
             place = {"p": p, "step": schedule.step, "link": row_links(schedule), "of": schedule}
             check.equal("slots that a segment waits", waiting_slots(schedule, p), 0, **place)
             sizes = packet_sizes(schedule)
-            what = "no more than two segments in a packet"
-            check.true(what, sizes <= 2, **place, found=sizes)
+            check.true("no more than two segments in a packet", sizes <= 2, **place, found=sizes)
 
 
 def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
@@ -108,8 +107,7 @@ def one_port_simulation(check: ClaimCheck) -> None:
         observed = sent_units(schedule, slot + 1)
         check.equal("segments over links", len(observed), len(stated), p=p, of=schedule)
         missing = len(np.setdiff1d(stated, observed))
-        what = "what is sent in a slot and not in its sub-slots"
-        check.equal(what, missing, 0, p=p, of=schedule)
+        check.equal("what is sent in a slot and not in its sub-slots", missing, 0, p=p, of=schedule)
 
 
 def partners(
@@ -170,10 +168,9 @@ def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
     """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c, with c sub-slots per slot."""
-    n = check.n
     for startup, per_byte, m in TIMES:
-        share = Fraction(m * (factorial(n) - 1), n - 1)
-        measured = execution_time(simulation, n - 1, startup, per_byte, m)
+        share = Fraction(m * (factorial(check.n) - 1), check.n - 1)
+        measured = execution_time(simulation, check.n - 1, startup, per_byte, m)
         stated = slots * (height * startup + share * per_byte)
         check.equal("time", measured, stated, T_s=startup, T_c=per_byte, m=m, of=schedule)
 
@@ -181,8 +178,7 @@ def check_allgather_time(
 @check("TS.T3.time", given=algorithm2(), bytes_per_node=allgather_bytes)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
     """Check the time of Algorithm 2 on L(I)."""
-    height = diameter(check.n)
-    check_allgather_time(check, allgather.schedule, allgather.simulation, height)
+    check_allgather_time(check, allgather.schedule, allgather.simulation, diameter(check.n))
 
 
 @check("TS.T3.any-tree", bytes_per_node=allgather_bytes)
@@ -237,8 +233,7 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     total = count_distinct(ports.reshape(-1, check.nodes))
     check.equal("different trees", total, (n - 1) * factorial(n), of=expanded)
     per_source = [count_distinct(trees) for trees in ports]
-    what = "different trees of a source"
-    check.equal(what, per_source, n - 1, node=check.label, of=expanded)
+    check.equal("different trees of a source", per_source, n - 1, node=check.label, of=expanded)
     links = np.count_nonzero(ports, axis=2)
     place = {"node": lambda node, _: check.label(node), "of": expanded}
     check.equal("links of a tree", links, factorial(n) - 1, **place)

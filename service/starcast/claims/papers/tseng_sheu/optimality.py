@@ -84,10 +84,8 @@ def allport_terms(check: ClaimCheck) -> None:
     """Check start-up and transmission of Theorem 1 against their terms in Lemma 1."""
     forms.check_algorithm1(check)
     time = forms.theorem1_time
-    what = "start-up of Theorem 1 over D_n T_s"
-    check.order(what, lambda n: divided(time(n, 1, 0), diameter(n)))
-    what = "transmission of Theorem 1 over m T_c/(n-1)"
-    check.order(what, lambda n: time(n, 0, 1) * (n - 1))
+    check.order("start-up of Theorem 1 over D_n T_s", lambda n: divided(time(n, 1, 0), diameter(n)))
+    check.order("transmission of Theorem 1 over m T_c/(n-1)", lambda n: time(n, 0, 1) * (n - 1))
     startups = check.reading(
         "h + p - 1 with the best real p is of the order of D_n, also for m T_c = n^4 T_s"
     )
@@ -165,27 +163,24 @@ def time_with_pipelining(check: ClaimCheck) -> None:
     forms.check_day(check)
     for formula, pipeline in SINGLE_TREES.items():
         what = f"time with h' = {formula} over n T_s + sqrt(n m T_s T_c) + m T_c"
-        time = forms.with_best_integer(pipeline)
-        forms.check_time_order(check, what, time, forms.one_tree_order)
+        forms.check_time_order(check, what, forms.with_best_integer(pipeline), forms.one_tree_order)
 
 
 @check("TS.S61-phases")
 def sum_of_phases_order(check: ClaimCheck) -> None:
     """Check the closed form of the sum of ceil(log2 i), and its order."""
-    n = check.n
-    check.equal("the sum, term by term", forms.sum_of_phases(n), forms.phases(n))
+    check.equal("the sum, term by term", forms.sum_of_phases(check.n), forms.phases(check.n))
     check.order("the sum over n log n", lambda n: divided(forms.phases(n), n * log2(n)))
 
 
 @check("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
     """Check the best real p of [17] among 64 fractions, for several m, and its order."""
-    n = check.n
     for power in range(-3, 7):
         best = Fraction(2) ** power
-        m = best * best / (n - 1)
+        m = best * best / (check.n - 1)
         candidates = [best * j / 16 for j in range(1, 65)]
-        observed = min(candidates, key=partial(Pipeline(n).time, T_s=1, b=m))
-        stated = rational_sqrt((n - 1) * m) or 0
+        observed = min(candidates, key=partial(Pipeline(check.n).time, T_s=1, b=m))
+        stated = rational_sqrt((check.n - 1) * m) or 0
         check.equal("p of the least time", observed, stated, m=str(m), T_s=1, T_c=1)
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divided(n - 1, n)))

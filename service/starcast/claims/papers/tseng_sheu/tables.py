@@ -220,15 +220,13 @@ def hamiltonian_time(check: ClaimCheck) -> None:
     correction = check.correction(
         "it takes ceil((n!-1)/(n-1)) steps, hence ceil((n!-1)/(n-1))(T_s + m T_c)"
     )
-    corrected = SMALL.time(even_share(n), even_share(n))
-    correction.equal("time", observed, corrected, **SMALL.place)
+    correction.equal("time", observed, SMALL.time(even_share(n), even_share(n)), **SMALL.place)
     by_level = check.reading(
         "the tree run level by level, all messages of a link and level in one packet, takes that "
         "time"
     )
     steps, carried = run_by_level(by_level, "rotated-hamiltonian")
-    observed = SMALL.time(steps, carried)
-    by_level.equal("time", observed, stated, **SMALL.place)
+    by_level.equal("time", SMALL.time(steps, carried), stated, **SMALL.place)
 
 
 @check("TS.Tab2.frago-nl-startup")
@@ -242,9 +240,8 @@ def necklace_startup(check: ClaimCheck) -> None:
 @check("TS.Tab2.frago-nl-transmission")
 def necklace_transmission(check: ClaimCheck) -> None:
     """Check that short necklaces bound the messages per link beyond the even share."""
-    n = check.n
     _, carried = run_by_level(check, "necklace")
-    bound = add_sqrt(forms.messages_per_link(n), short_necklaces_squared(n))
+    bound = add_sqrt(forms.messages_per_link(check.n), short_necklaces_squared(check.n))
     check.at_most("messages a link", carried, np.array(bound, dtype=object))
 
     def quotient(n: int) -> Number:

@@ -79,8 +79,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
     n = check.n
     check_counts(check, 0)
     others = factorial(n) - 1
-    received = np.count_nonzero(distances(check) > 0)
-    check.equal("messages that a node receives", received, others)
+    check.equal("messages that a node receives", np.count_nonzero(distances(check) > 0), others)
     schedules = catalogue_schedules(check, "allgather", "all", (0,))
     check_times(check, schedules, diameter(n), Fraction(others, n - 1))
     startups = max(diameter(n), ceil_log2(factorial(n)))
@@ -90,7 +89,6 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
 @check("TS.E3", bytes_per_node=forms.multiple_bytes)
 def time_in_slots(check: ClaimCheck) -> None:
     """Check (3): the time of Algorithm 1 in slots of fixed length."""
-    n = check.n
     h = forms.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
@@ -100,7 +98,7 @@ def time_in_slots(check: ClaimCheck) -> None:
         simulation = execution.simulation
         p = int(execution.arguments["segments"])
         place = {"p": p, "of": schedule}
-        share = Fraction(2, p * (n - 1))
+        share = Fraction(2, p * (check.n - 1))
         stated = (h + p - 1) * SMALL.time(1, share)
         check.true("no packet is larger than the slot", simulation.largest_packet <= 2, **place)
         place |= SMALL.place

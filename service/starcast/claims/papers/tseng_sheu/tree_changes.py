@@ -74,8 +74,7 @@ def dimension_changes_span(check: ClaimCheck) -> None:
         stated = check.label(tree.root)
         for i in range(check.n - 1):
             changed = dimension_change(check, tree, i)
-            root = check.label(changed.root)
-            check.equal("root of DC(i,T)", root, stated, i=i, of=changed.name)
+            check.equal("root of DC(i,T)", check.label(changed.root), stated, i=i, of=changed.name)
             check_spanning(check, changed, tree.root)
             if tree.in_catalogue:
                 forest = check.forest("dimension-change", base=tree.name, i=i)
@@ -112,8 +111,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
             for i in range(check.n - 1):
                 turned = dimension_change(check, tree, i)
                 changed = label_change(check, turned, x)
-                root = check.label(changed.root)
-                check.equal("root", root, check.label(x), i=i, of=changed.name)
+                check.equal("root", check.label(changed.root), check.label(x), i=i, of=changed.name)
                 check_spanning(check, changed, x)
                 if tree.name == "greedy":
                     forest = check.forest("dimension-change", root=x, base=tree.name, i=i)

@@ -77,8 +77,7 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
     loads = cyclic_shifts.loads_towards_roots(check, root)
     stated = (check.n - 1) * (factorial(check.n) - 1)
     check.equal("links of all trees", loads.sum(), stated, node=label)
-    links = outgoing_links(check)
-    check.at_most(f"trees on a link, r = {label}", loads, 2, link=links)
+    check.at_most(f"trees on a link, r = {label}", loads, 2, link=outgoing_links(check))
 
 
 @check("TS.D2", given=forests("multiple", roots=3))
@@ -132,11 +131,10 @@ def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
 @check("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
     """Check both bounds on the greatest height of the trees L-hat."""
-    n = check.n
     what = "greatest height of the trees L-hat"
     height = max(heights(forest))
-    check.at_least(what, height, diameter(n) + n - 1, of=forest)
-    check.at_most(what, height, 2 * diameter(n), of=forest)
+    check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
+    check.at_most(what, height, 2 * diameter(check.n), of=forest)
 
 
 @check("TS.L6", given=forests("multiple", roots=2))
@@ -146,8 +144,7 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("number of trees", forest.trees, n - 1, of=forest)
     check.equal("links of all trees", loads.sum(), (n - 1) * (factorial(n) - 1), of=forest)
-    links = outgoing_links(check)
-    check.at_most("trees on a link", loads, 2, link=links, of=forest)
+    check.at_most("trees on a link", loads, 2, link=outgoing_links(check), of=forest)
 
 
 # Lemmas 5 and 6: the paths p_i from r to rho^i(r), their cycles and links
@@ -166,8 +163,7 @@ def path_lengths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
     place = {"node": check.label(root), "i": path.i}
     goal = cyclic_shifts.shifted_root(check, root, path.i)
     check.equal("end of p_i", check.label(end), check.label(goal), **place)
-    stated = check.n + gcd(check.n, path.i) - 2
-    check.equal("length of p_i", len(path.ports), stated, **place)
+    check.equal("length of p_i", len(path.ports), check.n + gcd(check.n, path.i) - 2, **place)
 
 
 @check("TS.L5-cycles")
@@ -227,8 +223,7 @@ def dimensions_of_paths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
         positions += [*cycle, cycle[0]]
     stated = " ".join(str(position + 1) for position in positions)
     observed = " ".join(map(str, path.ports.tolist()))
-    root = check.label(int(path.nodes[0]))
-    check.equal("dimensions", observed, stated, node=root, i=path.i)
+    check.equal("dimensions", observed, stated, node=check.label(int(path.nodes[0])), i=path.i)
 
 
 @check("TS.L6-opposite", given=sample_roots())
