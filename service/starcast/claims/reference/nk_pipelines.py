@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.reference import bfs
 from starcast.claims.reference.pipelines import Parameters, parameters
@@ -35,6 +36,12 @@ def heights(check: ClaimCheck, construction: str) -> NDArray[np.int64]:
     forest = check.forest(construction)
     depths = bfs.depths(check, forest.parent_port)
     return np.where(depths.min(axis=1) >= 0, depths.max(axis=1), -1).astype(np.int64)
+
+
+def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
+    """Return the number of trees of a construction on each directed link, ``[nodes, ports]``."""
+    forest = check.forest(construction)
+    return checkers.loads(check.topology, forest.parent_port, 0)
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:

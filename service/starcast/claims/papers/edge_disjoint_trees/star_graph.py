@@ -86,13 +86,7 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
 def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
     """Return the dimension of the link from each tail to each head; 0 if there is no link.
 
-    Args:
-        neighbours: neighbour table.
-        tail: ``[nodes]``.
-        head: ``[ports, nodes]``.
-
-    Returns:
-        int64 ``[ports, nodes]``.
+    Tails are ``[nodes]``, heads ``[ports, nodes]``; the result is int64 ``[ports, nodes]``.
     """
     dimensions = np.zeros(head.shape, dtype=np.int64)
     for port, row in enumerate(neighbours):

@@ -33,12 +33,9 @@ def source_bytes(topology: Topology) -> int:
 def check_conflict_free(
     check: ClaimCheck, schedule: Schedule, all_sources_nodes: int = _ALL_SOURCES_NODES
 ) -> None:
-    """Check that a symmetric schedule is carried out and uses different types in each step.
+    """Check that the schedule of one source is carried out with different types in each step.
 
-    Args:
-        check: records the findings.
-        schedule: the schedule of one source.
-        all_sources_nodes: up to this many nodes the schedule of all sources is executed as well.
+    Up to ``all_sources_nodes`` nodes the schedule of all sources is executed as well.
     """
     check.execute(schedule)
     types = np.unique(schedule.step.astype(np.int64) * (check.n + 1) + schedule.port)

@@ -74,13 +74,9 @@ def largest_subtree_determines_steps(check: ClaimCheck) -> None:
 def check_furthest_first(
     check: ClaimCheck, schedule: Schedule, forest: Forest, *, in_turn: bool
 ) -> None:
-    """Check that a scatter uses the links of a tree, and that its root follows rule 5 or rule 8.
+    """Check that a scatter uses the links of its tree, and that its root follows rule 5.
 
-    Args:
-        check: records the findings.
-        schedule: the scatter.
-        forest: its tree.
-        in_turn: whether the root serves one subtree after the other (rule 8).
+    With ``in_turn`` the root serves one subtree after the other, by rule 8.
     """
     place = {"root": check.label(schedule.root), "of": schedule}
     above = forest.parent_port[0, schedule.receiver]

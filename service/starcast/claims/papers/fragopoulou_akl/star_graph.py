@@ -14,7 +14,7 @@ from starcast.claims.growth import divided, factorial, harmonic, log2
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.providers import RootDistances, distances
 from starcast.claims.reference import bfs
-from starcast.claims.reference.bfs import levels, parents, random_tree, roots
+from starcast.claims.reference.bfs import random_tree, roots
 from starcast.claims.reference.star_labels import (
     rotation,
     rotation_function,
@@ -23,9 +23,11 @@ from starcast.claims.reference.star_labels import (
     translations,
 )
 from starcast.claims.registry import check
+from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
+from starcast.trees.model import Forest
 
 
 @check("FA.S1-degree")
@@ -218,23 +220,8 @@ def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
 
 def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
     """Return a broadcast down a random spanning tree, level by level."""
-    row = random_tree(check, seed)
-    parent = parents(check, row)
-    receivers = np.flatnonzero(row)
-    return Schedule(
-        check.topology,
-        "broadcast",
-        f"drawn-{seed}",
-        "all",
-        units=1,
-        packets=False,
-        step=levels(parent, 0)[receivers],
-        sender=parent[receivers],
-        port=row[receivers],
-        receiver=receivers.astype(np.int32),
-        tree=np.zeros(len(receivers), dtype=np.uint8),
-        unit=np.zeros(len(receivers), dtype=np.int32),
-    )
+    tree = Forest(check.topology, random_tree(check, seed)[None])
+    return build_pipeline(tree, "all", 1, algorithm=f"drawn-{seed}")
 
 
 def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:

@@ -6,10 +6,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Literal, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest, sqrt
@@ -22,6 +18,7 @@ from starcast.claims.reference.nk_pipelines import (
     broadcast_bytes,
     execute_broadcast,
     greatest_height,
+    link_loads,
 )
 from starcast.claims.reference.pipelines import Pipeline
 from starcast.claims.registry import check_rows
@@ -151,12 +148,6 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
         check.true("a packet has at most one segment a tree", small, **place)
 
 
-def _loads(check: ClaimCheck) -> NDArray[np.integer]:
-    """Return the number of trees MT on each directed link, ``[nodes, ports]``."""
-    forest = check.forest(MANY_TREES)
-    return checkers.loads(check.topology, forest.parent_port, 0)
-
-
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
     """Check the order of the time on MT for T_c = 0."""
     _check_many_trees(check, ports)
@@ -175,7 +166,7 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     """
     _check_many_trees(check, ports)
     broadcast = execute_broadcast(check, MANY_TREES, ports)
-    congestion = int(_loads(check).max())
+    congestion = int(link_loads(check, MANY_TREES).max())
     what = "segments that one more adds to the largest packets"
     check.equal(what, broadcast.increment, congestion, of=broadcast.schedule)
     check.true("the congestion is at most n-1", congestion <= check.n - 1)
@@ -200,7 +191,7 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check that the one-port bytes on MT, for T_s = 0 and every p, grow like n m."""
     n, k = check.n_and_k
     _check_many_trees(check, ports)
-    loads = _loads(check)
+    loads = link_loads(check, MANY_TREES)
     port_loads = loads.max(axis=0)
     total = int(port_loads.sum())
     height = greatest_height(check, MANY_TREES)

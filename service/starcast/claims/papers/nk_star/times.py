@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import nk_diameter
 from starcast.claims.growth import divided
@@ -25,6 +24,7 @@ from starcast.claims.reference.nk_pipelines import (
     exact_array,
     execute_broadcast,
     greatest_height,
+    link_loads,
 )
 from starcast.claims.reference.pipelines import Pipeline
 from starcast.claims.reference.surds import rational_sqrt
@@ -120,12 +120,6 @@ def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline
     correction.at_most("least time over whole p", time, bound, **GRID.place)
 
 
-def _congestion(check: ClaimCheck) -> int:
-    """Return the greatest load of a link in the trees MT."""
-    forest = check.forest(MANY_TREES)
-    return int(checkers.loads(check.topology, forest.parent_port, 0).max())
-
-
 @check("NK.T2", bytes_per_node=broadcast_bytes)
 def one_tree_all_port(check: ClaimCheck) -> None:
     """Check the all-port time on the tree SP."""
@@ -161,9 +155,8 @@ def one_tree_one_port(check: ClaimCheck) -> None:
         "with p segments it takes at most (n-1)(D+p-1)(T_s + m T_c/p), with the best whole p at "
         "most (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
     )
-    tree = check.forest(ONE_TREE)
-    loads = checkers.loads(check.topology, tree.parent_port, 0)
-    correction.equal("children of the source", np.count_nonzero(loads[0]), n - 1)
+    children = np.count_nonzero(link_loads(check, ONE_TREE)[0])
+    correction.equal("children of the source", children, n - 1)
     correction.at_least("bytes over m", broadcast.shares, n - 1)
     _check_pipeline(correction, broadcast, Pipeline(diameter, 1, n - 1))
 
@@ -181,7 +174,7 @@ def many_trees_all_port(check: ClaimCheck) -> None:
         "segment c more have to cross one link"
     )
     h = greatest_height(check, MANY_TREES)
-    c = _congestion(check)
+    c = int(link_loads(check, MANY_TREES).max())
     p = broadcast.segments
     correction.equal("start-ups", broadcast.steps, h + p - 1, p=p)
     correction.equal("segments that one more adds to the largest packets", broadcast.increment, c)
@@ -200,7 +193,7 @@ def many_trees_one_port(check: ClaimCheck) -> None:
         "m T_c + 2 sqrt(c m(n-1)(h-1)T_s T_c)"
     )
     h = greatest_height(check, MANY_TREES)
-    line = Pipeline(h, Fraction(_congestion(check), n - 1), n - 1)
+    line = Pipeline(h, Fraction(int(link_loads(check, MANY_TREES).max()), n - 1), n - 1)
     _check_pipeline(correction, broadcast, line)
 
 
