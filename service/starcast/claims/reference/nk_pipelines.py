@@ -33,15 +33,13 @@ def broadcast_bytes(topology: Topology) -> int:
 
 def heights(check: ClaimCheck, construction: str) -> NDArray[np.int64]:
     """Return the height of each tree of a construction at Id; -1 if it is not spanning."""
-    forest = check.forest(construction)
-    depths = bfs.depths(check, forest.parent_port)
+    depths = bfs.depths(check, check.forest(construction).parent_port)
     return np.where(depths.min(axis=1) >= 0, depths.max(axis=1), -1).astype(np.int64)
 
 
 def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
     """Return the number of trees of a construction on each directed link, ``[nodes, ports]``."""
-    forest = check.forest(construction)
-    return checkers.loads(check.topology, forest.parent_port, 0)
+    return checkers.loads(check.topology, check.forest(construction).parent_port, 0)
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:
@@ -131,8 +129,7 @@ def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broad
     units = [schedule.units for schedule in schedules]
     check.equal("segments of the broadcast", units, trees * p, p=p, of=first)
     last = packets[-1] - packets[-2]
-    previous = packets[-2] - packets[-3]
-    check.equal("packets that one more segment adds", last, previous, of=first)
+    check.equal("packets that one more segment adds", last, packets[-2] - packets[-3], of=first)
     return Broadcast(first, trees, slot, steps, packets)
 
 

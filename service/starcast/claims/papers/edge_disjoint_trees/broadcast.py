@@ -66,8 +66,7 @@ def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
     for construction in SHORTEST_PATH_TREES[1:]:
         yield check.forest(construction)
     for seed in range(3):
-        create = partial(_draw_tree, check, seed)
-        row = check.array(f"shortest-path tree {seed}", create)
+        row = check.array(f"shortest-path tree {seed}", partial(_draw_tree, check, seed))
         yield Forest(check.topology, row[None], 0, f"random-{seed}", spanning=False)
 
 

@@ -168,8 +168,7 @@ def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
     n = check.n
     schedule = scatter.schedule
     stated = scatter.messages * (factorial(n) - 1)
-    root = check.label(schedule.root)
-    place = {"M": scatter.messages, "root": root, "of": schedule}
+    place = {"M": scatter.messages, "root": check.label(schedule.root), "of": schedule}
     check.equal("steps", scatter.steps, stated, **place)
     # The links that a unit crosses in a tree are the level of its destination there.
     keys = schedule.unit * np.int64(n) + schedule.tree

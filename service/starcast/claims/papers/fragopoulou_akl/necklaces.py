@@ -149,8 +149,7 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
     orders = permutations(range(2, last + 1))
     generators = [nodes.node_of_cycles(check.n, (1, *order), *pairs) for order in orders]
     members = np.unique(rotations(check)[:, generators])
-    distance = distances(check)
-    return int(np.count_nonzero(distance[members] == diameter(check.n) - 1))
+    return int(np.count_nonzero(distances(check)[members] == diameter(check.n) - 1))
 
 
 @check("FA.B.even")

@@ -259,8 +259,7 @@ def _count_reached(
         # The link exchanges position 1 with the position of the symbol that is then first.
         place = np.argmax(label[parent] == label_symbols[node, :1], axis=1)
         label[node] = _exchange(label[parent], place, k, in_order=in_order)
-        new_place = dimension[place + 1] - 1
-        image[node] = _exchange(image[parent], new_place, k, in_order=in_order)
+        image[node] = _exchange(image[parent], dimension[place + 1] - 1, k, in_order=in_order)
     ranks = permutations.arrangement_rank(image[levels >= 0, :k], n)
     return np.bincount(ranks, minlength=check.nodes)
 

@@ -336,8 +336,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
     for tree in sample_trees(check):
         for x in bfs.roots(check, 3):
             for i in range(check.n - 1):
-                turned = dimension_change(check, tree, i)
-                changed = label_change(check, turned, x)
+                changed = label_change(check, dimension_change(check, tree, i), x)
                 check.equal("root", check.label(changed.root), check.label(x), i=i, of=changed.name)
                 check_spanning(check, changed, x)
                 if tree.name == "greedy":

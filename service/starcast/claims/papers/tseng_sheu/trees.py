@@ -49,8 +49,7 @@ def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray
     ports = np.array(check.ports)
     for node in check.neighbours[:, 0].tolist():
         yield star_labels.translation(check, node), ports
-    rotation = star_labels.rotation(check)
-    yield rotation, star_labels.rotation_function(check.n)[ports]
+    yield star_labels.rotation(check), star_labels.rotation_function(check.n)[ports]
 
 
 @check("TS.L3", given=forests("greedy", roots=None))
