@@ -8,11 +8,7 @@ import numpy as np
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
-from starcast.claims.papers.edge_disjoint_trees.collectives import (
-    ExecutedCollective,
-    check_transmissions,
-    execute_collective,
-)
+from starcast.claims.papers.edge_disjoint_trees import collectives
 from starcast.claims.reference import fault_cuts
 from starcast.claims.reference.fault_cuts import PossibleFaults
 from starcast.claims.registry import check
@@ -29,12 +25,12 @@ def divisors(n: int) -> list[int]:
     return [copies for copies in range(1, n) if (n - 1) % copies == 0]
 
 
-def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
+def broadcasts(check: ClaimCheck) -> Iterator[collectives.ExecutedCollective]:
     """Yield broadcasts whose copies divide n-1: one message, fewer than trees, as many, more."""
     n = check.n
     for copies in divisors(n):
         for messages in sorted({1, 2, n - 2, n - 1, n}):
-            broadcast = execute_collective(check, "broadcast", messages, copies)
+            broadcast = collectives.execute_collective(check, "broadcast", messages, copies)
             # Stored evidence has this finding twice; new evidence stays comparable with it.
             check.execute(broadcast.schedule)
             yield broadcast
@@ -46,7 +42,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     If no fault keeps two copies from a node, this follows for all sets of faults. In addition, all
     sets of up to two faults (or a sample) are tried, and some sets are executed.
     """
-    schedule = execute_collective(check, "broadcast", messages, copies).schedule
+    schedule = collectives.execute_collective(check, "broadcast", messages, copies).schedule
     faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)
     place = {"M": messages, "x": copies}
@@ -97,7 +93,7 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 
 @check("EDT.FT.steps", given=broadcasts)
-def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
+def steps_of_copies(check: ClaimCheck, broadcast: collectives.ExecutedCollective) -> None:
     """Check the bounds for the number of steps."""
     n = check.n
     messages = broadcast.messages
@@ -111,10 +107,10 @@ def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
 
 
 @check("EDT.FT.transmissions", given=broadcasts)
-def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
+def transmissions_of_copies(check: ClaimCheck, broadcast: collectives.ExecutedCollective) -> None:
     """Check that x copies of M messages take Mx(n!-1) transmissions."""
     copies = broadcast.copies
-    check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
+    collectives.check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 
 
 #: M and x that are tried for n > 4, besides (n-1, 2) and (n, 3).
@@ -164,7 +160,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 def example(check: ClaimCheck) -> None:
     """Check the two packets of the example, and that any two subtrees survive a fault."""
     for messages in (2, 4):
-        schedule = execute_collective(check, "broadcast", messages, 2).schedule
+        schedule = collectives.execute_collective(check, "broadcast", messages, 2).schedule
         trees = [tuple(fault_cuts.trees_of_unit(schedule, u)) for u in range(schedule.units)]
         packets = sorted(set(trees))
         place = {"M": messages, "of": schedule}
@@ -173,7 +169,7 @@ def example(check: ClaimCheck) -> None:
         check.equal("messages of a packet", sizes, messages // 2, **place)
         check.equal("subtrees", [*chain(*packets)], np.arange(4), **place)
         check_survives(check, messages, 2)
-    schedule = execute_collective(check, "broadcast", 1, 4).schedule
+    schedule = collectives.execute_collective(check, "broadcast", 1, 4).schedule
     faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)[0]
     for second in range(len(cuts)):

@@ -17,13 +17,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import Number, divided, factorial, log2
 from starcast.claims.model import BYTES_PER_LINK
-from starcast.claims.reference import star_vs_hypercube
-from starcast.claims.reference.lower_bound_counts import (
-    NodeCounts,
-    check_not_beaten,
-    count_from_node,
-    unit_schedules,
-)
+from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
 from starcast.claims.reference.star_vs_hypercube import (
     Bound,
     Comparison,
@@ -289,18 +283,20 @@ def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
 def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
     """Check that the count is the stated bound, and that no schedule beats the bound."""
     size = check.n
-    node = count_from_node(check, degree=size if cell.table == 3 else size - 1)
+    node = lower_bound_counts.count_from_node(check, degree=size if cell.table == 3 else size - 1)
     for messages, x in amounts(check.degree, cell):
         place = {"M": messages, "x": x} if cell.has_copies else {"M": messages}
         bound = cell.stated(size, messages, x)
         check.equal(ARGUMENTS[cell.row], BOUNDS[cell.row](node, messages, x), bound, **place)
-        schedules = unit_schedules(check, cell.collective, "all", messages, x)
-        check_not_beaten(check, schedules, bound, cell.unit, **place)
+        schedules = lower_bound_counts.unit_schedules(check, cell.collective, "all", messages, x)
+        lower_bound_counts.check_not_beaten(check, schedules, bound, cell.unit, **place)
     if cell.row == "ft-alltoall-time" and cell.table > 1:
         _check_fragment(check, cell, node)
 
 
-def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NodeCounts) -> None:
+def _check_fragment(
+    check: ClaimCheck, cell: BoundCell, node: lower_bound_counts.NodeCounts
+) -> None:
     """Check the part of the row that is legible in the scan as a bound."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
@@ -308,8 +304,8 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NodeCounts) -> Non
     )
     for messages, x in amounts(check.degree, cell):
         bound = ceil_div(messages * x * node.others, node.links)
-        schedules = unit_schedules(check, cell.collective, "all", messages, x)
-        check_not_beaten(other, schedules, bound, cell.unit, M=messages, x=x)
+        schedules = lower_bound_counts.unit_schedules(check, cell.collective, "all", messages, x)
+        lower_bound_counts.check_not_beaten(other, schedules, bound, cell.unit, M=messages, x=x)
 
 
 def schedules_bytes(topology: Topology, cell: BoundCell) -> int:

@@ -10,30 +10,14 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import Number, divided, factorial, log2
 from starcast.claims.model import BYTES_PER_LINK
-from starcast.claims.reference import necklaces, star_vs_hypercube
-from starcast.claims.reference.lower_bound_counts import (
-    NodeCounts,
-    check_not_beaten,
-    count_from_node,
-    unit_schedules,
-)
-from starcast.claims.reference.star_vs_hypercube import (
-    Comparison,
-    GrowthCell,
-    NetworkCounts,
-    Order,
-    check_counts,
-    cube,
-    least_steps,
-    network_bytes,
-    one_message,
-)
+from starcast.claims.reference import lower_bound_counts, necklaces, star_vs_hypercube
+from starcast.claims.reference.star_vs_hypercube import GrowthCell, Order, cube, least_steps
 from starcast.claims.registry import check, check_rows
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 
 #: Counts of one node by search, or the closed forms of a network.
-Counts = NodeCounts | NetworkCounts
+Counts = lower_bound_counts.NodeCounts | star_vs_hypercube.NetworkCounts
 
 
 @dataclass(frozen=True)
@@ -178,7 +162,7 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
     """Check the count of the argument, and return the stated bound."""
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
-    counts = count_from_node(check, degree=check.n if on_cube else check.n - 1)
+    counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
     check.equal(bound.argument, bound.count(counts), stated)
     return stated
 
@@ -186,8 +170,8 @@ def check_count(check: ClaimCheck, bound: Bound) -> int:
 def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
     """Check the count of the argument, and that no schedule with unit messages beats the bound."""
     stated = check_count(check, bound)
-    schedules = unit_schedules(check, bound.collective, bound.ports)
-    check_not_beaten(check, schedules, stated, bound.quantity)
+    schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
+    lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)
 
 
 def measured_quantity(check: ClaimCheck, bound: Bound, schedule: Schedule) -> int:
@@ -199,7 +183,7 @@ def measured_quantity(check: ClaimCheck, bound: Bound, schedule: Schedule) -> in
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule beats the bound, and that its algorithms take exactly this much."""
     stated = check_count(check, bound)
-    for schedule in unit_schedules(check, bound.collective, bound.ports):
+    for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
         measured = measured_quantity(check, bound, schedule)
         what = f"{schedule.algorithm} takes no fewer {bound.quantity}"
         check.true(what, measured >= stated, found=measured, stated=stated, of=schedule)
@@ -305,7 +289,7 @@ WRONG_CELL = "alltoall-oneport-time"
 
 def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
     """Check that an entry of Tables 4 and 5 is of the order that Table 6 states."""
-    check_counts(check, (cell.network,))
+    star_vs_hypercube.check_counts(check, (cell.network,))
     check.order(cell.quotient_words, cell.quotient)
     if cell.row == WRONG_CELL and cell.network is cube:
         correction = check.correction(
@@ -319,41 +303,43 @@ def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
 check_rows(
     entry_is_of_order,
     star_vs_hypercube.growth_cells("FA.Tab6", COUNTS, ORDERS),
-    bytes_per_node=lambda topology, _: network_bytes(topology),
+    bytes_per_node=lambda topology, _: star_vs_hypercube.network_bytes(topology),
 )
 
 
-def compare(check: ClaimCheck, comparison: Comparison, *cells: str) -> None:
+def compare(check: ClaimCheck, comparison: star_vs_hypercube.Comparison, *cells: str) -> None:
     """Check that quotients of the entries on both networks are of constant order."""
     for cell in cells:
-        star_vs_hypercube.compare(check, cell, comparison, COUNTS[cell], one_message)
+        star_vs_hypercube.compare(
+            check, cell, comparison, COUNTS[cell], star_vs_hypercube.one_message
+        )
 
 
-@check("FA.hyper.degree", bytes_per_node=network_bytes)
+@check("FA.hyper.degree", bytes_per_node=star_vs_hypercube.network_bytes)
 def hypercube_is_faster_by_degree(check: ClaimCheck) -> None:
     """Check that all-port allgather and scatter are slower on S_n by a factor of order log n."""
-    check_counts(check)
+    star_vs_hypercube.check_counts(check)
     compare(check, "star / hypercube / log n", "allgather-allport-time", "scatter-allport-time")
 
 
-@check("FA.hyper.diameter", bytes_per_node=network_bytes)
+@check("FA.hyper.diameter", bytes_per_node=star_vs_hypercube.network_bytes)
 def star_needs_fewer_transmissions(check: ClaimCheck) -> None:
     """Check that the transmissions on Q_k are more by a factor of order log n."""
-    check_counts(check)
+    star_vs_hypercube.check_counts(check)
     compare(check, "hypercube / star / log n", "scatter-transmissions", "alltoall-transmissions")
 
 
-@check("FA.hyper.both", bytes_per_node=network_bytes)
+@check("FA.hyper.both", bytes_per_node=star_vs_hypercube.network_bytes)
 def exchange_times_are_of_one_order(check: ClaimCheck) -> None:
     """Check that the steps of all-port alltoall are of the same order on both networks."""
-    check_counts(check)
+    star_vs_hypercube.check_counts(check)
     compare(check, "star / hypercube", "alltoall-allport-time")
 
 
-@check("FA.hyper.other", bytes_per_node=network_bytes)
+@check("FA.hyper.other", bytes_per_node=star_vs_hypercube.network_bytes)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
     """Check that all other cells of Table 6 are of the same order on both networks."""
-    check_counts(check)
+    star_vs_hypercube.check_counts(check)
     equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
     correction = check.correction(
         "one-port alltoall takes fewer steps on the star graph, by a factor of order log n; "

@@ -14,12 +14,7 @@ from starcast.claims.growth import factorial
 from starcast.claims.papers.fragopoulou_akl.lower_bounds import shared_others
 from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES
 from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient
-from starcast.claims.reference import bfs, necklaces
-from starcast.claims.reference.lower_bound_counts import (
-    check_not_beaten,
-    count_from_node,
-    unit_schedules,
-)
+from starcast.claims.reference import bfs, lower_bound_counts, necklaces
 from starcast.claims.reference.place_labels import node_labels, other_nodes
 from starcast.claims.reference.scatter_trees import random_trees
 from starcast.claims.registry import check
@@ -277,12 +272,14 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
 def least_steps(check: ClaimCheck) -> None:
     """Check that no schedule takes fewer than ceil(M(n!-1)/(n-1)) steps."""
     n = check.n
-    counts = count_from_node(check)
+    counts = lower_bound_counts.count_from_node(check)
     check.equal("nodes other than the root", counts.others, int(factorial(n)) - 1)
     check.equal("links of the root", counts.links, n - 1)
     for messages in (1, 2, n - 1, n):
-        schedules = unit_schedules(check, "scatter", messages=messages)
-        check_not_beaten(check, schedules, shared_others(n, messages), "steps", M=messages)
+        schedules = lower_bound_counts.unit_schedules(check, "scatter", messages=messages)
+        lower_bound_counts.check_not_beaten(
+            check, schedules, shared_others(n, messages), "steps", M=messages
+        )
 
 
 @check("FA.M.perfect", bytes_per_node=scatter_bytes)

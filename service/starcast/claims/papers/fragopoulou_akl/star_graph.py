@@ -13,15 +13,8 @@ from starcast.claims.formulas import diameter
 from starcast.claims.growth import divided, factorial, harmonic, log2
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.providers import RootDistances, distances
-from starcast.claims.reference import bfs
+from starcast.claims.reference import bfs, star_labels
 from starcast.claims.reference.bfs import random_tree, roots
-from starcast.claims.reference.star_labels import (
-    rotation,
-    rotation_function,
-    symbols,
-    translation,
-    translations,
-)
 from starcast.claims.registry import check
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
@@ -55,7 +48,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
 @check("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
     """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
-    label_symbols = symbols(check)
+    label_symbols = star_labels.symbols(check)
     neighbours = nodes.neighbours(check)
 
     def tail(node: int, _: int) -> str:
@@ -92,7 +85,7 @@ def mean_distance(check: ClaimCheck, search: RootDistances) -> None:
 @check("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
     """Check that the distance from 12..n is c + s, less 2 if x_1 != 1."""
-    correction = np.where(symbols(check)[:, 0] == 1, 0, 2)
+    correction = np.where(star_labels.symbols(check)[:, 0] == 1, 0, 2)
     stated = nodes.cycle_counts(check) + nodes.displaced_counts(check) - correction
     check.equal("distance from 12..n", bfs.distances(check), stated, node=check.label)
 
@@ -100,7 +93,7 @@ def distance_by_cycles(check: ClaimCheck) -> None:
 @check("FA.ex")
 def examples(check: ClaimCheck) -> None:
     """Check the example of a translation on S_3, and that of a cycle notation on S_6."""
-    label_symbols = symbols(check)
+    label_symbols = star_labels.symbols(check)
     if check.n == 3:
         q = label_symbols[check.rank("312")]
         x = label_symbols[check.rank("213")]
@@ -114,7 +107,7 @@ def examples(check: ClaimCheck) -> None:
 @check("FA.T3")
 def rotation_keeps_links(check: ClaimCheck) -> None:
     """Check that R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
-    rotated = rotation(check)
+    rotated = star_labels.rotation(check)
     neighbours = nodes.neighbours(check)
     image_types = (nodes.link_types(check) - 1) % (check.n - 1) + 2
     stated = neighbours[rotated][:, image_types - 2]
@@ -126,10 +119,10 @@ def rotation_keeps_links(check: ClaimCheck) -> None:
 @check("FA.T3-coordinates")
 def rotation_by_coordinates(check: ClaimCheck) -> None:
     """Check that R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
-    images = rotation_function(check.n)[symbols(check)].astype(np.uint8)
+    images = star_labels.rotation_function(check.n)[star_labels.symbols(check)].astype(np.uint8)
     columns = [images[:, 0], images[:, check.n - 1], images[:, 1 : check.n - 1]]
     stated = permutations.rank(np.column_stack(columns))
-    check.equal("rank of R(x)", rotation(check), stated, node=check.label)
+    check.equal("rank of R(x)", star_labels.rotation(check), stated, node=check.label)
 
 
 # Translation, and disjoint translates (Theorems 1 and 2)
@@ -164,7 +157,7 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
     for q in roots(check):
-        image = translation(check, q)
+        image = star_labels.translation(check, q)
         root = check.label(q)
         place = {"root": root, **nodes.node_and_type(check)}
         what = "rank of the translated neighbour"
@@ -228,7 +221,7 @@ def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
     """Return the number of translates L(q) with each directed link, ``[nodes * types]``."""
     tails, types = links
     degree = check.n - 1
-    images = translations(check)[:, tails].astype(np.int64)
+    images = star_labels.translations(check)[:, tails].astype(np.int64)
     codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
     return np.bincount(codes.ravel(), minlength=check.nodes * degree)
 

@@ -9,20 +9,9 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided
 from starcast.claims.providers import Execution, executions
-from starcast.claims.reference import nk_loads
-from starcast.claims.reference.nk_loads import (
-    allgather_bytes,
-    bytes_formula,
-    class_loads,
-    optimal_bytes,
-)
-from starcast.claims.reference.nk_pipelines import (
-    GRID,
-    MANY_TREES,
-    ONE_TREE,
-    exact_array,
-    greatest_height,
-)
+from starcast.claims.reference import nk_loads, nk_pipelines
+from starcast.claims.reference.nk_loads import class_loads, optimal_bytes
+from starcast.claims.reference.nk_pipelines import GRID, MANY_TREES, ONE_TREE
 from starcast.claims.reference.pipelines import carried_share, exact_time, units_per_message
 from starcast.claims.reference.place_labels import outgoing_links
 from starcast.claims.registry import check
@@ -37,7 +26,7 @@ all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
 
 
-@check("NK.S5-copies", given=all_port, bytes_per_node=allgather_bytes)
+@check("NK.S5-copies", given=all_port, bytes_per_node=nk_loads.allgather_bytes)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Divide the transmissions of the all-to-all broadcast by those of one broadcast."""
     nodes = arrangements(*check.n_and_k)
@@ -49,23 +38,23 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
     correction.equal(what, copies, nodes, of=allgather.schedule)
 
 
-@check("NK.T4.startup", given=all_port, bytes_per_node=allgather_bytes)
+@check("NK.T4.startup", given=all_port, bytes_per_node=nk_loads.allgather_bytes)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
     """Check the number of steps on the tree SP."""
     diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
 
-@check("NK.T4.even", bytes_per_node=allgather_bytes)
+@check("NK.T4.even", bytes_per_node=nk_loads.allgather_bytes)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
     """Compare the load of every directed link with the mean load in each step."""
     schedule = nk_loads.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     units = units_per_message(schedule)
     counts = _unit_counts(schedule, simulation.steps)
-    loads = exact_array(Fraction(count, units) for count in counts.ravel().tolist())
+    loads = nk_pipelines.exact_array(Fraction(count, units) for count in counts.ravel().tolist())
     loads = loads.reshape(counts.shape)
-    mean = exact_array(step.sum() / step.size for step in loads)
+    mean = nk_pipelines.exact_array(step.sum() / step.size for step in loads)
     link_at = outgoing_links(check)
 
     def link(_: int, node: int, port: int) -> str:
@@ -105,7 +94,7 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     return counts.reshape(-1, nodes, topology.degree)
 
 
-@check("NK.T4.time", bytes_per_node=allgather_bytes)
+@check("NK.T4.time", bytes_per_node=nk_loads.allgather_bytes)
 def time_on_one_tree(check: ClaimCheck) -> None:
     """Compare the executed time with D T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
@@ -130,11 +119,11 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
     n, k = check.n_and_k
     loads = class_loads(check, ONE_TREE)
     share = nk_loads.all_port_bytes(loads)
-    formula = bytes_formula(n, k)
+    formula = nk_loads.bytes_formula(n, k)
     check.equal("bytes over m, each class by itself", nk_loads.bytes_by_class(loads), formula)
     check.true("bytes over m are no more", share <= formula)
     check.true("bytes over m are at least (N-1)/(n-1)", share >= optimal_bytes(n, k))
-    check.equal("start-ups", greatest_height(check, ONE_TREE), nk_diameter(n, k))
+    check.equal("start-ups", nk_pipelines.greatest_height(check, ONE_TREE), nk_diameter(n, k))
 
 
 @check("NK.T4.order")
@@ -143,7 +132,7 @@ def order_of_time_on_one_tree(check: ClaimCheck) -> None:
     _check_bytes_and_height(check)
 
     def quotient(n: int, k: int) -> Number:
-        bytes_terms = (bytes_formula(n, k), optimal_bytes(n, k))
+        bytes_terms = (nk_loads.bytes_formula(n, k), optimal_bytes(n, k))
         return nk_loads.greatest_quotient((nk_diameter(n, k), nk_diameter(n, k)), bytes_terms)
 
     check.order("time over D T_s + m(N-1)/(n-1) T_c", quotient)
@@ -154,10 +143,10 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
     _check_bytes_and_height(check)
     what = "bytes over m(N-1)/(n-1)"
-    check.order(what, lambda n, k: divided(bytes_formula(n, k), optimal_bytes(n, k)))
+    check.order(what, lambda n, k: divided(nk_loads.bytes_formula(n, k), optimal_bytes(n, k)))
 
 
-@check("NK.T5", given=one_port, bytes_per_node=allgather_bytes)
+@check("NK.T5", given=one_port, bytes_per_node=nk_loads.allgather_bytes)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port time is at most n(n-1)D T_s + (N-1)m T_c."""
     n, k = check.n_and_k
@@ -170,7 +159,7 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     check.true("start-ups are at most (n-1)D", few, of=schedule)
 
 
-@check("NK.opt-allgather-oneport", given=one_port, bytes_per_node=allgather_bytes)
+@check("NK.opt-allgather-oneport", given=one_port, bytes_per_node=nk_loads.allgather_bytes)
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port bytes are (N-1)m, the bound of Lemma 2."""
     schedule = allgather.schedule
@@ -192,7 +181,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
         levels = simulation.steps
         if ports == "one":
             levels = ceil_div(levels, check.degree)
-        height = greatest_height(check, MANY_TREES)
+        height = nk_pipelines.greatest_height(check, MANY_TREES)
         check.equal("levels that are executed", levels, height, of=schedule)
         few = simulation.steps <= steps
         check.true("no more start-ups are counted than there are sub-slots", few, of=schedule)
@@ -200,7 +189,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
         check.true("with LC alone no fewer bytes", executed >= share, of=schedule)
 
 
-@check("NK.T10", bytes_per_node=allgather_bytes)
+@check("NK.T10", bytes_per_node=nk_loads.allgather_bytes)
 def time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the all-port time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
@@ -215,12 +204,12 @@ def time_on_many_trees(check: ClaimCheck) -> None:
         "it takes h <= 2D start-ups, h the greatest height of the trees, and at most m T_c (N/n + "
         "(kN/n - 1)/(k-1)) beside; for k = 1 and k = n-1 exactly m(N-1)/(n-1) T_c beside"
     )
-    correction.equal("start-ups", levels, greatest_height(check, MANY_TREES))
-    bound = GRID.time(nk_loads.height_bound(n, k), bytes_formula(n, k))
+    correction.equal("start-ups", levels, nk_pipelines.greatest_height(check, MANY_TREES))
+    bound = GRID.time(nk_loads.height_bound(n, k), nk_loads.bytes_formula(n, k))
     correction.at_most("time", time, bound, **GRID.place)
 
 
-@check("NK.T11", bytes_per_node=allgather_bytes)
+@check("NK.T11", bytes_per_node=nk_loads.allgather_bytes)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the one-port time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
     n, k = check.n_and_k
@@ -238,19 +227,19 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     correction.equal("bytes over m", share, others)
 
 
-@check("NK.S9-allport", bytes_per_node=allgather_bytes)
+@check("NK.S9-allport", bytes_per_node=nk_loads.allgather_bytes)
 def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
     """Check that the all-port broadcast has fewer start-ups on SP than on MT."""
     what = "start-ups on one tree"
-    one = greatest_height(check, ONE_TREE)
-    many = greatest_height(check, MANY_TREES)
+    one = nk_pipelines.greatest_height(check, ONE_TREE)
+    many = nk_pipelines.greatest_height(check, MANY_TREES)
     for allgather in all_port(check):
         check.equal(what, allgather.simulation.steps, one, of=allgather.schedule)
     _check_executed_trees(check, "all", many, Fraction(0))
     check.at_most(what, one, many - 1)
 
 
-@check("NK.S9-oneport", bytes_per_node=allgather_bytes)
+@check("NK.S9-oneport", bytes_per_node=nk_loads.allgather_bytes)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
     """Check whether the one-port broadcast has more start-ups on SP than on MT."""
     one = nk_loads.last_sub_slot(check, class_loads(check, ONE_TREE))

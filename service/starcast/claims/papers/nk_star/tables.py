@@ -10,16 +10,9 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest, sqrt
 from starcast.claims.providers import executions
-from starcast.claims.reference import nk_congestion, nk_loads
+from starcast.claims.reference import nk_congestion, nk_loads, nk_pipelines
 from starcast.claims.reference.nk_loads import height_bound
-from starcast.claims.reference.nk_pipelines import (
-    MANY_TREES,
-    ONE_TREE,
-    broadcast_bytes,
-    execute_broadcast,
-    greatest_height,
-    link_loads,
-)
+from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE
 from starcast.claims.reference.pipelines import Pipeline
 from starcast.claims.registry import check_rows
 from starcast.support.integers import ceil_div
@@ -36,7 +29,11 @@ def register_cells(
     """Register a check, called with the port model, for cells of Table 1 such as chen-startup."""
     for cell in cells.split(", "):
         rows = {f"NK.Tab1.{model}port-{cell}": model for model in ports}
-        check_rows(function, rows, bytes_per_node=lambda topology, _: broadcast_bytes(topology))
+        check_rows(
+            function,
+            rows,
+            bytes_per_node=lambda topology, _: nk_pipelines.broadcast_bytes(topology),
+        )
 
 
 # Table 1, one tree
@@ -46,7 +43,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
     """Check D+p-1 slots of m/p bytes; one-port at most n-1 times that, and (n-1)m bytes or more."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = execute_broadcast(check, ONE_TREE, ports)
+    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, ports)
     for p in broadcast.segments.tolist():
         place = {"p": p, "of": broadcast.schedule}
         steps = broadcast.steps[p - 1]
@@ -136,7 +133,7 @@ register_cells(one_tree_overall, "one-tree-overall")
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check heights of at most 2D, and the slots with 1 and 2 segments per tree."""
     n, k = check.n_and_k
-    height = greatest_height(check, MANY_TREES)
+    height = nk_pipelines.greatest_height(check, MANY_TREES)
     check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
         p = int(broadcast.arguments["segments"])
@@ -165,8 +162,8 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     Each slot then has as many segments as the congestion c.
     """
     _check_many_trees(check, ports)
-    broadcast = execute_broadcast(check, MANY_TREES, ports)
-    congestion = int(link_loads(check, MANY_TREES).max())
+    broadcast = nk_pipelines.execute_broadcast(check, MANY_TREES, ports)
+    congestion = int(nk_pipelines.link_loads(check, MANY_TREES).max())
     what = "segments that one more adds to the largest packets"
     check.equal(what, broadcast.increment, congestion, of=broadcast.schedule)
     check.true("the congestion is at most n-1", congestion <= check.n - 1)
@@ -191,10 +188,10 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check that the one-port bytes on MT, for T_s = 0 and every p, grow like n m."""
     n, k = check.n_and_k
     _check_many_trees(check, ports)
-    loads = link_loads(check, MANY_TREES)
+    loads = nk_pipelines.link_loads(check, MANY_TREES)
     port_loads = loads.max(axis=0)
     total = int(port_loads.sum())
-    height = greatest_height(check, MANY_TREES)
+    height = nk_pipelines.greatest_height(check, MANY_TREES)
     packets = []
     lengths = (height, height + 1)
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=lengths)(check):

@@ -7,15 +7,7 @@ from starcast import checkers, permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.providers import RootDistances, distances, forests
-from starcast.claims.reference import bfs
-from starcast.claims.reference.nk_labels import (
-    Cycles,
-    cycles,
-    right_shifts,
-    shift_nodes,
-    shifted_roots,
-    symbols,
-)
+from starcast.claims.reference import bfs, nk_labels
 from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE, heights
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import check
@@ -58,8 +50,8 @@ def nk_star_size(check: ClaimCheck) -> None:
 def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> None:
     """Compare the steps that correct an internal cycle with formula (1)."""
     n, k = check.n_and_k
-    labels = symbols(check)
-    of_nodes = cycles(labels)
+    labels = nk_labels.symbols(check)
+    of_nodes = nk_labels.cycles(labels)
     in_place = np.arange(1, k + 1, dtype=np.uint8)
     node, first = np.nonzero(of_nodes.misplaced & (of_nodes.first == in_place - 1))
     on_cycle = of_nodes.first[node] == first[:, None]
@@ -77,7 +69,7 @@ def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> 
 @check("NK.E2", given=from_identity)
 def external_chains_take_formula_2(check: ClaimCheck, source: RootDistances) -> None:
     """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
-    of_nodes = cycles(symbols(check))
+    of_nodes = nk_labels.cycles(nk_labels.symbols(check))
     external = of_nodes.external_steps
     alone = np.flatnonzero((of_nodes.beta > 0) & ~of_nodes.misplaced.any(axis=1))
     check.equal("steps", source.values[alone], external[alone], node=check.labels(alone))
@@ -164,8 +156,8 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
 def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -> None:
     """Check that every node at distance D has one of the forms of the proof."""
     n, k = check.n_and_k
-    labels = symbols(check)
-    of_nodes = cycles(labels)
+    labels = nk_labels.symbols(check)
+    of_nodes = nk_labels.cycles(labels)
     computed = of_nodes.internal_steps + of_nodes.external_steps
     what = "distance by (1) and (2), as the proof has it"
     check.equal(what, computed, source.values, node=check.label)
@@ -183,7 +175,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -
 
 
 def _farthest_forms(
-    n: int, k: int, first: NDArray[np.bool_], of_nodes: Cycles
+    n: int, k: int, first: NDArray[np.bool_], of_nodes: nk_labels.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form of the proof, and which have a form that it omits.
 
@@ -227,7 +219,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     last = n if k in (1, n - 1) else k
     for i in range(last - 1):
         if 1 < k < n - 1:
-            images = shift_nodes(check, symbols(check), last, i)
+            images = nk_labels.shift_nodes(check, nk_labels.symbols(check), last, i)
             reached = np.bincount(images, minlength=check.nodes)
             correction.equal(f"{what} as an image", reached, 1, i=i, node=check.label)
         reached = _count_reached(check, tree, _shifted_dimensions(n, last, i))
@@ -250,7 +242,7 @@ def _count_reached(
     """
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
-    label_symbols = symbols(check)
+    label_symbols = nk_labels.symbols(check)
     label = np.tile(np.arange(1, n + 1, dtype=np.uint8), (check.nodes, 1))
     image = label.copy()
     for level in range(1, int(levels.max()) + 1):
@@ -302,7 +294,7 @@ many_trees = forests(MANY_TREES)
 
 def shifted_trees(check: ClaimCheck) -> list[Forest]:
     """Return SP(R_1(Id)), .., SP(R_{n-1}(Id))."""
-    roots = shifted_roots(check)
+    roots = nk_labels.shifted_roots(check)
     return [check.forest(ONE_TREE, root=root) for root in roots]
 
 
@@ -337,7 +329,7 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
 def full_shift(check: ClaimCheck) -> None:
     """Compare R_n(Id) with 23..n1."""
     n = check.n
-    labels = permutations.labels(right_shifts(check))
+    labels = permutations.labels(nk_labels.right_shifts(check))
     stated = permutations.SYMBOLS[1:n] + permutations.SYMBOLS[0]
     check.equal("R_n(Id)", labels[n - 1], stated, i=n)
     correction = check.correction("R_n(Id) = Id, and 23..n1 is R_{n-1}(Id)")

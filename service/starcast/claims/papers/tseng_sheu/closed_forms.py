@@ -16,14 +16,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share, multiple_height
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.providers import Execution, executions
-from starcast.claims.reference.pipelines import (
-    Pipeline,
-    Time,
-    allgather_by_levels,
-    exact_time,
-    greatest,
-    parameters,
-)
+from starcast.claims.reference import pipelines
 from starcast.claims.registry import Provider
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
@@ -33,7 +26,7 @@ from starcast.trees.model import Forest
 #: Greatest number of segments per tree in executions; all smaller numbers are executed too.
 MOST_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MOST_SEGMENTS + 1))
-SMALL = parameters()
+SMALL = pipelines.parameters()
 
 
 def multiple_bytes(topology: Topology) -> int:
@@ -44,37 +37,37 @@ def multiple_bytes(topology: Topology) -> int:
 # Closed forms of section 6.1 and of Theorems 1 and 2
 
 
-def sheu93(n: int) -> Pipeline:
+def sheu93(n: int) -> pipelines.Pipeline:
     """Return [16]: (2n-4+p)(T_s + b/p)."""
-    return Pipeline(2 * n - 3)
+    return pipelines.Pipeline(2 * n - 3)
 
 
-def day(n: int) -> Pipeline:
+def day(n: int) -> pipelines.Pipeline:
     """Return [7]: (D_n-1+p)(T_s + b/p)."""
-    return Pipeline(diameter(n))
+    return pipelines.Pipeline(diameter(n))
 
 
-def sheu95(n: int) -> Pipeline:
+def sheu95(n: int) -> pipelines.Pipeline:
     """Return [17]: ((p-1) log2 n + n log2 n)(T_s + b/p)."""
-    return Pipeline(n, slot=log2(n))
+    return pipelines.Pipeline(n, slot=log2(n))
 
 
-def theorem1(n: int) -> Pipeline:
+def theorem1(n: int) -> pipelines.Pipeline:
     """Return (3): (h+p-1)(T_s + 2b/(p(n-1))), with h by Lemma 5."""
-    return Pipeline(multiple_height(n), Fraction(2, n - 1))
+    return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1))
 
 
-def theorem2(n: int) -> Pipeline:
+def theorem2(n: int) -> pipelines.Pipeline:
     """Return n-1 times (3)."""
-    return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
+    return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
+def with_best_integer(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
     """Return the time with the best integer p."""
     return lambda n, *load: pipeline(n).least_whole(*load)
 
 
-def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
+def with_best_real(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
     """Return the time with the best real p."""
     return lambda n, *load: pipeline(n).least(*load)
 
@@ -145,12 +138,12 @@ def check_quotient(check: ClaimCheck, words: str) -> None:
 def check_time_order(
     check: ClaimCheck,
     what: str,
-    time: Time,
-    stated: Time,
+    time: pipelines.Time,
+    stated: pipelines.Time,
     applies: Callable[[int, Number, Number], bool] = lambda *_: True,
 ) -> None:
     """Check that a time is of a stated order, over all loads to which the claim applies."""
-    check.order(what, lambda n: greatest(n, time, stated, partial(applies, n)))
+    check.order(what, lambda n: pipelines.greatest(n, time, stated, partial(applies, n)))
 
 
 # Executions
@@ -209,7 +202,7 @@ def check_single_tree(
     for execution in executions("broadcast", algorithm, **split_argument)(check):
         schedule = execution.schedule
         p = int(execution.arguments[split])
-        observed = exact_time(execution.simulation, schedule.units, SMALL)
+        observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
         slot = SMALL.time(1, Fraction(1, p))
         # Without pipelining p is always 1, and not part of the place.
         place: dict[str, Any] = {"p": p} if len(segments) > 1 else {}
@@ -245,7 +238,7 @@ def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
     stated = SMALL.time(diameter(n) * steps_per_slot, carried)
     for execution in algorithm2(ports)(check):
         schedule = execution.schedule
-        observed = exact_time(execution.simulation, schedule.units, SMALL)
+        observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
         what = f"time of Algorithm 2, {ports}-port"
         check.equal(what, observed, stated, of=schedule, **SMALL.place)
 
@@ -255,5 +248,7 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 
     The messages are not segmented; all messages of a link and level form one packet.
     """
-    create = partial(allgather_by_levels, check.forest(construction), f"{construction} by levels")
+    create = partial(
+        pipelines.allgather_by_levels, check.forest(construction), f"{construction} by levels"
+    )
     return check.build(create, "by level", construction)

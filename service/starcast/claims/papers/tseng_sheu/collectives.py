@@ -13,19 +13,10 @@ from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
 from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2, heights
 from starcast.claims.providers import Execution, executions
-from starcast.claims.reference import bfs
+from starcast.claims.reference import bfs, tree_transforms
 from starcast.claims.reference.pipelines import carried_share
 from starcast.claims.reference.place_labels import outgoing_links, row_links
-from starcast.claims.reference.tree_transforms import (
-    Row,
-    Tree,
-    allgather_schedule,
-    dimension_change,
-    label_change,
-    link_loads,
-    sample_trees,
-    tree_with_detour,
-)
+from starcast.claims.reference.tree_transforms import Row, Tree
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.simulator import Simulation
@@ -188,8 +179,8 @@ def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
 @check("TS.T3.any-tree", bytes_per_node=allgather_bytes)
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check the time of Algorithm 2 on many trees, some not greedy but of height D_n."""
-    trees = sample_trees(check)
-    detour = tree_with_detour(check)
+    trees = tree_transforms.sample_trees(check)
+    detour = tree_transforms.tree_with_detour(check)
     what = "trees of height D_n that are not greedy are looked at"
     check.equal(what, detour is not None, check.n > 4)
     if detour is not None:
@@ -198,7 +189,7 @@ def time_on_any_tree(check: ClaimCheck) -> None:
     for tree in trees:
         check.passes(checkers.spanning(check.topology, tree.row[None], 0), of=tree.name)
         (height,) = heights(Forest(check.topology, tree.row[None]))
-        schedule = allgather_schedule(check, tree)
+        schedule = tree_transforms.allgather_schedule(check, tree)
         check_allgather_time(check, schedule, check.execute(schedule), height)
         if tree.in_catalogue:
             for run in algorithm2(base=tree.name)(check):
@@ -265,9 +256,9 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 @check("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
     """Check that LC(x,T) is a spanning tree, its ports in the catalogue, and the example."""
-    for tree in sample_trees(check, other_roots=True):
+    for tree in tree_transforms.sample_trees(check, other_roots=True):
         for x in bfs.roots(check, 3):
-            changed = label_change(check, tree, x)
+            changed = tree_transforms.label_change(check, tree, x)
             check_spanning(check, changed, changed.root)
             if tree.in_catalogue:
                 forest = check.forest("label-change", root=x, base=tree.name)
@@ -297,10 +288,10 @@ def check_label_example(check: ClaimCheck) -> None:
 @check("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
     """Check that DC(i,T) is a spanning tree, its ports in the catalogue, and the example."""
-    for tree in sample_trees(check, other_roots=True):
+    for tree in tree_transforms.sample_trees(check, other_roots=True):
         stated = check.label(tree.root)
         for i in range(check.n - 1):
-            changed = dimension_change(check, tree, i)
+            changed = tree_transforms.dimension_change(check, tree, i)
             check.equal("root of DC(i,T)", check.label(changed.root), stated, i=i, of=changed.name)
             check_spanning(check, changed, tree.root)
             if tree.in_catalogue:
@@ -333,10 +324,12 @@ def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
 @check("TS.S51-roots")
 def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
     """Check that the n-1 trees LC(x, DC(i,T)) span from x."""
-    for tree in sample_trees(check):
+    for tree in tree_transforms.sample_trees(check):
         for x in bfs.roots(check, 3):
             for i in range(check.n - 1):
-                changed = label_change(check, dimension_change(check, tree, i), x)
+                changed = tree_transforms.label_change(
+                    check, tree_transforms.dimension_change(check, tree, i), x
+                )
                 check.equal("root", check.label(changed.root), check.label(x), i=i, of=changed.name)
                 check_spanning(check, changed, x)
                 if tree.name == "greedy":
@@ -353,8 +346,8 @@ def translations_bytes(topology: Topology) -> int:
 def links_are_used_equally(check: ClaimCheck) -> None:
     """Check that on every level all links are used by as many trees as T has nodes there."""
     outgoing = outgoing_links(check)
-    for tree in sample_trees(check, other_roots=True):
-        loads, profile = link_loads(check, tree, check.n - 1)
+    for tree in tree_transforms.sample_trees(check, other_roots=True):
+        loads, profile = tree_transforms.link_loads(check, tree, check.n - 1)
         place = {
             "level": lambda index, _node, _port: index + 1,
             "link": lambda _level, node, port: outgoing(node, port),
@@ -389,13 +382,13 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
         forest = check.forest(name)
         place = {"link": links, "of": forest}
         tree = Tree(name, forest.root, forest.parent_port[0])
-        levels, _ = link_loads(check, tree, 1)
+        levels, _ = tree_transforms.link_loads(check, tree, 1)
         loads = levels.sum(axis=0)
         check.equal(f"translates of {name} on a link", loads, mean, **place)
         links_of_dimension = np.bincount(tree.row, minlength=n + 1)[2:]
         correction.equal("translates on a link", loads, links_of_dimension, **place)
         is_rounded = (loads >= int(mean)) & (loads <= int(mean) + 1)
         correction.true("one of two numbers", is_rounded, **place)
-        levels, _ = link_loads(check, tree, n - 1)
+        levels, _ = tree_transforms.link_loads(check, tree, n - 1)
         what = "trees on a link with all dimension changes"
         correction.equal(what, levels.sum(axis=0), factorial(n) - 1, **place)

@@ -14,6 +14,7 @@ from starcast.claims.growth import divided, factorial, sqrt
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.providers import Execution, executions
+from starcast.claims.reference import pipelines
 from starcast.claims.reference.bfs import distances
 from starcast.claims.reference.lower_bound_counts import (
     catalogue_schedules,
@@ -22,20 +23,14 @@ from starcast.claims.reference.lower_bound_counts import (
     check_times,
     count_doublings,
 )
-from starcast.claims.reference.pipelines import (
-    Parameters,
-    Pipeline,
-    carried_share,
-    exact_time,
-    parameters,
-)
+from starcast.claims.reference.pipelines import Parameters, Pipeline
 from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
 #: The grid of Theorems 1 and 2: m = 1, 2; T_s = 1, 2, 4, .., 1024; T_c = 1, 2.
-WIDE = parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
+WIDE = pipelines.parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
 ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
 #: Times of fractions or surds.
 Times = NDArray[Any]
@@ -104,7 +99,7 @@ def time_in_slots(check: ClaimCheck) -> None:
         place |= SMALL.place
         observed = SMALL.time(simulation.steps, simulation.steps * share)
         check.equal("time in slots of fixed length", observed, stated, **place)
-        shorter = exact_time(simulation, schedule.units, SMALL)
+        shorter = pipelines.exact_time(simulation, schedule.units, SMALL)
         shorter_slots.at_most("time", shorter, stated, **place)
 
 
@@ -174,7 +169,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
         # A slot ends with its last sub-slot, even if nothing is sent in it.
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
         fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
-        shorter.append(exact_time(simulation, p * (check.n - 1), WIDE))
+        shorter.append(pipelines.exact_time(simulation, p * (check.n - 1), WIDE))
     # Beyond q the time rises with p: where q <= MOST_SEGMENTS, the best p is among the executed.
     known = np.array([pipeline.square(*load) <= forms.MOST_SEGMENTS**2 for load in WIDE.each()])
     check.true("for some machines no larger p can help", bool(known.any()))
@@ -249,7 +244,7 @@ def read_with_other_broadcasts(
         counts = tuple(p * parts for p in range(1, 2 * forms.MOST_SEGMENTS + 1))
         split_argument: dict[str, Any] = {split: counts}
         runs += executions("broadcast", name, ports=ports, **split_argument)(reading)
-    times = [exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]
+    times = [pipelines.exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]
     least = np.array(times, dtype=object).min(axis=0)
     reading.at_most("least time", least, least_times(pipeline), **WIDE.place)
 
@@ -264,7 +259,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
     for run in forms.algorithm1("one")(ClaimCheck(check.topology, check.objects)):
         simulation = run.simulation
         busy = int((simulation.links_used > 0).sum())
-        times.append(WIDE.time(busy, carried_share(simulation, run.schedule.units)))
+        times.append(WIDE.time(busy, pipelines.carried_share(simulation, run.schedule.units)))
     least = np.array(times, dtype=object).min(axis=0)
     stated = least_times(pipeline)
     # More segments do not need fewer busy sub-slots than the last number that was executed.
