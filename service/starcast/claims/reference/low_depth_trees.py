@@ -13,13 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
-from starcast.claims.reference import bfs
-from starcast.claims.reference.star_labels import (
-    return_times,
-    rotation,
-    rotation_function,
-    rotations,
-)
+from starcast.claims.reference import bfs, star_labels
 from starcast.permutations import Ranks
 
 #: Depth of a node that has no path to the root, greater than every real depth.
@@ -126,8 +120,8 @@ def _search_rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uin
 
 def _rotation_orbits(network: CachedTopology) -> list[list[int]]:
     """Return the necklaces except that of the identity, each from its lowest node."""
-    images = rotations(network)
-    sizes = return_times(network)
+    images = star_labels.rotations(network)
+    sizes = star_labels.return_times(network)
     leaders = np.unique(images.min(axis=0))[1:]
     return [images[: sizes[leader], leader].tolist() for leader in leaders]
 
@@ -170,10 +164,10 @@ def _tree_depths(neighbours: Ranks, trees: NDArray[np.uint8]) -> NDArray[np.int6
 
 def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return a tree and its rotations."""
-    rotated_node = rotation(network)
+    rotated_node = star_labels.rotation(network)
     trees = [tree]
     for _ in range(network.degree - 1):
         rotated = np.zeros_like(tree)
-        rotated[rotated_node] = rotation_function(network.n)[trees[-1]]
+        rotated[rotated_node] = star_labels.rotation_function(network.n)[trees[-1]]
         trees.append(rotated)
     return np.stack(trees)

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, necklaces, star_labels
-from starcast.claims.reference.necklaces import cycle_of, displacements, periods
-from starcast.claims.reference.star_labels import rotation, symbols
 from starcast.permutations import Ranks
 
 #: Parent or children function, bool ``[nodes, n]``.
@@ -32,7 +30,7 @@ def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     k = label.index(1) + 1
     cycles = []
     for symbol in range(1, n + 1):
-        cycle = cycle_of(label, symbol)
+        cycle = necklaces.cycle_of(label, symbol)
         if len(cycle) > 1 and symbol == min(cycle, key=lambda s: order_index(s, k, n)):
             cycles.append((*cycle[1:], symbol))
     return sorted(cycles, key=lambda cycle: -order_index(cycle[-1], k, n))
@@ -52,7 +50,7 @@ def parents(
     """
 
     def create() -> Dimensions:
-        labels = symbols(network)
+        labels = star_labels.symbols(network)
         function = np.zeros((network.nodes, network.n), dtype=bool)
         index = 1 if second == "left" else -2
         for node in np.flatnonzero(labels[:, 0] != 1).tolist():
@@ -74,8 +72,8 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
 
     It is d(c) = d(c') = j-2 or, if nodes are repeated, d(c') = d(c) + k p(c) = j-2; i' = g_j(i).
     """
-    d = displacements(network)[c]
-    p = periods(network)[c]
+    d = necklaces.displacements(network)[c]
+    p = necklaces.periods(network)[c]
     function = np.zeros((network.nodes, network.n), dtype=bool)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
         in_subtree = d == j - 2
@@ -91,9 +89,9 @@ def children(network: CachedTopology, *, repaired: bool, repeated: bool = False)
 
     def create() -> Dimensions:
         n = network.n
-        labels = symbols(network)
-        d = displacements(network)
-        p = periods(network)
+        labels = star_labels.symbols(network)
+        d = necklaces.displacements(network)
+        p = necklaces.periods(network)
         neighbours = network.neighbours
         function = np.zeros((network.nodes, n), dtype=bool)
         function[0, 1:] = True
@@ -148,7 +146,7 @@ def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
     """Return the parent function of Definition 14 (16 if nodes are repeated), repaired as 13."""
     _, c = translation_and_inverse(network, root)
-    starts_with_1 = symbols(network)[c][:, 0] == 1
+    starts_with_1 = star_labels.symbols(network)[c][:, 0] == 1
     leaves = leaf_parents(network, c, repeated=repeated)
     function = np.where(starts_with_1[:, None], leaves, parents(network, "right")[c])
     function[root] = False
@@ -176,14 +174,14 @@ def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
 
 
 def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[np.uint8]:
-    labels = symbols(network)
+    labels = star_labels.symbols(network)
     ports = np.zeros(network.nodes, dtype=np.uint8)
     for node in np.flatnonzero(labels[:, 0] != 1).tolist():
         *others, _ = canonical_notation(labels[node].tolist())
         candidates = [symbol for cycle in others for symbol in cycle]
         ports[node] = rng.choice(candidates) if candidates else labels[node, 0]
     leader = necklaces.leaders(network)
-    rotated = rotation(network)
+    rotated = star_labels.rotation(network)
     distance = bfs.distances(network)
     leaders = rng.permutation(np.unique(leader[1 : len(leader) // network.n]))
     m = 1

@@ -10,7 +10,6 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.papers.edge_disjoint_trees import collectives
 from starcast.claims.reference import fault_cuts
-from starcast.claims.reference.fault_cuts import PossibleFaults
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
@@ -43,7 +42,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     sets of up to two faults (or a sample) are tried, and some sets are executed.
     """
     schedule = collectives.execute_collective(check, "broadcast", messages, copies).schedule
-    faults = PossibleFaults(check)
+    faults = fault_cuts.PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)
     place = {"M": messages, "x": copies}
     units = np.arange(schedule.units)
@@ -150,7 +149,7 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
     """Return whether all messages use x subtrees, and no fault keeps two copies from a node."""
-    faults = PossibleFaults(check)
+    faults = fault_cuts.PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
     return bool(blocked.max() <= 1) and set(_trees_per_unit(schedule)) == {copies}
@@ -170,7 +169,7 @@ def example(check: ClaimCheck) -> None:
         check.equal("subtrees", [*chain(*packets)], np.arange(4), **place)
         check_survives(check, messages, 2)
     schedule = collectives.execute_collective(check, "broadcast", 1, 4).schedule
-    faults = PossibleFaults(check)
+    faults = fault_cuts.PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)[0]
     for second in range(len(cuts)):
         for first in range(second):

@@ -14,7 +14,6 @@ from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.providers import Execution, executions, forests
 from starcast.claims.reference import star_labels
 from starcast.claims.reference.bfs import levels, parents
-from starcast.claims.reference.star_labels import symbols
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
 from starcast.permutations import Perms, Ranks
@@ -139,7 +138,7 @@ def schedules(check: ClaimCheck) -> Iterator[Schedule]:
 @check("FA.A1.1", bytes_per_node=source_bytes)
 def phase_1(check: ClaimCheck) -> None:
     """Check the steps of phase 1, that it has no conflict, and which messages arrive."""
-    label_symbols = symbols(check)
+    label_symbols = star_labels.symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
     simulation = check.objects.simulation(part)
@@ -155,7 +154,7 @@ def phase_1(check: ClaimCheck) -> None:
 
 
 def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
-    label_symbols = symbols(check)
+    label_symbols = star_labels.symbols(check)
     simulation = check.objects.simulation(part)
     check.equal("steps, all sources written out", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "all sources are without conflict", simulation, part)
@@ -178,7 +177,7 @@ def _check_no_conflict(
 def phase_2(check: ClaimCheck) -> None:
     """Check that phase 2 follows phase 1 and rule 1, its steps, and that it has no conflict."""
     phase_1_steps = factorial(check.n - 1)
-    label_symbols = symbols(check)
+    label_symbols = star_labels.symbols(check)
     schedule = one_source(check)
     last = label_symbols[schedule.receiver, 0] == 1
     after = bool((schedule.step[last] > phase_1_steps).all())
@@ -205,7 +204,7 @@ def phase_2(check: ClaimCheck) -> None:
 def phase_1_is_local(check: ClaimCheck) -> None:
     """Check that the type of the incoming link determines that of the outgoing link."""
     n = check.n
-    first = symbols(check)[:, 0]
+    first = star_labels.symbols(check)[:, 0]
     forest = check.forest("rotated-hamiltonian")
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
@@ -230,7 +229,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 gives to each link, and how many each link carries."""
     n = check.n
-    label_symbols = symbols(check)
+    label_symbols = star_labels.symbols(check)
     schedule = one_source(check)
     types = nodes.link_types(check)
     stated = np.where(types == n, factorial(n - 2) - 1, factorial(n - 2))

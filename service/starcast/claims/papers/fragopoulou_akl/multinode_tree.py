@@ -18,8 +18,7 @@ from starcast.claims.growth import factorial
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.papers.fragopoulou_akl.hamiltonian import source_bytes
 from starcast.claims.providers import forests
-from starcast.claims.reference import star_labels
-from starcast.claims.reference.bfs import distances
+from starcast.claims.reference import bfs, star_labels
 from starcast.claims.reference.place_labels import other_nodes
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
@@ -78,7 +77,7 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
     """Check distance and necklace of the generator of each N_k1, and that v leads to N_(k-1)1."""
     neighbours = nodes.neighbours(check)
-    distance = distances(check)
+    distance = bfs.distances(check)
     sizes = star_labels.return_times(check)
     rotations = star_labels.rotations(check)
     types = nodes.link_types(check)
@@ -147,7 +146,7 @@ def _check_types_differ(
 @check("FA.T8.2", given=forests("necklace"))
 def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
     """Check that the neighbour x' of x over v(x) is one link closer to 12..n."""
-    distance = distances(check)
+    distance = bfs.distances(check)
     label = other_nodes(check)
     ports = forest.parent_port[0, 1:]
     parent = check.neighbours[ports.astype(np.int64) - 2, np.arange(1, check.nodes)]
@@ -268,7 +267,7 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     rng = np.random.default_rng([1993, seed])
     rotations = star_labels.rotations(check)
     moves = nodes.moves_of_rules(check)
-    distance = distances(check)
+    distance = bfs.distances(check)
     starts_with_1 = star_labels.symbols(check)[:, 0] == 1
     leaders = np.unique(rotations.min(axis=0))
     chosen = generators(check)
@@ -303,7 +302,7 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     rotated = star_labels.rotation(check)
     order = np.argsort(m, kind="stable")
     check.equal("numbers", np.sort(m), np.arange(check.nodes), of=of)
-    distance = distances(check)[order]
+    distance = bfs.distances(check)[order]
     check.equal("distances do not fall", distance, np.sort(distance), of=of)
     leader = star_labels.rotations(check).min(axis=0)[order]
     continues = leader[1:] == leader[:-1]

@@ -14,7 +14,6 @@ from starcast.claims.growth import divided, factorial, harmonic, log2
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.providers import RootDistances, distances
 from starcast.claims.reference import bfs, star_labels
-from starcast.claims.reference.bfs import random_tree, roots
 from starcast.claims.registry import check
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
@@ -156,7 +155,7 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     neighbours = nodes.neighbours(check)
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
-    for q in roots(check):
+    for q in bfs.roots(check):
         image = star_labels.translation(check, q)
         root = check.label(q)
         place = {"root": root, **nodes.node_and_type(check)}
@@ -213,7 +212,7 @@ def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
 
 def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
     """Return a broadcast down a random spanning tree, level by level."""
-    tree = Forest(check.topology, random_tree(check, seed)[None])
+    tree = Forest(check.topology, bfs.random_tree(check, seed)[None])
     return build_pipeline(tree, "all", 1, algorithm=f"drawn-{seed}")
 
 

@@ -14,15 +14,9 @@ from starcast.claims.growth import divided, factorial, sqrt
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.providers import Execution, executions
+from starcast.claims.reference import lower_bound_counts as counts
 from starcast.claims.reference import pipelines
 from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.lower_bound_counts import (
-    catalogue_schedules,
-    ceil_log2,
-    check_source,
-    check_times,
-    count_doublings,
-)
 from starcast.claims.reference.pipelines import Parameters, Pipeline
 from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
@@ -49,10 +43,10 @@ def other_broadcasts_bytes(topology: Topology) -> int:
 
 def check_counts(check: ClaimCheck, source: int) -> None:
     """Check the counts behind both lemmas: longest distance, links of the source, doublings."""
-    check_source(check, source, diameter(check.n))
-    steps = count_doublings(check.nodes)
+    counts.check_source(check, source, diameter(check.n))
+    steps = counts.count_doublings(check.nodes)
     what = "doublings until all nodes know"
-    check.equal(what, steps, ceil_log2(factorial(check.n)), source=check.label(source))
+    check.equal(what, steps, counts.ceil_log2(factorial(check.n)), source=check.label(source))
 
 
 @check("TS.L1", bytes_per_node=catalogue_bytes)
@@ -62,10 +56,12 @@ def lower_bound_for_broadcast(check: ClaimCheck) -> None:
     sources = (0, check.nodes - 1)
     for source in sources:
         check_counts(check, source)
-    schedules = catalogue_schedules(check, "broadcast", "all", sources)
-    check_times(check, schedules, diameter(n), Fraction(1, n - 1))
-    startups = max(diameter(n), ceil_log2(factorial(n)))
-    check_times(check, catalogue_schedules(check, "broadcast", "one", sources), startups, 1)
+    schedules = counts.catalogue_schedules(check, "broadcast", "all", sources)
+    counts.check_times(check, schedules, diameter(n), Fraction(1, n - 1))
+    startups = max(diameter(n), counts.ceil_log2(factorial(n)))
+    counts.check_times(
+        check, counts.catalogue_schedules(check, "broadcast", "one", sources), startups, 1
+    )
 
 
 @check("TS.L2", bytes_per_node=catalogue_bytes)
@@ -75,10 +71,12 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
     check_counts(check, 0)
     others = factorial(n) - 1
     check.equal("messages that a node receives", np.count_nonzero(distances(check) > 0), others)
-    schedules = catalogue_schedules(check, "allgather", "all", (0,))
-    check_times(check, schedules, diameter(n), Fraction(others, n - 1))
-    startups = max(diameter(n), ceil_log2(factorial(n)))
-    check_times(check, catalogue_schedules(check, "allgather", "one", (0,)), startups, others)
+    schedules = counts.catalogue_schedules(check, "allgather", "all", (0,))
+    counts.check_times(check, schedules, diameter(n), Fraction(others, n - 1))
+    startups = max(diameter(n), counts.ceil_log2(factorial(n)))
+    counts.check_times(
+        check, counts.catalogue_schedules(check, "allgather", "one", (0,)), startups, others
+    )
 
 
 @check("TS.E3", bytes_per_node=forms.multiple_bytes)
