@@ -1,7 +1,6 @@
 """`ObjectCache` keeps objects that checks share; `CachedTopology` has those of one topology."""
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -136,8 +135,3 @@ class CachedTopology:
     def build(self, create: Callable[[], Schedule], *key: Any) -> Schedule:
         """Return a schedule that is not in the catalogue, by a key that names it."""
         return self.objects.get_or_create("schedule", (self.spec, *key), create)
-
-
-def exact(value: int | Fraction) -> int | Fraction:
-    """Return a fraction as an integer if it is one."""
-    return int(value) if Fraction(value).denominator == 1 else Fraction(value)

@@ -25,28 +25,23 @@ from starcast.trees.catalogue import single_trees
 BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 
 
-class NodeCounts(NamedTuple):
-    """Counts from one node that represents all nodes.
+class NetworkCounts(NamedTuple):
+    """Counts of a network, from one node that represents all nodes.
 
     Attributes:
-        others: number of other nodes.
-        links: number of links of the node.
-        far: distance of the farthest node.
-        total: sum of all distances.
+        nodes: number of nodes.
+        links: degree.
+        far: diameter, the distance of the farthest node.
+        total: sum of all distances from a node.
     """
 
-    others: int
-    links: int
-    far: int
-    total: int
-
-    @property
-    def nodes(self) -> int:
-        """Number of all nodes."""
-        return self.others + 1
+    nodes: Number
+    links: Number
+    far: Number
+    total: Number
 
 
-def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> NodeCounts:
+def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> NetworkCounts:
     """Return the counts of a topology, by breadth-first search.
 
     Args:
@@ -66,7 +61,7 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> NodeC
         check.true(what, same, node=network.label(root))
     far = len(profile) - 1
     total = int(profile @ np.arange(far + 1))
-    return NodeCounts(int(profile.sum()) - 1, len(table), far, total)
+    return NetworkCounts(int(profile.sum()), len(table), far, total)
 
 
 def check_source(check: ClaimCheck, source: int, diameter: int) -> None:

@@ -46,16 +46,12 @@ def pipelined_steps(check: ClaimCheck) -> None:
     """Check the steps of pipelines along shortest-path trees."""
     for messages in (1, 2, 3, check.n - 1, 2 * check.n):
         for tree in shortest_path_trees(check):
-            create = partial(_build_pipeline, tree, messages)
+            parameters = {"algorithm": tree.construction, "arguments": {"segments": messages}}
+            create = partial(build_pipeline, tree, "all", messages, **parameters)
             schedule = check.build(create, "pipelined", tree.id, tree.construction, messages)
             steps = check.execute(schedule).steps
             place = {"M": messages, "tree": tree.construction, "of": schedule}
             check.equal("steps", steps, messages + diameter(check.n) - 1, **place)
-
-
-def _build_pipeline(tree: Forest, messages: int) -> Schedule:
-    arguments = {"segments": messages}
-    return build_pipeline(tree, "all", messages, algorithm=tree.construction, arguments=arguments)
 
 
 def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:

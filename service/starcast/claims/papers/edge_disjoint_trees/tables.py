@@ -11,6 +11,7 @@ order n log n.
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
@@ -20,7 +21,6 @@ from starcast.claims.model import BYTES_PER_LINK
 from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
 from starcast.claims.reference.star_vs_hypercube import (
     Bound,
-    Comparison,
     GrowthCell,
     NetworkCounts,
     Order,
@@ -118,10 +118,7 @@ check_rows(check_order, CELLS, bytes_per_node=lambda topology, _: network_bytes(
 # The closing comparison
 
 
-def compare(check: ClaimCheck, comparison: Comparison, *rows: str) -> None:
-    """Check that quotients of the bounds on both networks are of constant order."""
-    for row in rows:
-        star_vs_hypercube.compare(check, row, comparison, BOUNDS[row], messages_and_copies)
+compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and_copies)
 
 
 @check("EDT.hyper.degree", bytes_per_node=network_bytes)
@@ -294,16 +291,14 @@ def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
         _check_fragment(check, cell, node)
 
 
-def _check_fragment(
-    check: ClaimCheck, cell: BoundCell, node: lower_bound_counts.NodeCounts
-) -> None:
+def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> None:
     """Check the part of the row that is legible in the scan as a bound."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"
     )
     for messages, x in amounts(check.degree, cell):
-        bound = ceil_div(messages * x * node.others, node.links)
+        bound = ceil_div(messages * x * (node.nodes - 1), node.links)
         schedules = lower_bound_counts.unit_schedules(check, cell.collective, "all", messages, x)
         lower_bound_counts.check_not_beaten(other, schedules, bound, cell.unit, M=messages, x=x)
 

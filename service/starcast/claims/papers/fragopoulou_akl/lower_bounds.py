@@ -5,6 +5,7 @@ Tables 4 and 5 have the cells of the table of section 2, for S_n and Q_k; Table 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
@@ -15,9 +16,6 @@ from starcast.claims.reference.star_vs_hypercube import GrowthCell, Order, cube,
 from starcast.claims.registry import check, check_rows
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
-
-#: Counts of one node by search, or the closed forms of a network.
-Counts = lower_bound_counts.NodeCounts | star_vs_hypercube.NetworkCounts
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Bound:
 
     cell: str
     argument: str
-    count: Callable[[Counts], Number]
+    count: Callable[[lower_bound_counts.NetworkCounts], Number]
     on_star: Callable[[int], int]
     on_cube: Callable[[int], int]
     algorithms: tuple[tuple[str, str], ...]
@@ -104,7 +102,7 @@ ARGUMENTS = {
     "alltoall-oneport-time": "distances of all pairs, n! links a step",
     "alltoall-allport-time": "distances of all pairs, n!(n-1) links a step",
 }
-COUNTS: dict[str, Callable[[Counts], Number]] = {
+COUNTS: dict[str, Callable[[lower_bound_counts.NetworkCounts], Number]] = {
     "allgather-transmissions": lambda c: c.nodes * (c.nodes - 1),
     "allgather-oneport-time": lambda c: c.nodes - 1,
     "allgather-allport-time": lambda c: least_steps(c.nodes - 1, c.links),
@@ -307,12 +305,7 @@ check_rows(
 )
 
 
-def compare(check: ClaimCheck, comparison: star_vs_hypercube.Comparison, *cells: str) -> None:
-    """Check that quotients of the entries on both networks are of constant order."""
-    for cell in cells:
-        star_vs_hypercube.compare(
-            check, cell, comparison, COUNTS[cell], star_vs_hypercube.one_message
-        )
+compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hypercube.one_message)
 
 
 @check("FA.hyper.degree", bytes_per_node=star_vs_hypercube.network_bytes)
