@@ -72,14 +72,9 @@ def roots(network: CachedTopology, count: int = 4) -> tuple[int, ...]:
 
 
 def parents(network: CachedTopology, row: NDArray[np.uint8]) -> Ranks:
-    """Return the parent of each node in one tree, int32 ``[nodes]``.
+    """Return the parent of each node in one tree, int32 ``[nodes]``; -1 if there is none.
 
-    Args:
-        network: the topology.
-        row: the port of each node towards its parent.
-
-    Returns:
-        Ranks; -1 where the row has no port of the topology.
+    The row has the port of each node towards its parent.
     """
     found = np.full(network.nodes, -1, dtype=np.int32)
     for port, neighbours in zip(network.ports, network.neighbours, strict=True):

@@ -18,6 +18,7 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
+_MOST_SETS = 3_000  # of more sets, half as many are drawn
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -38,10 +39,10 @@ class PossibleFaults:
         of_node: number of the fault of a node, int64 ``[nodes]``; -1 for the source.
     """
 
-    def __init__(self, network: CachedTopology, source: int = 0) -> None:
+    def __init__(self, network: CachedTopology) -> None:
         self.network = network
-        self.source = source
-        self.nodes = np.delete(np.arange(network.nodes), source)
+        self.source = 0
+        self.nodes = np.arange(1, network.nodes)
         self.of_node = np.full(network.nodes, -1)
         self.of_node[self.nodes] = np.arange(len(self.nodes))
         neighbours = network.neighbours
@@ -70,7 +71,7 @@ class PossibleFaults:
         faults = [self.fault(int(number)) for number in numbers]
         return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
-    def sets(self, size: int, limit: int = 3_000) -> NDArray[np.int64]:
+    def sets(self, size: int) -> NDArray[np.int64]:
         """Return all sets of faults of a size, or a random sample if there are too many.
 
         Half of the sample are faults next to one node.
@@ -80,11 +81,11 @@ class PossibleFaults:
         """
         if size == 0:
             return np.empty((1, 0), dtype=np.int64)
-        if size == 1 or (size == 2 and len(self) ** 2 // 2 <= limit):
+        if size == 1 or (size == 2 and len(self) ** 2 // 2 <= _MOST_SETS):
             return np.array(list(combinations(range(len(self)), size)), dtype=np.int64)
         rng = np.random.default_rng([_SEED, self.network.n, size])
-        drawn = [rng.choice(len(self), size, replace=False) for _ in range(limit // 4)]
-        drawn += [self._draw_near_node(rng, size) for _ in range(limit // 4)]
+        drawn = [rng.choice(len(self), size, replace=False) for _ in range(_MOST_SETS // 4)]
+        drawn += [self._draw_near_node(rng, size) for _ in range(_MOST_SETS // 4)]
         return np.sort(np.array(drawn), axis=1)
 
     def _draw_near_node(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:

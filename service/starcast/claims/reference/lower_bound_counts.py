@@ -99,13 +99,8 @@ def catalogue_schedules(
 ) -> Iterator[Schedule]:
     """Yield all algorithms of the catalogue for a collective, with several arguments and roots.
 
-    Args:
-        network: the topology.
-        collective: name of the collective.
-        ports: port model.
-        roots: ranks of the roots.
-        most_rows: greatest number of rows of a schedule (default: any number).
-        bases: number of constructions that serve as ``base`` (default: all).
+    Schedules of more than ``most_rows`` rows are omitted; ``bases`` constructions (default: all)
+    serve as ``base``.
     """
     degree = network.degree
     choices: dict[str, tuple[int | str, ...]] = {

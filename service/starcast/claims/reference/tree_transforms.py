@@ -15,6 +15,7 @@ from starcast.trees.catalogue import single_trees
 
 _CHUNK = 4_000_000  # array entries that are computed at once
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
+_DEEPEST = 6  # up to S_6 trees of height of order (n-1)! are samples
 
 Row = NDArray[np.uint8]
 
@@ -35,19 +36,14 @@ class Tree(NamedTuple):
     in_catalogue: bool = False
 
 
-def sample_trees(
-    network: CachedTopology, *, other_roots: bool = False, deepest: int = 6
-) -> list[Tree]:
+def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
     """Return the single trees of the catalogue and three random trees, rooted at the identity.
 
-    Args:
-        network: S_n.
-        other_roots: add two random trees with other roots.
-        deepest: the greatest n with trees of height of order (n-1)!.
+    With ``other_roots`` two random trees with other roots are added.
     """
     trees = []
     for name in single_trees(network.topology):
-        if network.n <= deepest or name not in _DEEP:
+        if network.n <= _DEEPEST or name not in _DEEP:
             row = network.forest(name).parent_port[0]
             trees.append(Tree(name, 0, row, in_catalogue=True))
     roots = [0, 0, 0]
