@@ -1,7 +1,8 @@
-"""Fragopoulou & Akl 1993, sections 3.1 and 4: algorithm 1, and allgather along a cycle."""
+"""Fragopoulou & Akl 1993, sections 3.1 and 4: rotated Hamiltonian paths, and allgather on them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +11,111 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import even_share
 from starcast.claims.growth import factorial
 from starcast.claims.papers.fragopoulou_akl import nodes
-from starcast.claims.papers.fragopoulou_akl.hamiltonian_paths import path_of_forest, rotated_types
-from starcast.claims.providers import Execution, executions
+from starcast.claims.providers import Execution, executions, forests
+from starcast.claims.reference import star_labels
 from starcast.claims.reference.bfs import levels, parents
-from starcast.claims.reference.star_labels import symbols
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
 from starcast.permutations import Perms, Ranks
 from starcast.simulator import Simulation
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
+from starcast.trees.model import Forest
+
+_LARGEST_DRAWN = 6  # up to S_6 paths T_2 are drawn at random as well
+_RANDOM_PATHS = 4
+_TRIES = 400
 
 _ALL_SOURCES = 5  # up to S_5 the messages of all sources are followed as well, n!(n!-1) rows
 
+trees = forests("rotated-hamiltonian")
 allgathers = executions("allgather", "rotated-hamiltonian")
+
+
+@check("FA.T4", given=trees)
+def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
+    """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, also those of the forest."""
+    rotations = star_labels.rotations(check)
+    label_symbols = star_labels.symbols(check)
+    paths = [path_of_forest(check, forest, 2)]
+    if check.n <= _LARGEST_DRAWN:
+        paths.extend(random_paths(check))
+    for j in range(2, check.n + 1):
+        members = np.flatnonzero(label_symbols[:, j - 1] == 1)
+        for number, path in enumerate(paths):
+            image = rotations[j - 2, path]
+            place = {"j": j, "path": number}
+            first = nodes.node_of_cycles(check.n, (1, j))
+            check.equal("rank of the first node", int(image[0]), first, **place)
+            check.equal("nodes of the path, sorted", np.sort(image), members, **place)
+            adjacent = nodes.types_between(check, image[:-1], image[1:]) > 0
+            check.true("consecutive nodes are neighbours", adjacent, **place)
+        stated = rotations[j - 2, paths[0]]
+        check.equal("node of T_j", path_of_forest(check, forest, j), stated, j=j, of=forest)
+
+
+@check("FA.T4-types", given=trees)
+def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
+    """Check that T_j crosses a link of type t_j(i) where T_2 crosses one of type i."""
+    ports = forest.parent_port[0].astype(np.int64)
+    rotations = star_labels.rotations(check)
+    path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
+    types = nodes.types_between(check, path[:-1], path[1:])
+    step = np.arange(1, len(types) + 1)
+    for j in range(2, check.n + 1):
+        image = rotations[j - 2, path]
+        crossed = nodes.types_between(check, image[:-1], image[1:])
+        stated = rotated_types(check.n, j, types)
+        place = {"j": j, "step": step, "of": forest}
+        check.equal("type that T_2 crosses, rotated j-2 times", crossed, stated, **place)
+        check.equal("type in T_j", ports[path_of_forest(check, forest, j)], stated, **place)
+
+
+def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
+    """Return T_j of the forest: the nodes with symbol 1 in position j, by their level."""
+    level = levels(parents(check, forest.parent_port[0]), 0)
+    in_position = star_labels.symbols(check)[:, j - 1] == 1
+    members = np.flatnonzero(in_position).astype(np.int32)
+    path: Ranks = members[np.argsort(level[members], kind="stable")]
+    return path
+
+
+def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return t_j(i) = (i+j-4) mod (n-1) + 2 for link types i."""
+    return np.asarray((types + j - 4) % (n - 1) + 2)
+
+
+def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
+    """Return random Hamiltonian paths from 213..n over the nodes with symbol 1 in position 2."""
+
+    def create() -> NDArray[np.int32]:
+        rng = np.random.default_rng(1993)
+        attempts = (_random_path(check, rng) for _ in range(_TRIES))
+        return np.array(list(islice(filter(None, attempts), _RANDOM_PATHS)), dtype=np.int32)
+
+    return check.array("Hamiltonian paths drawn at random", create)
+
+
+def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
+    """Return a path that always continues to a node with the fewest exits; empty if it fails."""
+    # Links of type 3..n keep symbol 1 in position 2.
+    neighbours = check.neighbours[1:].T.tolist()
+    path = [nodes.node_of_cycles(check.n, (1, 2))]
+    in_position = star_labels.symbols(check)[:, 1] == 1
+    unvisited = set(np.flatnonzero(in_position).tolist()) - set(path)
+    while unvisited:
+        candidates = [node for node in neighbours[path[-1]] if node in unvisited]
+        if not candidates:
+            return []
+        exits = [len(unvisited.intersection(neighbours[node])) for node in candidates]
+        fewest = min(exits)
+        best = [node for node, count in zip(candidates, exits, strict=True) if count == fewest]
+        path.append(int(rng.choice(best)))
+        unvisited.remove(path[-1])
+    return path
+
+
+# Algorithm 1, and allgather along a cycle
 
 
 def source_bytes(topology: Topology) -> int:
@@ -33,58 +125,45 @@ def source_bytes(topology: Topology) -> int:
 
 def one_source(check: ClaimCheck) -> Schedule:
     """Return the schedule of algorithm 1 for the source 12..n, which represents all sources."""
-    return check.objects.schedule(check.topology.spec, "allgather", "rotated-hamiltonian")
+    return check.schedule("allgather", "rotated-hamiltonian")
 
 
 def schedules(check: ClaimCheck) -> Iterator[Schedule]:
     """Yield the schedule of one source, and on small graphs that of all sources."""
     yield one_source(check)
-    if check.topology.n <= _ALL_SOURCES:
+    if check.n <= _ALL_SOURCES:
         yield one_source(check).expand()
 
 
 @check("FA.A1.1", bytes_per_node=source_bytes)
 def phase_1(check: ClaimCheck) -> None:
     """Check the steps of phase 1, that it has no conflict, and which messages arrive."""
-    topology = check.topology
-    n = topology.n
-    label_symbols = symbols(check.objects, topology)
+    label_symbols = star_labels.symbols(check)
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
     simulation = check.objects.simulation(part)
-    check.equal("steps", simulation.steps, factorial(n - 1), of=part)
+    check.equal("steps", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "phase 1 is without conflict", simulation, part)
-    held = np.bincount(part.receiver, minlength=topology.nodes)
+    held = np.bincount(part.receiver, minlength=check.nodes)
     held[0] += 1
-    check.equal(
-        "times that the node gets the message of 12..n",
-        held,
-        arrives_in_phase_1(label_symbols, 0),
-        node=topology.label,
-        of=part,
-    )
-    if n <= _ALL_SOURCES:
+    stated = arrives_in_phase_1(label_symbols, 0)
+    what = "times that the node gets the message of 12..n"
+    check.equal(what, held, stated, node=check.label, of=part)
+    if check.n <= _ALL_SOURCES:
         _check_phase_1_of_all_sources(check, part.expand())
 
 
 def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
-    topology = check.topology
-    label_symbols = symbols(check.objects, topology)
+    label_symbols = star_labels.symbols(check)
     simulation = check.objects.simulation(part)
-    stated = factorial(topology.n - 1)
-    check.equal("steps, all sources written out", simulation.steps, stated, of=part)
+    check.equal("steps, all sources written out", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "all sources are without conflict", simulation, part)
-    held = np.eye(topology.nodes, dtype=np.int64)
+    held = np.eye(check.nodes, dtype=np.int64)
     np.add.at(held, (part.unit, part.receiver), 1)
-    for q in range(topology.nodes):
-        check.equal(
-            "times that the node gets the message",
-            held[q],
-            arrives_in_phase_1(label_symbols, q),
-            root=topology.label(q),
-            node=topology.label,
-            of=part,
-        )
+    for q in range(check.nodes):
+        place = {"root": check.label(q), "node": check.label, "of": part}
+        expected = arrives_in_phase_1(label_symbols, q)
+        check.equal("times that the node gets the message", held[q], expected, **place)
 
 
 def _check_no_conflict(
@@ -97,43 +176,36 @@ def _check_no_conflict(
 @check("FA.A1.2", bytes_per_node=source_bytes)
 def phase_2(check: ClaimCheck) -> None:
     """Check that phase 2 follows phase 1 and rule 1, its steps, and that it has no conflict."""
-    topology = check.topology
-    phase_1_steps = factorial(topology.n - 1)
-    label_symbols = symbols(check.objects, topology)
+    phase_1_steps = factorial(check.n - 1)
+    label_symbols = star_labels.symbols(check)
     schedule = one_source(check)
     last = label_symbols[schedule.receiver, 0] == 1
     after = bool((schedule.step[last] > phase_1_steps).all())
     check.true("phase 2 is after phase 1", after, of=schedule)
-    stated = ceil_div(phase_1_steps - 1, topology.n - 1)
+    stated = ceil_div(phase_1_steps - 1, check.n - 1)
     check.equal("steps", schedule.steps - phase_1_steps, stated, of=schedule)
-    check.equal(
-        "first symbol of the sender, for source 12..n",
-        label_symbols[schedule.sender[last], 0],
-        topology.n,
-        node=topology.labels(schedule.receiver[last]),
-    )
+    what = "first symbol of the sender, for source 12..n"
+    first = label_symbols[schedule.sender[last], 0]
+    check.equal(what, first, check.n, node=check.labels(schedule.receiver[last]))
     check.execute(schedule)
-    if topology.n <= _ALL_SOURCES:
+    if check.n <= _ALL_SOURCES:
         expanded = schedule.expand()
         check.execute(expanded)
         last = label_symbols[expanded.receiver, 0] == label_symbols[expanded.unit, 0]
-        check.equal(
-            "first symbol of the sender is the last of the source",
-            label_symbols[expanded.sender[last], 0],
-            label_symbols[expanded.unit[last], -1],
-            root=topology.labels(expanded.unit[last]),
-            node=topology.labels(expanded.receiver[last]),
-            of=expanded,
-        )
+        source = expanded.unit[last]
+        node = check.labels(expanded.receiver[last])
+        place = {"root": check.labels(source), "node": node, "of": expanded}
+        what = "first symbol of the sender is the last of the source"
+        first = label_symbols[expanded.sender[last], 0]
+        check.equal(what, first, label_symbols[source, -1], **place)
 
 
 @check("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
     """Check that the type of the incoming link determines that of the outgoing link."""
-    topology = check.topology
-    n = topology.n
-    first = symbols(check.objects, topology)[:, 0]
-    forest = check.objects.forest(topology.spec, "rotated-hamiltonian")
+    n = check.n
+    first = star_labels.symbols(check)[:, 0]
+    forest = check.forest("rotated-hamiltonian")
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
     step = np.arange(2, len(types) + 1)
@@ -145,11 +217,8 @@ def phase_1_is_local(check: ClaimCheck) -> None:
         check.equal("steps of phase 1", part.steps, factorial(n - 1), of=schedule)
         incoming = incoming_types(check, part)
         forwarded = part.step > 1
-        place = {
-            "step": part.step[forwarded],
-            "node": topology.labels(part.sender[forwarded]),
-            "of": schedule,
-        }
+        node = check.labels(part.sender[forwarded])
+        place = {"step": part.step[forwarded], "node": node, "of": schedule}
         check.true("what is sent came one step before", incoming[forwarded] > 0, **place)
         sent = part.port[forwarded].astype(np.int64)
         stated = outgoing[part.step, incoming][forwarded]
@@ -159,8 +228,8 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 @check("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 gives to each link, and how many each link carries."""
-    n = check.topology.n
-    label_symbols = symbols(check.objects, check.topology)
+    n = check.n
+    label_symbols = star_labels.symbols(check)
     schedule = one_source(check)
     types = nodes.link_types(check)
     stated = np.where(types == n, factorial(n - 2) - 1, factorial(n - 2))
@@ -180,7 +249,7 @@ def messages_by_rule_1(check: ClaimCheck) -> None:
 @check("FA.A1.steps", given=allgathers, bytes_per_node=source_bytes)
 def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
     """Check the steps of algorithm 1: ceil((n!-1)/(n-1)), as the sum of both phases."""
-    n = check.topology.n
+    n = check.n
     steps = allgather.simulation.steps
     check.equal("steps", steps, even_share(n), of=allgather.schedule)
     phases = factorial(n - 1) + ceil_div(factorial(n - 1) - 1, n - 1)
@@ -190,10 +259,9 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
 @check("FA.A1.transmissions", given=allgathers, bytes_per_node=source_bytes)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     """Check the transmissions of algorithm 1 as printed, n!(n-1)."""
-    n = check.topology.n
-    count = factorial(n)
+    count = factorial(check.n)
     transmissions = allgather.simulation.transmissions
-    check.equal("transmissions", transmissions, count * (n - 1), of=allgather.schedule)
+    check.equal("transmissions", transmissions, count * (check.n - 1), of=allgather.schedule)
     correction = check.correction("it takes n!(n!-1) transmissions")
     correction.equal("transmissions", transmissions, count * (count - 1))
 
@@ -201,21 +269,15 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 @check("FA.SLA", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.nodes)
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
     """Check steps and transmissions along one cycle for all, and along a cycle per source."""
-    topology = check.topology
-    count = topology.nodes
-    translated_cycles = check.objects.schedule(
-        topology.spec, "allgather", "hamiltonian-cycle", ports="one"
-    )
-    forest = check.objects.forest(topology.spec, "hamiltonian-cycle")
-    level = levels(parents(check.objects, topology, forest.parent_port[0]), 0)
+    count = check.nodes
+    translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
+    forest = check.forest("hamiltonian-cycle")
+    level = levels(parents(check, forest.parent_port[0]), 0)
     cycle = np.argsort(level, kind="stable").astype(np.int32)
     types = nodes.types_between(check, cycle, np.roll(cycle, -1))
-    check.true("the path closes to a cycle", types > 0, node=topology.labels(cycle), of=forest)
+    check.true("the path closes to a cycle", types > 0, node=check.labels(cycle), of=forest)
     for schedule in (cycle_schedule(check, cycle, types), translated_cycles):
-        simulation = check.execute(schedule)
-        check.equal("steps", simulation.steps, count - 1, of=schedule)
-        stated = count * (count - 1)
-        check.equal("transmissions", simulation.transmissions, stated, of=schedule)
+        check.takes(schedule, count - 1, count * (count - 1))
 
 
 def arrives_in_phase_1(label_symbols: Perms, q: int) -> NDArray[np.int64]:
@@ -242,7 +304,7 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
     Returns:
         int64 ``[rows]``; 0 for messages that did not arrive in that step.
     """
-    count = check.topology.nodes
+    count = check.nodes
     step = part.step.astype(np.int64)
     source = sources(part).astype(np.int64)
     arrival = (step * count + part.receiver) * count + source
