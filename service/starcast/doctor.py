@@ -102,7 +102,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 def _embedded(settings: Settings) -> Iterator[Finding]:
     """Check the processes of the embedded servers in use; `_servers` reports those not running."""
     if settings.neo4j_uri is None:
-        yield _jars(Neo4j(Home(settings.home.resolve())).jars(settings))
+        yield check_jars(Neo4j(Home(settings.home.resolve())).jars(settings))
     uris = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
     for server in stack.status(settings.home):
         if uris[server.server] is None and server.state == "running":
@@ -111,7 +111,7 @@ def _embedded(settings: Settings) -> Iterator[Finding]:
             yield Finding(f"embedded {server.server}", Verdict.OK, f"{process}, {usage}")
 
 
-def _jars(jars: JarSet) -> Finding:
+def check_jars(jars: JarSet) -> Finding:
     """Compare the checksums of all jars with the lock file."""
     try:
         jars.verify()
