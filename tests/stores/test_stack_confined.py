@@ -204,10 +204,15 @@ def test_frozen_servers_are_not_called_running(own: Settings) -> None:
         os.kill(server.pid, signal.SIGSTOP)
     try:
         states = [status.state for status in stack.status(own.home)]
+        findings = {finding.check: finding for finding in doctor.check_embedded(own)}
     finally:
         for server in published.values():
             os.kill(server.pid, signal.SIGCONT)
     assert states == ["not responding", "not responding"]
+    for title in ("Neo4j", "PostgreSQL"):
+        finding = findings[f"embedded {title}"]
+        assert finding.verdict is doctor.Verdict.DOWN
+        assert finding.found.endswith(", not responding")
     assert [status.state for status in stack.status(own.home)] == ["running", "running"]
 
 
