@@ -61,6 +61,11 @@ class Home:
         return self.root / "postgres"
 
     @property
+    def lock_file(self) -> Path:
+        """The file that `locked` locks."""
+        return self.root / "stack.lock"
+
+    @property
     def _secrets(self) -> Path:
         return self.root / "secrets"
 
@@ -91,7 +96,7 @@ class Home:
             "waiting: another process is starting, stopping or rebuilding the embedded stack in "
             f"{self.root}"
         )
-        with files.exclusive_lock(self.root / "stack.lock", lambda: reporter.say(message)):
+        with files.exclusive_lock(self.lock_file, lambda: reporter.say(message)):
             yield
 
     @contextmanager

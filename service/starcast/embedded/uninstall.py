@@ -98,6 +98,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
             if any(server.find_processes() for server in servers):
                 raise BusyError(f"the servers in {home.root} cannot be stopped")
             _delete(trace.path for trace in removable if trace.kind == "home")
+            _delete([home.lock_file])  # taking the lock may have created it
     _delete(trace.path for trace in removable if trace.kind != "home")
     log: Path | None = getattr(settings, "log_file", None)
     for folder in (home.root, settings.cache, accounts.SHARED, *([log.parent] if log else [])):
