@@ -170,7 +170,7 @@ def test_closed_folders_stay_closed(own: Settings) -> None:
 
 
 def test_configuration_of_neo4j(own: Settings) -> None:
-    """Memory as in the settings; no usage report, no network discovery, no HTTP."""
+    """Memory as in the settings; no usage report, no network discovery, no HTTP, no LOAD CSV."""
     wanted = {
         "server.memory.heap.max_size": "512.00MiB",
         "server.memory.pagecache.size": "256.00MiB",
@@ -178,6 +178,7 @@ def test_configuration_of_neo4j(own: Settings) -> None:
         "server.fleet_discovery.enabled": "false",
         "server.http.enabled": "false",
         "server.https.enabled": "false",
+        "dbms.security.allow_csv_import_from_file_urls": "false",
     }
     with driver(stack.endpoints(own.home)) as graph:
         rows = graph.execute_query(
