@@ -297,7 +297,7 @@ def _run(
 
     The password is part of the environment, because every user can read arguments.
     """
-    plain = url.set(drivername="postgresql", password=None).render_as_string()
+    plain = url._replace(drivername="postgresql", password=None).render_as_string()
     target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
     environment = os.environ | {"LC_ALL": "C", "PGPASSWORD": str(url.password or "")}
     with tempfile.TemporaryFile() as messages:
