@@ -135,7 +135,9 @@ VALID = {
 def filled(migrated: Engine) -> Engine:
     with migrated.begin() as connection:
         connection.execute(text("insert into experiment (name) values ('e')"))
-        connection.execute(text("insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4)"))
+        connection.execute(
+            text("insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4)")
+        )
     return migrated
 
 
@@ -157,14 +159,18 @@ def filled(migrated: Engine) -> Engine:
             "ck_forest_id",
         ),
         (
-            "insert into schedule values"
-            " ('S4:x', 'S4', null, 'broadcast', 'Multi ple', 'all', '{}', 0, true, 1, 1, 1, 1)",
+            (
+                "insert into schedule values"
+                " ('S4:x', 'S4', null, 'broadcast', 'Multi ple', 'all', '{}', 0, true, 1, 1, 1, 1)"
+            ),
             "ck_schedule_algorithm",
         ),
         (
-            "insert into materialization (kind, id, state, method, expected_nodes,"
-            " expected_relationships, expected_checksum)"
-            " values ('topology', 'NONSENSE', 'planned', 'bolt', 0, 0, '')",
+            (
+                "insert into materialization (kind, id, state, method, expected_nodes,"
+                " expected_relationships, expected_checksum)"
+                " values ('topology', 'NONSENSE', 'planned', 'bolt', 0, 0, '')"
+            ),
             "ck_materialization_id",
         ),
         ("insert into claim_verdict values (1, 'L5', 'holds', '[]', null, '')", "ck_claim_verdict"),
@@ -372,8 +378,8 @@ def large(store_url: URL) -> Iterator[Engine]:
     [
         ("select * from run_summary where experiment = 'e7'", "uq_run_point"),
         ("select * from run_summary where run = 7", "pk_run"),
-        ("select * from run_summary where topology = 'S5' and collective = 'gather'"
-         " and message_bytes = 37", "ix_run_question"),
+        (("select * from run_summary where topology = 'S5' and collective = 'gather'"
+         " and message_bytes = 37"), "ix_run_question"),
         ("select count(*) from run_summary where algorithm = 'exact' and collective = 'gather'",
          "ix_run_algorithm"),
         ("select * from comparison where baseline_experiment = 'e1' and experiment = 'e2'",

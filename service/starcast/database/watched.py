@@ -35,8 +35,11 @@ Protocol = Generator[Any, Any, Result]
 class WatchedConnection(psycopg.Connection[Any]):
     """A connection that closes itself with an OperationalError if the server is silent."""
 
-    _limit = SILENT_SECONDS
     _doubted = False
+
+    @property
+    def _limit(self) -> float:
+        return SILENT_SECONDS
 
     def wait(self, gen: Protocol[Result], *args: Any, **options: Any) -> Result:
         """Run an exchange with the server, as psycopg does, and watch for silence."""
@@ -92,7 +95,9 @@ class WatchedConnection(psycopg.Connection[Any]):
 class _Probe(WatchedConnection):
     """A connection for one question, which has to be answered at once."""
 
-    _limit = PROBE_SECONDS
+    @property
+    def _limit(self) -> float:
+        return PROBE_SECONDS
 
     def _check_server(self) -> None:
         self._give_up()
