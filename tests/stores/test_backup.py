@@ -1,4 +1,4 @@
-"""Backups: everything comes back, a restore changes only empty stores, damaged files are refused."""
+"""Backups: everything comes back, only empty stores change, damaged files are refused."""
 
 import json
 import threading
@@ -36,7 +36,7 @@ def content(engine: Engine) -> dict[str, list[str]]:
     found = {}
     with engine.connect() as connection:
         for table in inspect(connection).get_table_names():
-            rows = connection.scalars(text(f"select to_jsonb(t)::text from {table} as t"))
+            rows = connection.scalars(text(f"select to_jsonb(t)::text from {table} as t"))  # noqa: S608
             found[table] = sorted(rows)
     return found
 
