@@ -20,7 +20,7 @@ class Proxy:
 
     Attributes:
         frozen: whether it forwards nothing; it still accepts connections.
-        frozen_connections: whether it forwards nothing on the connections open when this was set.
+        frozen_connections: whether it forwards nothing on connections that were open at the time.
     """
 
     def __init__(self, target: tuple[str, int]) -> None:

@@ -34,7 +34,7 @@ SMALL = Grid.from_json({
 
 @pytest.fixture
 def colleague(bare: Engine) -> Engine:
-    """The store of somebody else's machine: another database."""
+    """The store of a colleague: another database."""
     sessions.upgrade(bare, Silent())
     return bare
 

@@ -138,7 +138,7 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
 
 
 def read_manifest(file: Path) -> Manifest:
-    """Return the description of a backup after reading all of it.
+    """Return the description of a backup after reading the complete file.
 
     Raises:
         InputError: the file is missing, is not a backup, or is incomplete.

