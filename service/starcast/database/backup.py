@@ -36,6 +36,8 @@ from starcast.support.text import pluralize
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
 #: Bytes that are copied at once.
 _CHUNK = 1 << 20
+#: Tables that a message lists.
+_LISTED = 3
 #: Tables whose rows every store has.
 _ALWAYS_FILLED = {"store", "family", VERSION_TABLE}
 #: Settings of the server that texts of values depend on.
@@ -194,7 +196,8 @@ def check_empty(engine: Engine) -> None:
         return
     rows = count_rows(engine)
     if rows:
-        listed = ", ".join(f"{pluralize(count, 'row')} in {name}" for name, count in rows.items())
+        found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
+        listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
         raise RejectedError(
             f"the store is not empty: it has {listed}",
             hint="a backup is restored into an empty store only: name another database or --home",
