@@ -99,7 +99,7 @@ def through(proxy: Proxy, fresh_database: URL, impatient: None) -> Iterator[Engi
 
 
 def test_the_deadline_is_thirty_seconds() -> None:
-    assert watched.SILENT_SECONDS + watched.PROBE_SECONDS == 30
+    assert watched.SILENT_SECONDS + watched.PROBE_SECONDS + sessions.CONNECT_SECONDS == 30
     options = watched.TCP_OPTIONS
     keepalive = options["keepalives_idle"] + options["keepalives_interval"] * 4
     assert (options["tcp_user_timeout"], keepalive, options["keepalives_count"]) == (30_000, 30, 4)
@@ -113,7 +113,7 @@ def test_a_server_that_becomes_silent_ends_a_statement_in_one_sentence(
     proxy.frozen = True
     began = time.monotonic()
     with (
-        pytest.raises(UnavailableError, match="cannot be reached: it has not answered for 3 sec"),
+        pytest.raises(UnavailableError, match=r"reached: (it has not answered|connection timeout)"),
         sessions.session(through) as opened,
     ):
         opened.execute(text("select 1"))
@@ -122,13 +122,15 @@ def test_a_server_that_becomes_silent_ends_a_statement_in_one_sentence(
 
 def test_one_dead_connection_of_a_live_server_is_detected(through: Engine, proxy: Proxy) -> None:
     """The server is asked on a new connection; it has answered, and the answer was lost."""
-    with (
-        pytest.raises(UnavailableError, match="it has not answered"),
-        sessions.session(through) as opened,
-    ):
-        opened.execute(text("select 1"))
-        proxy.freeze_connections()
-        opened.execute(text("select 2"))
+
+    def lose_the_answer() -> None:
+        with sessions.session(through) as opened:
+            opened.execute(text("select 1"))
+            proxy.freeze_connections()
+            opened.execute(text("select 2"))
+
+    with pytest.raises(UnavailableError, match="it has not answered"):
+        lose_the_answer()
     with sessions.session(through) as opened:
         assert opened.scalar(text("select 3")) == 3
 

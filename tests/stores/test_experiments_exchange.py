@@ -28,7 +28,7 @@ GRID = Grid.from_json({
 })  # fmt: skip
 SMALL = Grid.from_json({
     "topology": "S3", "collective": "allgather", "algorithm": "dimension-change",
-    "base": ["greedy", "multiple"], "message_bytes": "1",
+    "base": ["greedy", "necklace"], "message_bytes": "1",
 })  # fmt: skip
 
 
@@ -179,13 +179,15 @@ CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no costs": lambda all_: first_run(all_).update(costs=[]),
     "a cost": lambda all_: first_run(all_)["costs"][0].update(time="-1"),
     "a profile": lambda all_: first_run(all_).update(profile=[[1, 2]]),
+    "a NUL character": lambda all_: first_run(all_)["provenance"].update(host="a\0b"),
+    "not a number": lambda all_: first_run(all_)["timings"].update(build=float("nan")),
     "a moment": lambda all_: first_run(all_).update(started_at="2026-11-22T12:00:00"),
 }
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_an_invalid_file_is_refused_in_one_sentence(
-    stored: Engine, tmp_path: Path, name: str
+    stored: Engine, colleague: Engine, tmp_path: Path, name: str
 ) -> None:
     good = tmp_path / "good.json"
     export_experiments(stored, ["b", "a"], good)
@@ -193,12 +195,12 @@ def test_an_invalid_file_is_refused_in_one_sentence(
     CHANGES[name](content)
     bad = tmp_path / "bad.json"
     bad.write_text(json.dumps(content), encoding="utf-8")
-    before = rows(stored)
+    before = rows(colleague)
     with pytest.raises(InputError, match="is not a valid file of experiments: ") as refused:
-        import_experiments(stored, bad)
+        import_experiments(colleague, bad)
     assert "\n" not in refused.value.message
     assert len(refused.value.message) < 600
-    assert rows(stored) == before
+    assert rows(colleague) == before
 
 
 def damaged(file: Path) -> Iterator[bytes]:

@@ -83,7 +83,10 @@ def test_up_creates_the_tables_and_roles_that_are_no_superusers(
         with engine.connect() as connection:
             user = connection.scalar(text("select current_user"))
             assert user == f"starcast_{role}"
-            rights = "select rolsuper or rolcreatedb or rolcreaterole from pg_roles where rolname = current_user"
+            rights = (
+                "select rolsuper or rolcreatedb or rolcreaterole from pg_roles"
+                " where rolname = current_user"
+            )
             assert connection.scalar(text(rights)) is False
         engine.dispose()
         file = Postgres(home).role_password_file(role)

@@ -76,7 +76,7 @@ class Manifest(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["starcast backup 1"] = "starcast backup 1"
+    format: Literal["starcast backup 1"]
     created_at: datetime
     starcast: str
     postgres: str
@@ -260,6 +260,7 @@ def _describe(connection: Connection) -> Manifest:
             hint="run 'starcast db upgrade'",
         )
     return Manifest(
+        format="starcast backup 1",
         created_at=datetime.now(UTC),
         starcast=version("starcast"),
         postgres=str(connection.scalar(text("select current_setting('server_version')"))),

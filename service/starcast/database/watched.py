@@ -14,8 +14,9 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import make_conninfo
 
-#: Seconds of silence after which the server is asked, and seconds that it may take to answer.
-SILENT_SECONDS = 25.0
+#: Seconds of silence after which the server is asked, and seconds that it may take to answer. With
+#: one attempt to connect again, a command ends after 30 seconds.
+SILENT_SECONDS = 20.0
 PROBE_SECONDS = 5
 
 #: Parameters of libpq, by which TCP gives up after 30 seconds.
