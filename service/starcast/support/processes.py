@@ -116,7 +116,8 @@ def _perform(perform: Callable[[Item], Result], item: Item) -> Result:
         return perform(item)
     finally:
         seconds = round(perf_counter() - start, 3)
-        log.event("worker item", logging.DEBUG, item=item, seconds=seconds)
+        parent = os.getppid()
+        log.event("worker item", logging.DEBUG, item=item, parent=parent, seconds=seconds)
 
 
 def _fits(needed: int, running: dict[Future[Result], tuple[Item, int]], free: int) -> bool:
