@@ -127,8 +127,7 @@ def test_a_log_that_cannot_be_written_is_a_warning(
     result = starcast("topology", "show", "S4", "-q")
     assert result.code == 0
     assert result.err == (
-        f"warning: the log {tmp_path / 'file' / 'starcast.log'} cannot be written: "
-        "Not a directory\n"
+        f"warning: the log {tmp_path / 'file' / 'starcast.log'} cannot be written: File exists\n"
     )
 
 
@@ -160,7 +159,7 @@ def test_parallel_commands_write_complete_lines(log_file: Path) -> None:
 def test_input_is_repeated_escaped_and_shortened(starcast: Starcast, word: str) -> None:
     for words in (
         ("topology", "show", word),
-        ("forest", "show", word),
+        ("forest", "show", word, "greedy"),
         ("query", "run", word),
         ("query", "check", word),
         ("schedule", "simulate", "S4", "broadcast", word),

@@ -236,13 +236,4 @@ def draw(
     emit_outcome(drawn, output, f"drew tree {number} of {forest.id} to {out}")
 
 
-@app.command("drop")
-def drop(
-    ctx: typer.Context,
-    forest_id: IdArgument,
-    cascade: stored.CascadeOption = False,
-    wait: stored.WaitOption = False,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """Drop a stored forest. Fails if stored schedules depend on it, unless --cascade is given."""
-    stored.drop_artifact(ctx, "forest", forest_id, cascade, wait, output)
+stored.add_drop_command(app, "forest", completion.stored_forests)

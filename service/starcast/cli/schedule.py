@@ -251,16 +251,7 @@ def show(
     stored.show_artifact(ctx, "schedule", schedule_id, verify, output)
 
 
-@app.command("drop")
-def drop(
-    ctx: typer.Context,
-    schedule_id: IdArgument,
-    cascade: stored.CascadeOption = False,
-    wait: stored.WaitOption = False,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """Drop a stored schedule."""
-    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait, output)
+stored.add_drop_command(app, "schedule", completion.stored_schedules)
 
 
 def _build(

@@ -69,23 +69,4 @@ def show(
     emit_properties(properties, output)
 
 
-@app.command("drop")
-def drop(
-    ctx: typer.Context,
-    spec: Annotated[
-        str,
-        typer.Argument(
-            metavar="TOPOLOGY",
-            help="A stored topology, such as S5.",
-            autocompletion=completion.stored_topologies,
-        ),
-    ],
-    cascade: stored.CascadeOption = False,
-    wait: stored.WaitOption = False,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """Drop a stored topology.
-
-    Fails if stored forests or schedules depend on it, unless --cascade is given.
-    """
-    stored.drop_artifact(ctx, "topology", spec, cascade, wait, output)
+stored.add_drop_command(app, "topology", completion.stored_topologies)

@@ -40,8 +40,8 @@ RETURN ... AS sender, ... AS load
 ```
 
 The fields have this order, and each occurs once; `cost`, `revision` and `reference` may be omitted,
-and `parameters: none` declares a query without parameters. A parameter is `name (type): meaning`; `, default JSON` after
-the type makes it optional. Types are
+and `parameters: none` declares a query without parameters. A parameter is `name (type): meaning`;
+`, default JSON` after the type makes it optional. Types are
 """
 _RULES = """
 `int` and `float` accept a least value (`int >= 1`), and every type can follow `list of`; on the

@@ -96,6 +96,7 @@ def stop() -> None:
     """Write no further events to the file."""
     global _target  # noqa: PLW0603
     _target = None
+    LOGGER.setLevel(logging.NOTSET)
     for handler in LOGGER.handlers[:]:
         if isinstance(handler, _JsonFile):
             LOGGER.removeHandler(handler)
