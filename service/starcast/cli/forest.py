@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import completion, forest_source, stored
+from starcast.cli import axes, completion, forest_source, stored
 from starcast.cli.output import (
     Format,
     FormatOption,
@@ -35,13 +35,7 @@ IdArgument = Annotated[
 
 @app.command("constructions")
 def list_constructions(
-    topology: Annotated[
-        str | None,
-        typer.Argument(
-            help="Only constructions defined on this topology, such as S5.",
-            autocompletion=completion.topologies,
-        ),
-    ] = None,
+    topology: axes.OnTopologyArgument = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the constructions with their families, arguments and papers. No server is needed."""
@@ -64,9 +58,7 @@ def list_constructions(
 
 @app.command("build")
 def build(
-    topology: Annotated[
-        str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
-    ],
+    topology: axes.TopologyArgument,
     construction: Annotated[
         str,
         typer.Argument(

@@ -4,22 +4,13 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import completion, stored
+from starcast.cli import axes, completion, stored
 from starcast.cli.output import Format, FormatOption, emit_properties
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Topologies: show any topology; list, show and drop stored topologies.",
 )
-
-SpecArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="TOPOLOGY",
-        help="A topology, such as S5, S6,3 or Q4.",
-        autocompletion=completion.topologies,
-    ),
-]
 
 
 @app.command("list")
@@ -31,7 +22,7 @@ def list_stored(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None
 @app.command("show")
 def show(
     ctx: typer.Context,
-    spec: SpecArgument,
+    spec: axes.TopologyArgument,
     as_stored: Annotated[
         bool, typer.Option("--stored", help="Show the stored figures instead; implied by --verify.")
     ] = False,

@@ -181,7 +181,7 @@ def _parse_parameter(line: Line, path: Path) -> tuple[str, Parameter]:
         return name, Parameter(name, kind, meaning)
     try:
         return name, Parameter(name, kind, meaning, json.loads(default), required=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         message = f"the default {default} is not JSON"
         raise file_error(path, line.number, message, 'write strings as "text"') from None
     except InputError as error:
