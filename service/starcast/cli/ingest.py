@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import completion, context, stored
+from starcast.cli import axes, completion, context, stored
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.vocabulary import LoadMethod
 
@@ -66,9 +66,7 @@ _LOADED_COLUMNS = ["kind", "id", "nodes", "relationships", "seconds"]
 
 def ingest(
     ctx: typer.Context,
-    topology: Annotated[
-        str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
-    ],
+    topology: axes.TopologyArgument,
     trees: TreesOption = "",
     schedules: SchedulesOption = "",
     root: RootOption = None,
