@@ -72,7 +72,7 @@ def _figures(
     yield Figure(
         f"{name}: import alone", importing, "relationships/s", "> 500 000", "Bolt with proofs", rate
     )
-    names = ("written", "imported", "started", "indexed", "compared", "changed")
+    names = ("written", "imported", "started", "compared", "changed")
     say(", ".join(f"{stage} after {stages[stage] - stages['begun']:.1f} s" for stage in names))
 
 

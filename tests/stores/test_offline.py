@@ -151,7 +151,7 @@ def test_a_differing_store_is_never_used(own: Settings) -> None:
     observed: list[str] = []
 
     def spoil(stage: str, _: Artifact) -> None:
-        if stage == "indexed":
+        if stage == "started":
             observed.append(stack.status(own.home)[0].state)
             with pytest.raises(UnavailableError, match="is restarting on a newly imported store"):
                 graph_address(own)
