@@ -161,6 +161,7 @@ def _estimate_row(kind: str, artifact_id: str, estimate: "Estimate") -> Mapping[
         "relationships": estimate.relationships,
         "megabytes": estimate.bytes / 1e6,
         "bolt_seconds": estimate.seconds,
+        "bolt_cold_seconds": estimate.cold_seconds,
         "import_seconds": estimate.import_seconds,
         "import_megabytes": estimate.import_bytes / 1e6,
     }
