@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from math import prod
+from tokenize import TokenError
 from typing import Any, TypedDict, cast
 
 import numpy as np
@@ -37,7 +38,10 @@ _DAMAGE = (
     EOFError,
     MemoryError,
     NotImplementedError,
+    OverflowError,
     RecursionError,
+    SyntaxError,
+    TokenError,  # of numpy's parser of headers
 )
 #: Greatest size of a part other than the array of ports, and of the header of any part.
 _SMALL_PART = 2**16
