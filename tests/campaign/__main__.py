@@ -24,6 +24,7 @@ from starcast.embedded import stack
 from starcast.endpoints import store_url
 from starcast.progress import Silent
 from starcast.settings import Settings
+from starcast.support.signals import sigterm_as_interrupt
 
 _DISK = "3g"
 
@@ -32,7 +33,7 @@ def main() -> int:
     """Run a campaign; return the exit code."""
     options = _parse_options()
     kinds = options.kinds.split(",") if options.kinds else list(KINDS)
-    with tempfile.TemporaryDirectory(prefix="starcast-campaign-") as name:
+    with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="starcast-campaign-") as name:
         folder = Path(name)
         folder.chmod(0o755)  # PostgreSQL's system user must pass through
         with _own_disk(folder) as is_own, _running(folder) as servers:

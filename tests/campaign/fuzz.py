@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import sys
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -205,7 +206,8 @@ def _change_part(draw: Random, path: Path) -> str:
         for part, data in parts.items():
             archive.writestr(part, data)
             if part == name and draw.random() < 0.05:
-                with suppress(UserWarning):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
                     archive.writestr(part, data)
     return f"{name} = {array.dtype}{list(array.shape)}"
 

@@ -169,7 +169,7 @@ class Servers:
                 problems = _check_states(stores, finished=finished)
                 with suppress_starcast(problems):
                     problems += [
-                        f"{problem.artifact}: {problem.problem}"
+                        f"{problem.artifact}: {problem.description}: {problem.found}, not {problem.expected}"
                         for problem in verify(stores, (), Depth(all_rows=finished))
                         if finished or problem.artifact in _complete(stores)
                     ]
