@@ -360,7 +360,7 @@ def fuzz_command(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
             case _:
                 words[place] = damage(draw, words[place])
         words = words or ["query"]
-    # A shell cannot pass a NUL. Commands that start or end servers are no subject here.
+    # A shell cannot pass a NUL. Commands that start or end servers are tested elsewhere.
     words = [word.replace("\x00", "") for word in words]
     if {"up", "down", "demo", "rebuild", "drop", "uninstall"} & set(words):
         return " ".join(words), "skipped", []

@@ -109,7 +109,7 @@ class Servers:
         return finish(self.start(*words, environment=environment), words, deadline)
 
     def finish_work(self, commands: Iterable[tuple[str, ...]]) -> list[str]:
-        """Run the commands that finish interrupted ones; return which of them fail."""
+        """Run the commands that finish interrupted commands; return which of them fail."""
         problems = []
         for words in dict.fromkeys(remedy for command in commands for remedy in finishing(command)):
             done = self.run(*words)
@@ -160,40 +160,26 @@ class Servers:
         Args:
             baseline: the result of `snapshot` before.
             finished: True if nothing is left to clean up: then the stores must agree completely.
-                Otherwise artifacts may be incomplete, and only complete ones must be correct.
+                Otherwise artifacts may be incomplete, and only complete artifacts must be correct.
         """
         engine = sessions.connect(self.url)
         try:
             with Graph.open(self.address) as graph:
                 stores = Stores(engine, graph, _BATCH)
                 problems = _check_states(stores, finished=finished)
-                with suppress_starcast(problems):
-                    problems += [
-                        f"{problem.artifact}: {problem.description}: {problem.found}, not {problem.expected}"
-                        for problem in verify(stores, (), Depth(all_rows=finished))
-                        if finished or problem.artifact in _complete(stores)
-                    ]
+                complete = _complete(stores)
+                differences = verify(stores, (), Depth(all_rows=finished))
         except StarcastError as error:
-            return [f"the stores cannot be read: {error.message}"]
+            return [f"the stores cannot be verified: {error.message}"]
         finally:
             engine.dispose()
+        for difference in differences:
+            if finished or difference.artifact in complete:
+                values = f"{difference.found}, not {difference.expected}"
+                problems.append(f"{difference.artifact}: {difference.description}: {values}")
         if self.snapshot() != baseline:
             problems.append("the runs of the baseline changed")
         return problems
-
-
-class suppress_starcast(suppress):  # noqa: N801 - a context manager, named like its base
-    """Turn an error into a problem."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__(StarcastError)
-        self._problems = problems
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, StarcastError):
-            self._problems.append(f"the stores cannot be verified: {error.message}")
-            return True
-        return False
 
 
 def embedded_servers(home: Path, folder: Path) -> Servers:
