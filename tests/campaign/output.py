@@ -55,7 +55,8 @@ def _has_trace(done: Done) -> bool:
 
 def _check_message(err: str) -> list[str]:
     """Check that the error is one printable sentence with a hint."""
-    if "Usage:" in err:  # Typer's own message about options and arguments
+    # Typer reports invalid options and arguments in words of its own.
+    if "Usage:" in err or err.startswith("Error: "):
         return []
     lines = err.splitlines()
     errors = [line for line in lines if line.startswith("error: ")]
