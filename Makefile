@@ -66,7 +66,7 @@ pytest-claims: $(VENV)/.dev ## the checks of the papers' claims
 	$(BIN)/pytest -m claims
 
 $(VENV)/.chromium: $(VENV)/.dev
-	tests/docs/chromium >$@
+	tests/docs/chromium >$@ || { rm -f $@; exit 1; }
 
 pytest-docs: $(VENV)/.chromium # README and tutorial as sessions, the site in a browser
 
