@@ -208,7 +208,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     what = "times that the node is reached"
     other = check.reading("the same with the brackets sorted at every node")
     for i in range(n - 1):
-        dimension = _shifted_dimensions(n, n, i)
+        dimension = nk_labels.shifted_places(n, n, i)
         check.equal(what, _count_reached(check, tree, dimension), 1, i=i, node=check.label)
         reached = _count_reached(check, tree, dimension, in_order=True)
         other.equal(what, reached, 1, i=i, node=check.label)
@@ -222,15 +222,8 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
             images = nk_labels.shift_nodes(check, nk_labels.symbols(check), last, i)
             reached = np.bincount(images, minlength=check.nodes)
             correction.equal(f"{what} as an image", reached, 1, i=i, node=check.label)
-        reached = _count_reached(check, tree, _shifted_dimensions(n, last, i))
+        reached = _count_reached(check, tree, nk_labels.shifted_places(n, last, i))
         correction.equal(what, reached, 1, i=i, node=check.label)
-
-
-def _shifted_dimensions(n: int, last: int, i: int) -> NDArray[np.int64]:
-    """Return the new dimension of each dimension if 2..last are shifted cyclically by i."""
-    dimension = np.arange(n + 1)
-    dimension[2 : last + 1] = (np.arange(last - 1) + i) % (last - 1) + 2
-    return dimension
 
 
 def _count_reached(
