@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -200,15 +201,12 @@ def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Schedule]:
     for algorithm in algorithms_on(check.topology, "broadcast"):
         if ports not in algorithm.ports or algorithm.split_argument is None:
             continue
-        has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
-        copies = (1, check.degree) if has_copies else (0,)
-        create = partial(check.schedule, "broadcast", algorithm.name, ports)
-        for segments in SEGMENTS:
-            for count in copies:
-                arguments: dict[str, Any] = {algorithm.split_argument: segments}
-                if count:
-                    arguments["copies"] = count
-                yield create(**arguments)
+        choices = {algorithm.split_argument: SEGMENTS}
+        if any(argument.name == "copies" for argument in algorithm.arguments):
+            choices["copies"] = (1, check.degree)
+        for values in product(*choices.values()):
+            arguments: dict[str, Any] = dict(zip(choices, values, strict=True))
+            yield check.schedule("broadcast", algorithm.name, ports, **arguments)
 
 
 def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
