@@ -56,8 +56,7 @@ def check_counts(
         stated = side(n)
         spec = f"S{n}" if side is star else f"Q{stated.links}"
         found = count_from_node(check, spec, degree=stated.links)
-        what = f"nodes, degree, diameter and distances of {spec}"
-        check.equal(what, list(found), list(stated))
+        check.equal(f"nodes, degree, diameter and distances of {spec}", list(found), list(stated))
 
 
 def describe_cell(cell: str) -> str:

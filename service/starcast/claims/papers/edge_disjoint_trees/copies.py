@@ -12,8 +12,7 @@ from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import divided
-from starcast.claims.papers.edge_disjoint_trees import collectives
-from starcast.claims.papers.edge_disjoint_trees.collectives import (
+from starcast.claims.papers.edge_disjoint_trees.broadcast import (
     ExecutedCollective,
     check_transmissions,
     execute_collective,
@@ -37,12 +36,12 @@ def divisors(n: int) -> list[int]:
     return [copies for copies in range(1, n) if (n - 1) % copies == 0]
 
 
-def broadcasts(check: ClaimCheck) -> Iterator[collectives.ExecutedCollective]:
+def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     """Yield broadcasts whose copies divide n-1: one message, fewer than trees, as many, more."""
     n = check.n
     for copies in divisors(n):
         for messages in sorted({1, 2, n - 2, n - 1, n}):
-            broadcast = collectives.execute_collective(check, "broadcast", messages, copies)
+            broadcast = execute_collective(check, "broadcast", messages, copies)
             # Stored evidence has this finding twice; new evidence stays comparable with it.
             check.execute(broadcast.schedule)
             yield broadcast
@@ -54,7 +53,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     If no fault keeps two copies from a node, this follows for all sets of faults. In addition, all
     sets of up to two faults (or a sample) are tried, and some sets are executed.
     """
-    schedule = collectives.execute_collective(check, "broadcast", messages, copies).schedule
+    schedule = execute_collective(check, "broadcast", messages, copies).schedule
     faults = fault_cuts.PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)
     place = {"M": messages, "x": copies}
@@ -105,7 +104,7 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 
 @check("EDT.FT.steps", given=broadcasts)
-def steps_of_copies(check: ClaimCheck, broadcast: collectives.ExecutedCollective) -> None:
+def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check the bounds for the number of steps."""
     n = check.n
     messages = broadcast.messages
@@ -119,10 +118,10 @@ def steps_of_copies(check: ClaimCheck, broadcast: collectives.ExecutedCollective
 
 
 @check("EDT.FT.transmissions", given=broadcasts)
-def transmissions_of_copies(check: ClaimCheck, broadcast: collectives.ExecutedCollective) -> None:
+def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that x copies of M messages take Mx(n!-1) transmissions."""
     copies = broadcast.copies
-    collectives.check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
+    check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 
 
 #: M and x that are tried for n > 4, besides (n-1, 2) and (n, 3).
@@ -172,7 +171,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 def example(check: ClaimCheck) -> None:
     """Check the two packets of the example, and that any two subtrees survive a fault."""
     for messages in (2, 4):
-        schedule = collectives.execute_collective(check, "broadcast", messages, 2).schedule
+        schedule = execute_collective(check, "broadcast", messages, 2).schedule
         trees = [tuple(fault_cuts.trees_of_unit(schedule, u)) for u in range(schedule.units)]
         packets = sorted(set(trees))
         place = {"M": messages, "of": schedule}
@@ -181,7 +180,7 @@ def example(check: ClaimCheck) -> None:
         check.equal("messages of a packet", sizes, messages // 2, **place)
         check.equal("subtrees", [*chain(*packets)], np.arange(4), **place)
         check_survives(check, messages, 2)
-    schedule = collectives.execute_collective(check, "broadcast", 1, 4).schedule
+    schedule = execute_collective(check, "broadcast", 1, 4).schedule
     faults = fault_cuts.PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)[0]
     for second in range(len(cuts)):

@@ -15,7 +15,7 @@ from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs, tree_transforms
 from starcast.claims.reference.pipelines import carried_share
-from starcast.claims.reference.place_labels import outgoing_links, row_links
+from starcast.claims.reference.place_labels import column_labels, outgoing_links, row_links
 from starcast.claims.reference.tree_transforms import Row, Tree
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
@@ -249,7 +249,7 @@ def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
     """Check the ports of a forest of the catalogue against a changed tree."""
-    place = {"node": lambda _, node: check.label(node), "of": forest}
+    place = {"node": column_labels(check), "of": forest}
     check.equal(what, forest.parent_port, expected.row, **place)
 
 

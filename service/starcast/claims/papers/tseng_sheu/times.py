@@ -234,8 +234,8 @@ def read_with_other_broadcasts(
     # Algorithm 1 is executed by the check itself, so the reading does not record it again.
     runs = list(forms.algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
     for name, split, parts in others:
-        counts = tuple(p * parts for p in range(1, 2 * forms.MOST_SEGMENTS + 1))
-        split_argument: dict[str, Any] = {split: counts}
+        numbers = tuple(p * parts for p in range(1, 2 * forms.MOST_SEGMENTS + 1))
+        split_argument: dict[str, Any] = {split: numbers}
         runs += executions("broadcast", name, ports=ports, **split_argument)(reading)
     times = [pipelines.exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]
     least = np.array(times, dtype=object).min(axis=0)

@@ -15,7 +15,12 @@ from starcast.claims.papers.common import check_star_size
 from starcast.claims.papers.tseng_sheu.closed_forms import heights
 from starcast.claims.providers import forests, sample_roots
 from starcast.claims.reference import bfs, cyclic_shifts, star_labels
-from starcast.claims.reference.place_labels import link_label, node_labels, outgoing_links
+from starcast.claims.reference.place_labels import (
+    column_labels,
+    link_label,
+    node_labels,
+    outgoing_links,
+)
 from starcast.claims.registry import check
 from starcast.permutations import Ranks
 from starcast.trees.model import Forest
@@ -32,7 +37,7 @@ def size_and_symmetry(check: ClaimCheck) -> None:
         columns = np.searchsorted(ports, dimensions)
         measured = check.neighbours[columns][:, image]
         stated = image[check.neighbours]
-        check.equal("links go to links", measured, stated, node=lambda _, node: check.label(node))
+        check.equal("links go to links", measured, stated, node=column_labels(check))
         node_images.append(image)
         link_images.append((image * check.degree + columns[:, None]).T.ravel())
     # A search along the generators reaches the images under all automorphisms that they generate.
@@ -58,7 +63,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     root = tree.root
     what = f"ports of L({check.label(root)})"
     stated = cyclic_shifts.greedy_dimensions(check, root)
-    check.equal(what, tree.parent_port, stated, node=lambda _, node: check.label(node), of=tree)
+    check.equal(what, tree.parent_port, stated, node=column_labels(check), of=tree)
     check.passes(checkers.spanning(check.topology, tree.parent_port, root), of=tree)
     distances = bfs.distances(check, root)
     nodes = np.flatnonzero(np.arange(check.nodes) != root)
