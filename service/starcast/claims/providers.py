@@ -43,12 +43,10 @@ class RootDistances:
     """Distances of all nodes from a root.
 
     Attributes:
-        root: rank of the root.
-        label: its label.
+        label: label of the root.
         values: int32 ``[nodes]``, by breadth-first search.
     """
 
-    root: int
     label: str
     values: Ranks
 
@@ -108,7 +106,7 @@ def distances(*, roots: int | None = None) -> Provider[RootDistances]:
 
     def provide(check: ClaimCheck) -> Iterator[RootDistances]:
         for root in _sample_roots(check, roots):
-            yield RootDistances(root, check.label(root), bfs.distances(check, root))
+            yield RootDistances(check.label(root), bfs.distances(check, root))
 
     return provide
 

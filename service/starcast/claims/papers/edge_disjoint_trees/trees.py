@@ -37,10 +37,6 @@ def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
     return result.holds
 
 
-def _subtree(row: int, _: int) -> int:
-    return row + 2
-
-
 # Definition 8
 
 
@@ -89,7 +85,11 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
         return
     sizes = checkers.branch_sizes(*arguments)
     stated = (check.nodes - 1) * np.eye(check.n - 1, dtype=int)
-    place = {"subtree": _subtree, "dimension": lambda _, column: column + 2, "of": forest}
+    place = {
+        "subtree": lambda row, _: row + 2,
+        "dimension": lambda _, column: column + 2,
+        "of": forest,
+    }
     check.equal("nodes over each link of I", sizes, stated, **place)
 
 
@@ -127,7 +127,7 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
     check.passes(disjoint, of=forest)
     levels = bfs.depths(check, forest.parent_port)
     extra = levels - bfs.distances(check)
-    place = {"subtree": _subtree, "node": column_labels(check), "of": forest}
+    place = {"subtree": lambda row, _: row + 2, "node": column_labels(check), "of": forest}
     check.at_most("links more than the distance", extra, 4, **place)
 
 

@@ -150,22 +150,15 @@ def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
     return check.build(schedule.expand, "Algorithm 2 for all sources")
 
 
-def execution_time(
-    simulation: Simulation, parts: int, startup: int, per_byte: int, m: int
-) -> Fraction:
-    """Return the time of all busy steps, for a message of m bytes in equal parts."""
-    busy = simulation.packet_sizes[simulation.links_used > 0]
-    carried = Fraction(int(busy.sum()) * m, parts)
-    return len(busy) * startup + carried * per_byte
-
-
 def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
     """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c, with c sub-slots per slot."""
+    busy = simulation.packet_sizes[simulation.links_used > 0]
     for startup, per_byte, m in TIMES:
         share = Fraction(m * (factorial(check.n) - 1), check.n - 1)
-        measured = execution_time(simulation, check.n - 1, startup, per_byte, m)
+        carried = Fraction(int(busy.sum()) * m, check.n - 1)
+        measured = len(busy) * startup + carried * per_byte
         stated = slots * (height * startup + share * per_byte)
         check.equal("time", measured, stated, T_s=startup, T_c=per_byte, m=m, of=schedule)
 
