@@ -236,9 +236,6 @@ def opposite_links(check: ClaimCheck, root: int) -> None:
     loads = cyclic_shifts.loads_towards_roots(check, root)
     for path in cyclic_shifts.shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]
-
-        def link(index: int, tails: Ranks = tails, heads: Ranks = heads) -> str:
-            return link_label(check, tails[index], heads[index])
-
+        link = np.array([link_label(check, *ends) for ends in zip(tails, heads, strict=True)])
         what = f"trees with the opposite of a link of p_i, r = {check.label(root)}"
         check.at_most(what, loads[tails, path.ports.astype(np.int64) - 2], 1, i=path.i, link=link)
