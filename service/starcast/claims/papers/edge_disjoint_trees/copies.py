@@ -54,7 +54,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     sets of up to two faults (or a sample) are tried, and some sets are executed.
     """
     schedule = execute_collective(check, "broadcast", messages, copies).schedule
-    faults = fault_cuts.PossibleFaults(check)
+    faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)
     place = {"M": messages, "x": copies}
     units = np.arange(schedule.units)
@@ -161,7 +161,7 @@ def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
 
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
     """Return whether all messages use x subtrees, and no fault keeps two copies from a node."""
-    faults = fault_cuts.PossibleFaults(check)
+    faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
     return bool(blocked.max() <= 1) and set(_trees_per_unit(schedule)) == {copies}
@@ -181,7 +181,7 @@ def example(check: ClaimCheck) -> None:
         check.equal("subtrees", [*chain(*packets)], np.arange(4), **place)
         check_survives(check, messages, 2)
     schedule = execute_collective(check, "broadcast", 1, 4).schedule
-    faults = fault_cuts.PossibleFaults(check)
+    faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)[0]
     for second in range(len(cuts)):
         for first in range(second):
