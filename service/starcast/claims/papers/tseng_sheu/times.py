@@ -60,9 +60,8 @@ def lower_bound_for_broadcast(check: ClaimCheck) -> None:
     schedules = counts.catalogue_schedules(check, "broadcast", "all", sources)
     counts.check_times(check, schedules, diameter(n), Fraction(1, n - 1))
     startups = max(diameter(n), counts.ceil_log2(factorial(n)))
-    counts.check_times(
-        check, counts.catalogue_schedules(check, "broadcast", "one", sources), startups, 1
-    )
+    schedules = counts.catalogue_schedules(check, "broadcast", "one", sources)
+    counts.check_times(check, schedules, startups, 1)
 
 
 @check("TS.L2", bytes_per_node=catalogue_bytes)
@@ -75,9 +74,8 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
     schedules = counts.catalogue_schedules(check, "allgather", "all", (0,))
     counts.check_times(check, schedules, diameter(n), Fraction(others, n - 1))
     startups = max(diameter(n), counts.ceil_log2(factorial(n)))
-    counts.check_times(
-        check, counts.catalogue_schedules(check, "allgather", "one", (0,)), startups, others
-    )
+    schedules = counts.catalogue_schedules(check, "allgather", "one", (0,))
+    counts.check_times(check, schedules, startups, others)
 
 
 @check("TS.E3", bytes_per_node=forms.multiple_bytes)
