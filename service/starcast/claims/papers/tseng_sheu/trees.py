@@ -114,8 +114,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
         stated = diameter(n) + n + np.gcd(n, i) - 2
         place = {"i": i, "of": forest}
         check.equal("height of L-hat(rho^i(r))", observed, stated, **place)
-        paths = cyclic_shifts.shift_paths(check, forest.root)
-        paths = paths[: len(observed)]
+        paths = cyclic_shifts.shift_paths(check, forest.root)[: len(observed)]
         outside = np.array([level_outside_branch(check, path) for path in paths])
         lengths = np.array([len(path.ports) for path in paths])
         correction.equal("height", observed, lengths + outside, **place)
