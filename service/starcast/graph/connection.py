@@ -378,7 +378,7 @@ def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
         if status.is_notification
     )
     rows = [
-        {name: _as_data(value) for name, value in record.items()} for record in records[:row_limit]
+        dict(zip(columns, map(_as_data, record), strict=True)) for record in records[:row_limit]
     ]
     return QueryResult(columns, rows, more, notices, summary.plan or summary.profile)
 
