@@ -96,9 +96,11 @@ def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     """
     assert servers.home is not None
     baseline = servers.snapshot()
-    words = commands.change(draw, embedded=True)
+    words = draw.choice((commands.ingest, commands.ingest, commands.drop, commands.experiment))(
+        draw
+    )
     free = os.statvfs(servers.home)
-    left = int(2 ** draw.uniform(0, 5)) * _KB * _KB
+    left = int(2 ** draw.uniform(4, 13)) * _KB
     ballast = servers.home / "ballast"
     with ballast.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, max(1, free.f_bavail * free.f_frsize - left))
@@ -111,4 +113,4 @@ def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     problems += servers.find_problems(baseline, finished=False)
     problems += servers.finish_work([words])
     problems += servers.find_problems(baseline, finished=True)
-    return f"{left // _KB // _KB} MB for {' '.join(words)}", done.result, problems
+    return f"{left // _KB} kB for {' '.join(words)}", done.result, problems
