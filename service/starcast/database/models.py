@@ -33,7 +33,6 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from starcast.database.columns import (
     NAME,
     SPEC,
-    Base,
     belongs_to_topology,
     double_of,
     json_type,
@@ -41,6 +40,7 @@ from starcast.database.columns import (
     one_of,
     rational,
 )
+from starcast.database.columns import Base as Base  # noqa: PLC0414 - with all its tables
 from starcast.vocabulary import LEVELS, VERDICT_WORDS, Collective, Ports
 
 PORTS: tuple[str, ...] = get_args(Ports)
