@@ -79,7 +79,7 @@ def file(
 
 
 @pytest.fixture(params=["without tables", "with empty tables"])
-def target(bare: Engine, request: pytest.FixtureRequest) -> Iterator[Engine]:
+def target(bare: Engine, request: pytest.FixtureRequest) -> Engine:
     if request.param == "with empty tables":
         sessions.upgrade(bare, Silent())
     return bare

@@ -17,7 +17,7 @@ from starcast.comparison.sides import load_side
 from starcast.database import models, repository, sessions
 from starcast.database.roles import Role
 from starcast.database.views import VIEWS
-from starcast.errors import UnavailableError
+from starcast.errors import RejectedError, UnavailableError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.graph.address import GraphAddress
@@ -200,7 +200,7 @@ def test_an_upgrade_names_the_rows_that_do_not_fit(migrated: Engine) -> None:
     with migrated.begin() as connection:
         connection.execute(text("insert into experiment (name) values ('e')"))
         connection.execute(text(RUN.format(**VALID | {"topology": "'NONSENSE'"})))
-    with pytest.raises(sessions.RejectedError, match="ck_run_topology"):
+    with pytest.raises(RejectedError, match="ck_run_topology"):
         sessions.upgrade(migrated, Silent())
     assert sessions.current(migrated) == "0004"
 
@@ -497,8 +497,8 @@ def test_the_writer_is_no_superuser_and_changes_no_table(
         with refusal, engine.begin() as connection:
             connection.execute(text(statement))
     reader = sessions.connect(role_url(engine.url, "reader"))
-    refusal = pytest.raises(UnavailableError, match="permission denied for table experiment")
-    with refusal, sessions.session(reader) as opened:
+    denied = pytest.raises(UnavailableError, match="permission denied for table experiment")
+    with denied, sessions.session(reader) as opened:
         repository.save_experiment(opened, "x", {})
     reader.dispose()
 
