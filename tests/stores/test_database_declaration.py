@@ -497,8 +497,8 @@ def test_the_writer_is_no_superuser_and_changes_no_table(
         with refusal, engine.begin() as connection:
             connection.execute(text(statement))
     reader = sessions.connect(role_url(engine.url, "reader"))
-    refused = pytest.raises(UnavailableError, match="permission denied for table experiment")
-    with refused, sessions.session(reader) as opened:
+    denied = pytest.raises(UnavailableError, match="permission denied for table experiment")
+    with denied, sessions.session(reader) as opened:
         repository.save_experiment(opened, "x", {})
     reader.dispose()
 

@@ -130,12 +130,8 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
     ):
         manifest = _describe(connection)
         snapshot = str(connection.scalar(text("select pg_export_snapshot()")))
-        command: list[str | Path] = [
-            programs.pg_dump,
-            "--format=custom",
-            "--no-owner",
-            "--no-privileges",
-        ]
+        command: list[str | Path] = [programs.pg_dump, "--format=custom", "--no-owner"]
+        command += ["--no-privileges"]
         command += [f"--snapshot={snapshot}"]
         command += [f'--table=public."{table}"' for table in manifest.tables]
         with archive.open(_DUMP, "w", force_zip64=True) as member:
