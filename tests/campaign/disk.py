@@ -120,6 +120,8 @@ def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     finally:
         ballast.unlink()
     problems = find_problems(done)
+    # A database that could not write stops working until it is restarted.
+    servers.run("down")
     servers = servers.recovered()
     problems += servers.find_problems(baseline, finished=False)
     problems += servers.finish_work([words])
