@@ -37,7 +37,6 @@ from starcast.database.columns import (
     one_of,
     rational,
 )
-from starcast.database.columns import Base as Base  # noqa: PLC0414 - with all its tables
 from starcast.vocabulary import LEVELS, VERDICT_WORDS, Collective, Ports
 
 #: The base class of all tables.
