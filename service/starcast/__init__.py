@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from starcast.claims.verify import check
     from starcast.collectives.catalogue import algorithms, schedule
     from starcast.collectives.model import Schedule
+    from starcast.plugins import algorithm, construction, family
     from starcast.simulator import Fault, Simulation, simulate
     from starcast.topologies import Topology, topology
     from starcast.trees.catalogue import constructions, forest
@@ -25,9 +26,12 @@ __all__ = [
     "Simulation",
     "StarcastError",
     "Topology",
+    "algorithm",
     "algorithms",
     "check",
+    "construction",
     "constructions",
+    "family",
     "forest",
     "schedule",
     "simulate",
@@ -40,9 +44,12 @@ _PACKAGES = {
     "Schedule": "starcast.collectives",
     "Simulation": "starcast.simulator",
     "Topology": "starcast.topologies",
+    "algorithm": "starcast.plugins",
     "algorithms": "starcast.collectives",
     "check": "starcast.claims.verify",
+    "construction": "starcast.plugins",
     "constructions": "starcast.trees",
+    "family": "starcast.plugins",
     "forest": "starcast.trees",
     "schedule": "starcast.collectives",
     "simulate": "starcast.simulator",

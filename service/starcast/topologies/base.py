@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from starcast.errors import InputError
 from starcast.permutations import Ranks
 from starcast.topologies import memory
-from starcast.vocabulary import Family
 
 _CHUNK = 2**15
 
@@ -45,24 +43,21 @@ class Topology(ABC):
     refused with a `LimitError` if they are larger than the memory of the machine.
 
     Attributes:
-        family: ``star``, ``nk-star`` or ``hypercube``.
+        family: ``star``, ``nk-star``, ``hypercube``, or the family of a plug-in.
         spec: the text that `starcast.topology` accepts, such as ``S5``.
         n: n of S_n and S_{n,k}, d of Q_d.
         k: k of S_{n,k}, else None.
         nodes: the number of nodes.
-        diameter: the greatest distance.
         ports: the ports of every node, ascending.
         translation_keeps_ports: whether `translation` maps every link to a link of the same port;
             False only for S_{n,k} with k < n-1, because of the residual links.
     """
 
-    family: ClassVar[Family]
-
+    family: str
     spec: str
     n: int
     k: int | None
     nodes: int
-    diameter: int
     ports: tuple[int, ...]
     translation_keeps_ports: bool = True
 
@@ -75,6 +70,11 @@ class Topology(ABC):
     def links(self) -> int:
         """The number of undirected links; each is two directed links."""
         return self.nodes * self.degree // 2
+
+    @property
+    @abstractmethod
+    def diameter(self) -> int:
+        """The greatest distance."""
 
     @property
     def mean_distance(self) -> Fraction:

@@ -18,7 +18,6 @@ from starcast.trees.nk_greedy import nk_greedy
 from starcast.trees.nk_multiple import nk_multiple
 from starcast.trees.recursive_substar import recursive_substar
 from starcast.trees.shortest_path import shortest_path, shortest_path_graph
-from starcast.vocabulary import Family
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Construction(Entry):
     """
 
     name: str
-    families: tuple[Family, ...]
+    families: tuple[str, ...]
     description: str
     source: str
     build: Callable[..., Forest]

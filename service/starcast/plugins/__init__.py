@@ -1,0 +1,12 @@
+"""Constructions, algorithms and families of topologies that users add.
+
+A plug-in is a Python file or module whose functions are decorated with `construction`, `algorithm`
+or `family`. It is loaded if the user names it (`load`), if an installed package declares it as an
+entry point, or by importing it. Then its names are valid everywhere. Nothing that a plug-in returns
+is trusted: arrays are checked here, forests and schedules by their checkers.
+"""
+
+from starcast.plugins.declarations import algorithm, construction, family
+from starcast.plugins.loading import load
+
+__all__ = ["algorithm", "construction", "family", "load"]
