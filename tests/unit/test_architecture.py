@@ -29,6 +29,7 @@ MATHEMATICS = {
     "costs",
     "convert",
     "drawing",
+    "plugins",
 }
 _STORES = {"settings", "graph", "database", "embedded", "endpoints"}
 
@@ -50,6 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
     "drawing": {"permutations", "topologies", "trees"},
+    "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
     "settings": set(),
     "graph": {"permutations", "topologies", "trees", "collectives", "settings"},
     "database": {"topologies", "trees", "collectives", "simulator", "costs", "settings"},

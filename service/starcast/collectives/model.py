@@ -164,6 +164,15 @@ class Schedule:
         return int(self.step.max(initial=0))
 
     @property
+    def message_units(self) -> int:
+        """The number of units into which one message is split."""
+        sources = 1
+        if self.collective in MULTI_SOURCE and not self.symmetric:
+            sources = self.topology.nodes
+        destinations = self.topology.nodes if self.collective in _ADDRESSED else 1
+        return self.units // (sources * destinations)
+
+    @property
     def columns(self) -> Columns:
         """The six columns."""
         return Columns(*(getattr(self, name) for name in COLUMNS))

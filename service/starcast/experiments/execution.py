@@ -40,12 +40,14 @@ class Execution:
     Attributes:
         simulation: the simulation, or None if the schedule was rejected before.
         error: why there are no valid figures: the first violation, or missing units without faults.
+        message_units: the number of units into which one message is split.
         timings: seconds per phase.
         started_at: when it began.
     """
 
     simulation: Simulation | None = None
     error: str | None = None
+    message_units: int = 1
     timings: dict[str, float] = field(default_factory=dict)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -89,6 +91,7 @@ def execute_unchecked(point: Point) -> Execution:
                 ports=point.ports,
                 **point.arguments,
             )
+        execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
                 schedule.forest.verify()
@@ -169,7 +172,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
     timings = dict(execution.timings)
     simulation = execution.valid_simulation
     with _measure(timings, "price"):
-        figures = [] if simulation is None else _price(point, simulation)
+        figures = [] if simulation is None else _price(point, simulation, execution.message_units)
     return models.Run(
         topology=point.topology,
         collective=point.collective,
@@ -220,11 +223,12 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
     return None
 
 
-def _price(point: Point, simulation: Simulation) -> list[models.Cost]:
+def _price(point: Point, simulation: Simulation, message_units: int) -> list[models.Cost]:
+    """Return the costs of a run: its closed form, if there is one, execution and lower bound."""
     topology = as_topology(point.topology)
     machine = costs.Machine(point.t_s, point.t_c)
     size = point.message_bytes
-    unit = costs.unit_bytes(topology, point.collective, point.algorithm, size, **point.arguments)
+    unit = size / message_units
     takes_messages = point.catalogue_entry.split_argument == "messages"
     bound = costs.lower_bound(
         topology,
@@ -235,6 +239,12 @@ def _price(point: Point, simulation: Simulation) -> list[models.Cost]:
         messages=point.messages if takes_messages else None,
         copies=point.copies,
     )
+    rows = [
+        _cost_row("simulated", costs.price_simulation(simulation, unit, machine)),
+        _cost_row("lower bound", bound),
+    ]
+    if (point.collective, point.algorithm) not in costs.FORMS:
+        return rows
     form = costs.closed_form(
         topology,
         point.collective,
@@ -244,11 +254,7 @@ def _price(point: Point, simulation: Simulation) -> list[models.Cost]:
         machine,
         **point.arguments,
     )
-    return [
-        _cost_row("closed form", form),
-        _cost_row("simulated", costs.price_simulation(simulation, unit, machine)),
-        _cost_row("lower bound", bound),
-    ]
+    return [_cost_row("closed form", form), *rows]
 
 
 def _cost_row(kind: str, cost: costs.Cost) -> models.Cost:

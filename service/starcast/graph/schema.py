@@ -8,8 +8,10 @@ key, ``0007-graph-model.md`` why relationships are indexed by the artifact that 
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from zlib import crc32
 
 from starcast.topologies import Topology
+from starcast.topologies.families import SHIPPED
 
 #: Version of the schema, stored in `STORE`. Increase it with every change that an older or a newer
 #: starcast cannot read; 2 renamed Topology.name to spec and SEND.payload to unit.
@@ -331,7 +333,11 @@ def first_key(topology: Topology) -> int:
 
     The key is composed of the family, n in five bits, k in five bits and the rank: unlike a
     counter, it is the same in every store. S_{32,k} to S_{35,k}, which exceed five bits, use keys
-    with k > 0 of the next family, the hypercubes, which have no k.
+    with k > 0 of the next family, the hypercubes, which have no k. The number of a plug-in's family
+    follows from its name, so that it does not depend on the order of loading.
     """
-    family = ("star", "nk-star", "hypercube").index(topology.family)
+    if topology.family in SHIPPED:
+        family = SHIPPED.index(topology.family)
+    else:
+        family = (1 << 20) + (crc32(topology.family.encode()) >> 12)
     return ((family << 10) + (topology.n << 5) + (topology.k or 0)) << RANK_BITS
