@@ -333,11 +333,13 @@ def first_key(topology: Topology) -> int:
 
     The key is composed of the family, n in five bits, k in five bits and the rank: unlike a
     counter, it is the same in every store. S_{32,k} to S_{35,k}, which exceed five bits, use keys
-    with k > 0 of the next family, the hypercubes, which have no k. The number of a plug-in's family
-    follows from its name, so that it does not depend on the order of loading.
+    with k > 0 of the next family, the hypercubes, which have no k. The family of a plug-in has the
+    numbers 1024 to 2047 and a k that follow from its name, whichever plug-ins are loaded.
     """
+    k = topology.k or 0
     if topology.family in SHIPPED:
         family = SHIPPED.index(topology.family)
     else:
-        family = (1 << 20) + (crc32(topology.family.encode()) >> 12)
-    return ((family << 10) + (topology.n << 5) + (topology.k or 0)) << RANK_BITS
+        high, k = divmod(crc32(topology.family.encode()) >> 17, 32)
+        family = 1024 + high
+    return ((family << 10) + (topology.n << 5) + k) << RANK_BITS
