@@ -18,7 +18,7 @@ RUN --mount=type=cache,target=/root/.cache/pip \
  && find /opt/starcast -path '*/numpy/*' -type d -name tests -prune -exec rm -r {} +
 
 FROM dependencies AS wheel
-COPY README.md LICENSE ./
+COPY README.md LICENSE references.bib ./
 COPY migrations migrations
 COPY queries queries
 COPY examples examples

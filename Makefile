@@ -6,12 +6,12 @@ WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs tools
 QUICK_JAVA := $(VENV)/.java/options
 # Groups of tests (tests/support/markers.py), those that take longest first.
-GROUPS := runs stores cli packs unit claims
+GROUPS := docs runs stores cli packs unit claims
 PYTESTS := $(addprefix pytest-,$(GROUPS))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types pytest checks coverage $(PYTESTS) test-lts wheel-test bench \
-    compose-test docs lock clean
+    compose-test docs site lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -65,6 +65,11 @@ pytest-unit: $(VENV)/.dev ## mathematics, parsing, rendering, files
 pytest-claims: $(VENV)/.dev ## the checks of the papers' claims
 	$(BIN)/pytest -m claims
 
+$(VENV)/.chromium: $(VENV)/.dev
+	tests/docs/chromium >$@
+
+pytest-docs: $(VENV)/.chromium # README and tutorial as sessions, the site in a browser
+
 $(filter-out pytest-unit pytest-claims, $(PYTESTS)): pytest-%: $(QUICK_JAVA) # those with servers
 	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" $(BIN)/pytest -m $*
 
@@ -91,11 +96,16 @@ bench: $(VENV)/.dev ## run the benchmarks; figures are ratios within one run
 compose-test: ## docker compose up, for real (needs root and a network)
 	tests/compose/run
 
-docs: $(VENV)/.dev ## recreate the generated pages
+docs: $(VENV)/.dev ## recreate the generated pages, and the outputs in README and tutorial
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/sessions.py
+
+# Sphinx reports warnings about pages that it reads: -E reads all of them.
+site: $(VENV)/.dev ## build the documentation site in site/, without a network; warnings are errors
+	$(BIN)/python -m sphinx -b html -q -W --keep-going -E -j 2 docs site
 
 lock: $(VENV)/.dev ## recreate the lock file of Neo4j's jars
 	$(BIN)/python -m starcast.embedded.lockfile
 
 clean: ## remove everything that the targets create
-	rm -rf $(VENV) $(WHEEL_VENV) dist build htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(WHEEL_VENV) dist build site htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache

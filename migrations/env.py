@@ -4,23 +4,36 @@ With `alembic -c migrations/alembic.ini` it uses the database of starcast's sett
 """
 
 from alembic import context
+from alembic.runtime.migration import MigrationContext, MigrationInfo
 from sqlalchemy import Connection
 
+from starcast.database.declaration import declare
 from starcast.database.models import Base
 
 
+def declare_at_head(*, ctx: MigrationContext, step: MigrationInfo, **_: object) -> None:
+    """Write comments, views and rights when an upgrade has reached the newest revision."""
+    newest = context.script.get_current_head()
+    if step.is_upgrade and step.up_revision_id == newest and ctx.connection is not None:
+        declare(ctx.connection)
+
+
 def migrate(connection: Connection) -> None:
-    context.configure(connection=connection, target_metadata=Base.metadata)
+    context.configure(
+        connection=connection,
+        target_metadata=Base.metadata,
+        on_version_apply=declare_at_head,
+    )
     with context.begin_transaction():
         context.run_migrations()
 
 
 def migrate_configured() -> None:
     from starcast.database.sessions import connect  # noqa: PLC0415
-    from starcast.endpoints import store_url  # noqa: PLC0415 - a given connection needs no settings
+    from starcast.endpoints import migration_url  # noqa: PLC0415 - a connection needs no settings
     from starcast.settings import Settings  # noqa: PLC0415
 
-    with connect(store_url(Settings.load())).begin() as connection:
+    with connect(migration_url(Settings.load())).begin() as connection:
         migrate(connection)
 
 

@@ -4,6 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
+from starcast.database.losses import report_loss
+
 revision: str = "0001"
 down_revision: str | None = None
 
@@ -277,6 +279,10 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    """Drop all tables."""
+    for table in ("topology", "forest", "schedule", "experiment", "run"):
+        plural = "topologies" if table == "topology" else f"{table}s"
+        report_loss(f"select count(*) from {table}", table, plural)  # noqa: S608 - constants
     op.drop_table("tree")
     op.drop_table("step_profile")
     op.drop_table("schedule")

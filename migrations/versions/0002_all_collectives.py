@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from starcast.database.losses import report_loss
+
 revision: str = "0002"
 down_revision: str = "0001"
 
@@ -62,6 +64,19 @@ def downgrade() -> None:
 
     The missing units of other runs and the step profiles of schedules are lost.
     """
+    report_loss(
+        "select count(*) from run where tree is not null", "run with a base", "runs with a base"
+    )
+    report_loss(
+        "select count(*) from run where missing > 0 and tree is null",
+        "number of missing units",
+        "numbers of missing units",
+    )
+    report_loss(
+        "select count(distinct schedule) from schedule_step",
+        "step profile of a schedule",
+        "step profiles of schedules",
+    )
     op.drop_table("schedule_step")
     op.execute("delete from run where tree is not null")
     op.drop_constraint(op.f("ck_run_counts"), "run")

@@ -7,6 +7,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
+from starcast.database.losses import report_loss
+
 revision: str = "0003"
 down_revision: str = "0002"
 
@@ -74,6 +76,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Delete all verification runs: 0002 has a different table of verdicts."""
+    report_loss("select count(*) from ledger", "verification run")
     op.drop_table("claim_verdict")
     op.drop_table("claim_evidence")
     op.drop_table("ledger")

@@ -15,7 +15,9 @@ from sqlalchemy import Engine, text
 
 from starcast.database import sessions
 from starcast.embedded import files, stack
-from starcast.embedded.jars import NEO4J_VERSION, JarSet
+from starcast.embedded.home import Home
+from starcast.embedded.jars import JarSet
+from starcast.embedded.neo4j import Neo4j
 from starcast.endpoints import graph_address, store_url
 from starcast.errors import RejectedError, StarcastError, UnavailableError
 from starcast.graph import ownership
@@ -100,15 +102,23 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 def _embedded(settings: Settings) -> Iterator[Finding]:
     """Check the processes of the embedded servers in use; `_servers` reports those not running."""
     if settings.neo4j_uri is None:
-        jars = JarSet.from_lock(settings.cache)
-        state = "downloaded and verified" if jars.is_complete() else "not downloaded yet"
-        yield Finding("Neo4j's jars", Verdict.OK, f"{NEO4J_VERSION} {state}: {jars.folder}")
+        yield _jars(Neo4j(Home(settings.home.resolve())).jars(settings))
     uris = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
     for server in stack.status(settings.home):
         if uris[server.server] is None and server.state == "running":
             process = f"process {server.pid}, port {server.port}"
             usage = f"up {server.uptime_s} s, {server.memory_mb} MB"
             yield Finding(f"embedded {server.server}", Verdict.OK, f"{process}, {usage}")
+
+
+def _jars(jars: JarSet) -> Finding:
+    """Compare the checksums of all jars with the lock file."""
+    try:
+        jars.verify()
+    except RejectedError as error:
+        return Finding("Neo4j's jars", Verdict.WRONG, error.message, error.hint)
+    state = "not downloaded yet" if jars.missing() else "downloaded, SHA-256 verified"
+    return Finding("Neo4j's jars", Verdict.OK, f"{jars.version} {state}: {jars.folder}")
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:

@@ -48,6 +48,21 @@ def store_url(settings: Settings) -> URL:
     return url.set(drivername="postgresql+psycopg", password=password)
 
 
+def migration_url(settings: Settings) -> URL:
+    """Return the URL of the PostgreSQL database for its owner, who migrates and restores it.
+
+    Raises:
+        InputError, UnavailableError: as for `store_url`.
+    """
+    if settings.postgres_uri is None:
+        return stack.store_endpoint(settings.home, "owner")
+    url = store_url(settings)
+    if settings.postgres_owner is None:
+        return url
+    password = _password(settings.postgres_owner_password, settings.postgres_owner_password_file)
+    return url.set(username=settings.postgres_owner, password=password)
+
+
 def _postgres_url(uri: str) -> URL:
     try:
         url = make_url(uri)

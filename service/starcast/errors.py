@@ -1,10 +1,45 @@
 """The errors of starcast, grouped by what the user can do about them.
 
 Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
-do. The class of an error determines the exit code of the command line.
+do. The class of an error determines the exit code of the command line. Messages may repeat input
+of any kind: control characters in them are escaped, and long input is shortened, in this module.
 """
 
+import re
 from typing import ClassVar
+
+#: Longest message; a hint may have twice as many characters.
+_LONGEST = 1_000
+#: Longest quoted text or word in a message; hints contain commands to copy, which stay complete.
+_LONGEST_ECHO = 160
+_LONG_ECHO = re.compile(
+    "|".join(form % _LONGEST_ECHO for form in (r"'[^']{%d,}'", r'"[^"]{%d,}"', r"\S{%d,}"))
+)
+
+
+def escape(text: str) -> str:
+    """Return text with unprintable characters, such as line breaks, as escapes of Python."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def shorten(text: str, longest: int) -> str:
+    """Return text without its middle if it has more than ``longest`` characters."""
+    if len(text) <= longest:
+        return text
+    tail = longest // 5
+    return f"{text[: longest - tail - 3]}...{text[-tail:]}"
+
+
+def clean_message(text: str) -> str:
+    """Return a message with escaped control characters and shortened input, on one line."""
+    echoes_shortened = _LONG_ECHO.sub(
+        lambda echo: shorten(echo.group(), _LONGEST_ECHO), escape(text)
+    )
+    return shorten(echoes_shortened, _LONGEST)
 
 
 class StarcastError(Exception):
@@ -18,9 +53,9 @@ class StarcastError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = clean_message(message)
+        self.hint = shorten(escape(hint), 2 * _LONGEST)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message

@@ -162,6 +162,8 @@ def labels(perms: Perms) -> NDArray[np.str_]:
 def parse(label: str, n: int, length: int | None = None) -> Perms:
     """Return the arrangement of a label, uint8 ``[length]``; ``length`` is n by default.
 
+    Letters may be capitals, as in ``123456789A``.
+
     Raises:
         InputError: the label has a wrong length, an unknown symbol or a repeated symbol.
     """
@@ -174,13 +176,14 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
         )
     if len(label) != length:
         raise InputError(f"the label '{label}' has {len(label)} symbols, not {length}", hint=hint)
-    unknown = next((symbol for symbol in label if symbol not in SYMBOLS[:n]), None)
+    unknown = next((symbol for symbol in label if symbol.lower() not in SYMBOLS[:n]), None)
     if unknown is not None:
         raise InputError(
             f"the label '{label}' has the symbol '{unknown}', which is not one of {n}",
             hint=hint,
         )
-    repeated = next((a for a, b in pairwise(sorted(label)) if a == b), None)
+    symbols = label.lower()
+    repeated = next((a for a, b in pairwise(sorted(symbols)) if a == b), None)
     if repeated is not None:
         raise InputError(f"the label '{label}' repeats the symbol '{repeated}'", hint=hint)
-    return np.array([SYMBOLS.index(symbol) + 1 for symbol in label], dtype=np.uint8)
+    return np.array([SYMBOLS.index(symbol) + 1 for symbol in symbols], dtype=np.uint8)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 import platformdirs
@@ -16,12 +16,14 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
 from starcast.errors import InputError
+from starcast.vocabulary import LogLevel
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -58,6 +60,11 @@ def config_file() -> Path:
     return local if local.is_file() else platformdirs.user_config_path("starcast") / local
 
 
+def _port(description: str) -> Any:
+    # Ports below 1024 are reserved for root, and the servers never run as root.
+    return Field(None, ge=1024, le=65_535, description=description)
+
+
 class Settings(BaseSettings):
     """All settings of starcast. Create them with `Settings.load`, which records their sources."""
 
@@ -81,6 +88,7 @@ class Settings(BaseSettings):
     neo4j_password: SecretStr | None = Field(None, description="its password; better in a file")
     neo4j_password_file: Path | None = Field(None, description="file with its password")
     neo4j_database: str = Field("neo4j", description="database on the Neo4j server")
+    neo4j_port: int | None = _port("port of the embedded Neo4j (default: a free port, kept)")
     neo4j_heap: str = Field("512m", description="heap of the embedded Neo4j", pattern=_SIZE)
     neo4j_pagecache: str = Field(
         "256m", description="page cache of the embedded Neo4j", pattern=_SIZE
@@ -88,28 +96,69 @@ class Settings(BaseSettings):
     neo4j_java_options: str = Field(
         "", description="extra JVM options for the embedded Neo4j (shell syntax)"
     )
+    browser: bool = Field(
+        default=False,
+        description="whether 'starcast up' serves Neo4j Browser on the embedded Neo4j",
+    )
+    neo4j_http_port: int | None = _port("port of Neo4j Browser (default: 7474 if it is free)")
     postgres_uri: str | None = Field(
         None,
         description="postgresql://USER@HOST:PORT/DATABASE of your own (default: the embedded one)",
     )
+    postgres_port: int | None = _port(
+        "port of the embedded PostgreSQL (default: a free port, kept)"
+    )
     postgres_password: SecretStr | None = Field(None, description="its password; better in a file")
     postgres_password_file: Path | None = Field(None, description="file with its password")
+    postgres_owner: str | None = Field(
+        None,
+        description="role that migrates your own server (default: the user of its URI)",
+    )
+    postgres_owner_password: SecretStr | None = Field(
+        None, description="its password; better in a file"
+    )
+    postgres_owner_password_file: Path | None = Field(None, description="file with its password")
     batch: int = Field(
         20_000, ge=1, le=1_000_000, description="rows per batch when loading into Neo4j"
     )
-    packs: Path | None = Field(None, description="folder with your own query packs")
+    packs: Annotated[tuple[Path, ...], NoDecode] = Field(
+        (), description=f"folders with your own query packs, separated by '{os.pathsep}'"
+    )
     row_limit: int = Field(1_000, ge=1, description="maximum number of rows that a query returns")
     timeout: float = Field(
         30.0, gt=0, le=_DAY, description="maximum duration of a query in seconds"
     )
 
+    log_file: Path = Field(
+        default_factory=lambda: platformdirs.user_log_path("starcast") / "starcast.log",
+        description="starcast's own log: JSON lines, rotated",
+    )
+    log_level: LogLevel = Field(
+        "info", description="least level that is logged: debug, info, warning, error or off"
+    )
+
     #: The source of each value: "flag", "environment", "file" or "default".
     _sources: dict[str, str] = {}
 
-    @field_validator("home", "cache", "packs", "neo4j_password_file", "postgres_password_file")
+    @field_validator(
+        *("home", "cache", "log_file", "neo4j_password_file"),
+        *("postgres_password_file", "postgres_owner_password_file"),
+    )
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.expanduser().absolute()
+        return None if value is None else _absolute(value)
+
+    @field_validator("packs", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        folders = value.split(os.pathsep) if isinstance(value, str) else value
+        if not isinstance(folders, list | tuple):
+            return folders
+        return [
+            _absolute(Path(each)) if isinstance(each, str | Path) else each
+            for each in folders
+            if each
+        ]
 
     @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
     @classmethod
@@ -159,6 +208,10 @@ class Settings(BaseSettings):
             raise InputError(
                 f"{config_file()} is not valid TOML: {error}", hint="correct it, or move it away"
             ) from None
+        except RecursionError:
+            raise InputError(
+                f"{config_file()} is nested too deeply", hint="correct it, or move it away"
+            ) from None
         settings._sources = dict.fromkeys(cls.model_fields, "default")
         for source, values in sources:
             settings._sources |= dict.fromkeys(values, source)
@@ -180,6 +233,13 @@ def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
     nonempty = sorted(name for name, value in environment.items() if value)
     unknown = [name for name in nonempty if name.upper().startswith(PREFIX)]
     return {name: _nearest(name.upper(), known) for name in unknown if name.upper() not in known}
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:  # ~NAME of an unknown user
+        raise ValueError(f"the user of '{path}' has no home folder") from None
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:

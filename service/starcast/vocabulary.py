@@ -26,6 +26,9 @@ class Layout(StrEnum):
     RING = "ring"
 
 
+#: Least level of the records in starcast's log; off keeps no log.
+LogLevel = Literal["debug", "info", "warning", "error", "off"]
+
 #: Sizes on which a claim is verified; each level includes the sizes of the levels before it.
 Level = Literal["quick", "full", "deep"]
 LEVELS: tuple[Level, ...] = get_args(Level)

@@ -213,10 +213,7 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
     assert (again.out, "--again computes all of them again" in again.err) == (first.out, True)
     assert re.search(r"verification run 1: 0 checks new, \d+ known", again.err)
     assert list(rows(stored("claims", "list", "--verdict", "fails", "-f", "json"))) == ["TS.L5"]
-    facts = {
-        row["property"]: row["value"]
-        for row in json.loads(stored("claims", "show", "TS.L5", "-f", "json").out)
-    }
+    facts = json.loads(stored("claims", "show", "TS.L5", "-f", "json").out)
     assert (facts["verdict"], facts["run"], facts["verified_on"]) == ("fails", 1, ["S3", "S4"])
     assert facts["counterexample"] == "n = 3, i = 2: found 4, stated 5"
     assert facts["verified_by"].endswith("other code")  # this test says that the code is another

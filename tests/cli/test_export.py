@@ -15,9 +15,10 @@ from sqlalchemy import URL
 
 from starcast.errors import RejectedError
 from starcast.graph import bulk_files
-from starcast.ingest import Stores, ingest, plan
+from starcast.ingest import Stores, ingest
 from starcast.trees import forest
 from support.fix_cli import Result, Starcast, name_store
+from support.plans import plan
 
 _Usage = namedtuple("_Usage", "total used free")  # noqa: PYI024 - as shutil has it
 

@@ -35,10 +35,19 @@ def refused(result: Result, code: int) -> tuple[str, str]:
     return lines[0], lines[1]
 
 
-def properties(result: Result) -> dict[str, dict[str, Any]]:
-    """Return the rows of a JSON listing by property."""
+def properties(result: Result) -> dict[str, Any]:
+    """Return the properties of a JSON object."""
     assert result.code == 0, result.err
-    return {row["property"]: row for row in json.loads(result.out)}
+    shown: dict[str, Any] = json.loads(result.out)
+    return shown
+
+
+@pytest.fixture
+def misnamed() -> str:
+    """A file of greedy trees that is named after another construction."""
+    greedy = forest("S4", "greedy")
+    Forest(greedy.topology, greedy.parent_port, construction="recursive-substar").save("f.npz")
+    return "f.npz"
 
 
 # Building and proving
@@ -120,13 +129,13 @@ def test_an_invalid_forest_is_not_written(
 
 def test_a_forest_is_shown_with_its_metrics(starcast: Starcast) -> None:
     shown = properties(starcast("forest", "show", "S6", "multiple", "-f", "json"))
-    assert shown["id"] == {"property": "id", "value": "S6:multiple:123456"}
-    assert shown["source"] == {"property": "source", "value": "Tseng & Sheu 1997, Def. 2"}
-    assert shown["heights"] == {"property": "heights", "value": [12, 13, 14, 13, 12]}
-    assert shown["congestion"]["value"] == 2
-    assert shown["links_by_load"]["value"] == {"0": 480, "1": 2645, "2": 475}
+    assert shown["id"] == "S6:multiple:123456"
+    assert shown["source"] == "Tseng & Sheu 1997, Def. 2"
+    assert shown["heights"] == [12, 13, 14, 13, 12]
+    assert shown["congestion"] == 2
+    assert shown["links_by_load"] == {"0": 480, "1": 2645, "2": 475}
     profiles = forest("S6", "multiple").level_profile().tolist()
-    assert [shown[f"levels_of_tree_{tree}"]["value"] for tree in range(5)] == trimmed(profiles)
+    assert shown["levels"] == trimmed(profiles)
 
 
 def trimmed(rows: list[list[int]]) -> list[list[int]]:
@@ -149,7 +158,7 @@ def test_every_construction_can_be_shown(starcast: Starcast, spec: str) -> None:
         arguments = {"base": ["--base", constructions(spec)[-1]], "i": ["--i", "1"]}
         words = [word for one in CONSTRUCTIONS[name].arguments for word in arguments[one.name]]
         shown = properties(starcast("forest", "show", spec, name, *words, "-f", "json"))
-        assert shown["trees"]["value"] >= 1
+        assert shown["trees"] >= 1
 
 
 def test_a_file_and_its_construction_show_alike(starcast: Starcast) -> None:
@@ -326,3 +335,58 @@ def test_forest_commands_import_no_database_driver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == ""
+
+
+# Files whose trees are not those of their construction
+
+
+def test_a_file_named_after_another_construction_is_rejected(
+    starcast: Starcast, misnamed: str
+) -> None:
+    error, hint = refused(starcast("forest", "verify", misnamed), 6)
+    assert "f.npz is named S4:recursive-substar:1234 but holds other trees: node " in error
+    assert "build it again" in hint
+
+
+def test_show_and_draw_mention_the_other_trees(starcast: Starcast, misnamed: str) -> None:
+    for words in (("show", misnamed), ("draw", misnamed, "--out", "f.svg")):
+        result = starcast("forest", *words)
+        assert result.code == 0
+        assert "but holds other trees" in result.err
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "difference"),
+    [
+        ("multiple", {}, "yields 3 trees, not 1"),
+        ("recursive-substar", {"base": "greedy"}, "has no argument 'base'"),
+        ("dimension-change", {"base": "greedy"}, "'i'"),
+        ("greedy", {"root": 1}, "'root'"),
+        ("nk-greedy", {}, "not defined"),
+    ],
+)
+def test_every_kind_of_difference_is_a_sentence(
+    starcast: Starcast, name: str, arguments: dict[str, str | int], difference: str
+) -> None:
+    greedy = forest("S4", "greedy")
+    Forest(greedy.topology, greedy.parent_port, 0, name, arguments).save("f.npz")
+    error, _ = refused(starcast("forest", "verify", "f.npz"), 6)
+    assert difference in error
+
+
+def test_a_file_with_a_name_of_its_own_is_compared_with_nothing(starcast: Starcast) -> None:
+    greedy = forest("S4", "greedy")
+    for name in ("mine", "array"):
+        Forest(greedy.topology, greedy.parent_port, construction=name).save("f.npz")
+        assert starcast("forest", "verify", "f.npz").code == 0
+
+
+@pytest.mark.parametrize("name", ["topology", "construction", "root"])
+def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: str) -> None:
+    error, _ = refused(starcast("forest", "verify", "S4", f"greedy({name}=1)"), 2)
+    assert f"'{name}'" in error
+
+
+def test_a_source_longer_than_a_file_name_is_not_a_file(starcast: Starcast) -> None:
+    error, _ = refused(starcast("forest", "verify", "S" * 5_000), 2)
+    assert "is not a file" in error

@@ -11,9 +11,10 @@ from sqlalchemy import URL
 from starcast.graph.address import GraphAddress
 from starcast.graph.artifact_nodes import LABEL_OF
 from starcast.graph.schema import GraphState
-from starcast.ingest import Plan, Stores, ingest, plan
+from starcast.ingest import Plan, Stores, ingest
 from support.checks import assert_stored
 from support.fix_cli import Starcast, name_store
+from support.plans import plan
 
 TREES = "S4:multiple:1234"
 

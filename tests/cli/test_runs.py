@@ -128,10 +128,7 @@ def test_run_show_prints_everything_and_its_command_gives_the_same_figures(
     printed = json.loads(
         starcast("run", "once", *POINT, "--ports", "one", "--segments", "3", "-f", "json").out
     )
-    facts = {
-        row["property"]: row["value"]
-        for row in json.loads(starcast("run", "show", "1", "-f", "json").out)
-    }
+    facts = json.loads(starcast("run", "show", "1", "-f", "json").out)
     assert facts["simulated_time"] == printed[0]["time"]
     assert {"version", "revision", "dirty", "host", "postgres", "simulate_seconds"} < set(facts)
     words = facts["reproduce"].split()[1:]
@@ -430,10 +427,7 @@ def test_run_once_takes_every_collective_and_reports_losses_by_faults(starcast: 
         0,
         1,
     )
-    facts = {
-        row["property"]: row["value"]
-        for row in json.loads(starcast("run", "show", "1", "-f", "json").out)
-    }
+    facts = json.loads(starcast("run", "show", "1", "-f", "json").out)
     again = starcast(*shlex.split(facts["reproduce"])[1:], "--no-store", "-f", "json")
     assert json.loads(again.out) == json.loads(result.out)
     lost = starcast(

@@ -31,8 +31,10 @@ def rows(result: Result) -> list[dict[str, Any]]:
 
 
 def properties(result: Result) -> dict[str, Any]:
-    """Return the values of a JSON listing by property."""
-    return {row["property"]: row["value"] for row in rows(result)}
+    """Return the properties of a JSON object."""
+    assert result.code == 0, result.err
+    shown: dict[str, Any] = json.loads(result.out)
+    return shown
 
 
 def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:
@@ -200,3 +202,10 @@ def test_bad_input_is_one_sentence(starcast: Starcast, words: tuple[str, ...], n
     assert (result.code, result.out) == (2, "")
     assert named in result.err.splitlines()[0]
     assert result.err.splitlines()[-1].startswith("hint: ")
+
+
+@pytest.mark.parametrize("name", ["topology", "collective", "algorithm", "ports", "root"])
+def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: str) -> None:
+    result = starcast("schedule", "simulate", "S4", "broadcast", f"greedy({name}=1)")
+    assert (result.code, result.out) == (2, "")
+    assert f"'{name}'" in result.err

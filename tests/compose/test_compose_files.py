@@ -2,11 +2,13 @@
 
 import re
 import shlex
+import tomllib
 from importlib import resources
 from pathlib import Path
 
 import pytest
 
+from starcast.embedded.neo4j import CONFIGURATION, PROCEDURES
 from starcast.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -122,6 +124,54 @@ def test_compose_and_the_embedded_stack_run_the_same_neo4j() -> None:
     assert f"image: neo4j:{version[1]}\n" in COMPOSE
 
 
+def test_compose_and_the_embedded_stack_confine_neo4j_alike() -> None:
+    """Every setting that confines the embedded server has the same value in the container."""
+    given = {
+        name.replace("__", "\0").replace("_", ".").replace("\0", "_"): value.strip('"')
+        for name, value in re.findall(r"^      NEO4J_(\w+): (.+)$", CODE, flags=re.MULTILINE)
+    }
+    embedded = dict(
+        line.split("=", 1)
+        for line in CONFIGURATION.format_map(Placeholders()).splitlines()
+        if not line.startswith("#")
+    )
+    for name in (
+        "dbms.security.allow_csv_import_from_file_urls",
+        "internal.dbms.cypher_ip_blocklist",
+        "dbms.usage_report.enabled",
+        "server.fleet_discovery.enabled",
+    ):
+        assert given[name] == embedded[name]
+    assert given["dbms.security.procedures.allowlist"] == ",".join(PROCEDURES)
+    assert given["client.allow_telemetry"] == "false"
+
+
+class Placeholders(dict[str, str]):
+    """Every placeholder has an empty value."""
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+@pytest.mark.parametrize("server", ["neo4j", "postgres"])
+def test_servers_are_restarted_and_confined(server: str) -> None:
+    confined = COMPOSE.split("x-confined: &confined\n")[1].split("\n\n")[0]
+    for line in ("cap_drop: [ALL]", "no-new-privileges:true", "restart: unless-stopped"):
+        assert line in confined
+    assert "<<: *confined\n" in services()[server]
+    assert re.search(r"pids_limit: \d+$", services()[server], flags=re.MULTILINE)
+
+
+def test_passwords_are_files() -> None:
+    """No variable holds one; the shipped files agree with each other."""
+    assert re.findall(r"PASSWORD: ", CODE) == []
+    folder = ROOT / "compose" / "secrets"
+    mounted = re.findall(r"^    file: \$\{SECRETS:-\./compose/secrets\}/(\S+)$", CODE, re.MULTILINE)
+    assert sorted(mounted) == sorted(path.name for path in folder.iterdir())
+    password = (folder / "neo4j-password").read_text(encoding="utf-8")
+    assert (folder / "neo4j-auth").read_text(encoding="utf-8") == f"neo4j/{password}"
+
+
 def test_the_dockerfile_works_with_older_builders() -> None:
     """No frontend, heredoc or --link: older engines build it too, also without a registry."""
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
@@ -145,3 +195,11 @@ def test_everything_that_the_dockerfile_copies_is_not_ignored() -> None:
     }
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, flags=re.MULTILINE)
     assert {name for names in copied for name in names.split()} == allowed
+
+
+def test_the_dockerfile_copies_everything_that_the_wheel_contains() -> None:
+    """The wheel takes the files that hatch is told to include; a missing one breaks the build."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, flags=re.MULTILINE)
+    assert set(included) <= {name for names in copied for name in names.split()}

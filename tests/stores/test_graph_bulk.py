@@ -21,7 +21,7 @@ from starcast.graph import reader, rows
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
-from starcast.ingest import Plan, Stores, plan
+from starcast.ingest import Plan, Stores
 from starcast.ingest.export_files import Export, export
 from starcast.ingest.loading import build_and_save
 from starcast.ingest.offline import adopt
@@ -30,6 +30,7 @@ from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.topologies import topology
 from support.checks import assert_stored, same_rows
+from support.plans import plan
 
 #: Every family, ids with commas and parentheses, all constructions, and schedules of all
 #: collectives.

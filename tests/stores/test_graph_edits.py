@@ -10,13 +10,14 @@ from starcast.database import sessions
 from starcast.graph.address import GraphAddress
 from starcast.graph.audit import REBUILD, Problem
 from starcast.graph.connection import Graph
-from starcast.ingest import LoadMethod, Stores, ingest, plan
+from starcast.ingest import LoadMethod, Stores, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.row_comparison import Depth
 from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from support.checks import assert_stored
 from support.fix_servers import empty, new_database
+from support.plans import plan
 
 ALL = Depth(all_rows=True)
 TREES, GREEDY, SENDS = (

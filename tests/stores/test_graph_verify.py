@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -11,9 +12,10 @@ from starcast.database.sessions import session
 from starcast.errors import NotFoundError
 from starcast.graph import audit
 from starcast.graph.audit import Problem
+from starcast.graph.connection import Graph, QueryResult
 from starcast.graph.ownership import OwnershipError
 from starcast.graph.writer import create_indexes
-from starcast.ingest import Plan, Stores, drop, ingest, plan
+from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.row_comparison import DESCRIBED, Depth
 from starcast.ingest.verification import verify
@@ -21,6 +23,7 @@ from starcast.progress import Silent
 from starcast.trees import Forest, forest
 from starcast.vocabulary import LoadMethod
 from support.checks import assert_stored
+from support.plans import plan
 
 ALL = Depth(all_rows=True)
 TREES, GREEDY, SENDS = (
@@ -135,25 +138,95 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
 
 
 def test_a_sample_depends_on_its_seed(stores: Stores, stored_plan: Plan) -> None:
-    """All rows at sampled nodes are compared; edits elsewhere are counted, not described."""
+    """All rows at sampled nodes are compared; edits elsewhere are not detected."""
     topology = stored_plan.artifacts[0].topology
-    drawn = Depth(sample=4, seed=7).ranks(topology)
+    depth = Depth(sample=4, seed=7)
+    drawn = depth.ranks(topology)
     assert drawn.tolist() == Depth(sample=4, seed=7).ranks(topology).tolist()
     assert drawn.tolist() != Depth(sample=4, seed=8).ranks(topology).tolist()
-    inside, outside = int(drawn[0]), min(set(range(topology.nodes)) - set(drawn.tolist()))
-    for rank in (inside, outside):
-        stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": rank})
-    lines = described(verify(stores, depth=Depth(sample=4, seed=7)))
+    inside = int(drawn[0])
+    others = set(range(topology.nodes)) - set(drawn.tolist())
+    outside = next(
+        rank for rank in others if not set(drawn) & set(topology.table()[:, rank].tolist())
+    )
+    stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": outside})
+    stores.graph.write("MATCH (n:Node {rank: $rank})-[r]-() DELETE r", {"rank": outside})
+    assert verify(stores, depth=depth) == []
+    stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": inside})
     named = f"S4: the node {topology.label(inside)}: label x, not {topology.label(inside)}"
-    assert lines == ["S4: its nodes differ from those of the generator", named]
+    assert described(verify(stores, depth=depth)) == [named]
     stores.graph.write("MATCH (a:Node {rank: $rank})-[e:TREE_EDGE]-() DELETE e", {"rank": inside})
-    lines = described(verify(stores, depth=Depth(sample=4, seed=7)))
+    lines = described(verify(stores, depth=depth))
     gone = [line for line in lines if line.endswith("is missing")]
     assert len(gone) == sum(
         int(at_node(kept, inside))
         for kept in (forest(topology, "greedy"), forest(topology, "multiple"))
     )
     assert all(topology.label(inside) in line for line in gone)
+
+
+@pytest.mark.parametrize("whole_store", [True, False])
+def test_a_sample_describes_every_kind_of_edit(
+    stores: Stores, stored_plan: Plan, whole_store: bool
+) -> None:
+    """Links, tree edges and sends at the sampled nodes, and the artifacts' own nodes."""
+    topology = stored_plan.artifacts[0].topology
+    rank = int(Depth(sample=1, seed=3).ranks(topology)[0])
+    label = topology.label(rank)
+    depth = Depth(sample=1, seed=3)
+    ids = [] if whole_store else ["S4"]
+    for name in ("LINK", "TREE_EDGE", "SEND"):
+        stores.graph.write(
+            f"MATCH (:Node {{rank: $rank}})-[r:{name}]-() WITH r LIMIT 1 SET r.port = 9",
+            {"rank": rank},
+        )
+    stores.graph.write("MATCH (f:Forest {id: $key}) SET f.height = 99", {"key": GREEDY})
+    lines = described(verify(stores, ids, depth))
+    ports = [line for line in lines if ": port 9, not " in line]
+    assert len(ports) == 3
+    assert all(label in line for line in ports)
+    assert f"{GREEDY}: (:Forest) has height 99, not {forest('S4', 'greedy').height}" in lines
+    assert len(lines) == 4
+    stores.graph.write(
+        "MATCH (:Node {rank: $rank})-[r:LINK]-() WITH r LIMIT 1 SET r.extra = 1", {"rank": rank}
+    )
+    properties = "S4: 1 LINK with the additional property extra"
+    assert (properties in described(verify(stores, ids, depth))) == whole_store
+
+
+def test_a_sample_reads_only_what_is_sampled(stores: Stores) -> None:
+    """The server accesses as many records for a topology thirty times as large."""
+    profiled = ProfiledGraph(stores.graph)
+    hits = []
+    for spec in ("S4", "S6"):
+        ingest(stores, plan(spec, "greedy", "greedy"))
+        profiled.hits = 0
+        assert verify(replace(stores, graph=profiled), [spec], Depth(sample=2, seed=1)) == []
+        hits.append(profiled.hits)
+        drop(stores, "topology", spec, cascade=True)
+    degrees = (3, 5)
+    assert hits[1] < hits[0] * degrees[1] / degrees[0] * 1.5
+    assert hits[1] < plan("S6").artifacts[0].nodes
+
+
+class ProfiledGraph(Graph):
+    """A graph that counts the records that the server accesses."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.__dict__.update(graph.__dict__)
+        self.hits = 0
+
+    def run(self, cypher: str, *arguments: Any, **options: Any) -> QueryResult:
+        """Run the statement, and add its accesses to `hits`."""
+        if cypher.startswith("SHOW"):
+            return super().run(cypher, *arguments, **options)
+        result = super().run(f"PROFILE {cypher}", *arguments, **options)
+        self.hits += _hits(result.plan or {})
+        return result
+
+
+def _hits(plan: dict[str, Any]) -> int:
+    return plan["args"].get("DbHits", 0) + sum(map(_hits, plan.get("children", [])))
 
 
 def at_node(built_forest: Forest, rank: int) -> int:

@@ -1,5 +1,6 @@
 """Ingestion: both stores hold what was built and nothing else, also after errors."""
 
+import re
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,7 +12,7 @@ from sqlalchemy import text
 from starcast.collectives.catalogue import find
 from starcast.database.sessions import session
 from starcast.errors import BusyError, NotFoundError, RejectedError, UnavailableError
-from starcast.ingest import Plan, Stores, drop, ingest, plan
+from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact, TopologyArtifact
 from starcast.ingest.listing import check_artifact, columns, describe_artifact, list_artifacts
 from starcast.ingest.loading import STAGES
@@ -27,6 +28,7 @@ from support.checks import (
     states,
     stored_counts,
 )
+from support.plans import plan
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 
@@ -328,7 +330,8 @@ def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, stored_plan
 def test_a_second_process_is_refused_or_waits(stores: Stores, stored_plan: Plan) -> None:
     """The lock is held in PostgreSQL."""
     with ExitStack() as stack:
-        stack.enter_context(lock_stores(stores.engine, wait=False, reporter=Silent()))
+        lock = lock_stores(stores.engine, wait=False, reporter=Silent(), task="dropping Q3")
+        stack.enter_context(lock)
         calls: list[Callable[[], object]] = [
             lambda: ingest(stores, stored_plan),
             lambda: drop(stores, "topology", "S4"),
@@ -336,13 +339,15 @@ def test_a_second_process_is_refused_or_waits(stores: Stores, stored_plan: Plan)
         for call in calls:
             with pytest.raises(BusyError) as caught:
                 call()
+            activity = r"another process has been dropping Q3 since \d\d:\d\d:\d\d, for \d+ s"
+            assert re.fullmatch(activity, caught.value.message)
             assert "--wait" in caught.value.hint
         assert counts(stores.graph) == (0, 0)
         reported = threading.Event()
 
         class Listener(Silent):
             def say(self, text: str) -> None:
-                if text.startswith("waiting"):
+                if text.startswith("waiting: another process has been dropping Q3 since "):
                     reported.set()
 
         done: list[object] = []
@@ -451,9 +456,7 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
             None,
         ]
         assert list_artifacts(opened, "forest", "S5") == []
-        shown = {
-            row["property"]: row["value"] for row in describe_artifact(opened, "forest", S4[1])
-        }
+        shown = describe_artifact(opened, "forest", S4[1])
         assert (shown["heights"], shown["leaves"]) == (
             built_forest.heights.tolist(),
             built_forest.leaves.tolist(),

@@ -13,12 +13,13 @@ from starcast.errors import RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Content
-from starcast.ingest import Plan, Stores, artifacts, drop, ingest, plan
+from starcast.ingest import Plan, Stores, artifacts, drop, ingest
 from starcast.ingest.loading import recover
 from starcast.ingest.offline import ExpectedArtifact, adopt
 from starcast.ingest.stores import Reference
 from starcast.progress import Silent
 from support.checks import assert_stored, states
+from support.plans import plan
 
 FOREST = "S4:multiple:1234"
 

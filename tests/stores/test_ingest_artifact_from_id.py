@@ -5,12 +5,12 @@ from sqlalchemy import Engine
 
 from starcast.database.sessions import session
 from starcast.errors import InputError
-from starcast.ingest import plan
 from starcast.ingest.artifacts import ForestArtifact, artifact_from_id, stored_artifacts
 from starcast.ingest.loading import build_and_save
 from starcast.ingest.stores import LoadState, Stores, set_state
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
+from support.plans import plan
 
 PLANS = (
     ("S4", ["all", "dimension-change(base=greedy,i=2)"], ["all"], "3142", "both"),

@@ -16,12 +16,13 @@ from sqlalchemy import URL
 from starcast.errors import UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
-from starcast.ingest import Plan, Stores, ingest, plan
+from starcast.ingest import Plan, Stores, ingest
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.loading import STAGES
 from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.fix_graph import FEW
 from support.fix_servers import without_password
+from support.plans import plan
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"

@@ -10,15 +10,17 @@ from starcast.ingest.load_methods import (
     BOLT_ROW_LIMIT,
     IMPORT_ROW_LIMIT,
     Estimate,
+    choose_deletion,
     choose_method,
-    format_duration,
 )
-from starcast.ingest.planning import ArtifactSize, parse_request, plan
+from starcast.ingest.planning import ArtifactSize, parse_request
+from starcast.support.text import format_duration
 from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.spec_syntax import parse_spec
 from starcast.vocabulary import LoadMethod
+from support.plans import plan
 
 
 def plan_ids(*words: object, **options: object) -> list[str]:
@@ -365,13 +367,50 @@ def test_stored_artifacts_count_for_an_import_only() -> None:
         choose_method(LoadMethod.IMPORT, NINE, TEN * 3, embedded=True)
 
 
+@pytest.mark.parametrize(
+    ("requested", "dropped", "remaining", "embedded", "expected"),
+    [
+        (LoadMethod.AUTO, SMALL, NINE, True, LoadMethod.BOLT),
+        (LoadMethod.AUTO, TEN, [], True, LoadMethod.IMPORT),
+        (LoadMethod.AUTO, TEN, NINE, True, LoadMethod.IMPORT),
+        (LoadMethod.AUTO, NINE, TEN, True, LoadMethod.BOLT),
+        (LoadMethod.AUTO, TEN, NINE, False, LoadMethod.BOLT),
+        (LoadMethod.BOLT, TEN, NINE, True, LoadMethod.BOLT),
+        (LoadMethod.IMPORT, SMALL, NINE, True, LoadMethod.IMPORT),
+        (LoadMethod.AUTO, TEN, TEN * 4, True, LoadMethod.BOLT),
+    ],
+)
+def test_the_faster_method_of_dropping_is_chosen(
+    requested: LoadMethod,
+    dropped: list[ArtifactSize],
+    remaining: list[ArtifactSize],
+    embedded: bool,
+    expected: LoadMethod,
+) -> None:
+    """Deleting, or importing what remains if that does not exceed the limit."""
+    choice = choose_deletion(requested, dropped, remaining, embedded)
+    assert choice.method is expected
+    gone, kept = Estimate.of(dropped), Estimate.of(remaining)
+    assert f"{gone.rows:,} rows over Bolt" in choice.reason
+    assert format_duration(gone.deletion_seconds) in choice.reason
+    assert (format_duration(kept.import_seconds) in choice.reason) == embedded
+
+
+def test_an_impossible_import_is_no_method_of_dropping() -> None:
+    """On a server of the user, and beyond the limit."""
+    with pytest.raises(InputError, match="not the embedded one"):
+        choose_deletion(LoadMethod.IMPORT, TEN, [], embedded=False)
+    with pytest.raises(LimitError, match="by offline import"):
+        choose_deletion(LoadMethod.IMPORT, SMALL, TEN * 4, embedded=True)
+
+
 def test_limits_on_a_server_of_the_user() -> None:
     """The error names `starcast export`, and an import is an input error."""
     with pytest.raises(LimitError, match="over Bolt") as limit:
         choose_method(LoadMethod.AUTO, TEN, [], embedded=False)
     assert f"{BOLT_ROW_LIMIT:,} rows" in limit.value.message
     assert "'starcast export'" in limit.value.hint
-    with pytest.raises(InputError, match="only with the embedded Neo4j") as refused:
+    with pytest.raises(InputError, match="not the embedded one") as refused:
         choose_method(LoadMethod.IMPORT, SMALL, [], embedded=False)
     assert "'starcast export'" in refused.value.hint
     with pytest.raises(LimitError) as own:

@@ -9,10 +9,11 @@ from starcast.collectives.model import COLUMNS
 from starcast.database import repository
 from starcast.database.sessions import session
 from starcast.graph import reader
-from starcast.ingest import Stores, ingest, plan
+from starcast.ingest import Stores, ingest
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from support.checks import assert_stored
+from support.plans import plan
 
 
 def stored_profile(stores: Stores, artifact_id: str) -> list[tuple[int, int, int, int]]:

@@ -1,6 +1,7 @@
 """Offline imports into an embedded stack of the tests: their results, and interruptions."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,10 +18,10 @@ from starcast.embedded import data_directories, files, stack
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.endpoints import graph_address
-from starcast.errors import LimitError, RejectedError, UnavailableError
+from starcast.errors import BusyError, LimitError, RejectedError, UnavailableError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
-from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, open_stores, plan
+from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, load_methods, open_stores
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.listing import check_artifact
@@ -29,7 +30,8 @@ from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.trees import forest as grow
-from support.checks import states
+from support.checks import counts, states
+from support.plans import plan
 
 SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 OLD = plan("S3", schedules="greedy")
@@ -91,9 +93,9 @@ def assert_complete(stores: Stores, artifacts: set[tuple[str, str]]) -> None:
         check_artifact(stores, kind, artifact_id)
 
 
-def dies(own: Settings, stage: str) -> None:
-    """Kill an import of the new artifacts after a stage."""
-    words = [sys.executable, str(SCRIPT), "import", stage]
+def dies(own: Settings, stage: str, command: str = "import") -> None:
+    """Kill an import or a drop of the new artifacts after a stage."""
+    words = [sys.executable, str(SCRIPT), command, stage]
     environment = {**os.environ, "STARCAST_HOME": str(own.home)}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -249,3 +251,131 @@ def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
     with open_stores(own) as stores:
         assert_complete(stores, stored_before)
         assert verify(stores, depth=Depth(all_rows=True)) == []
+
+
+class Recorder(Silent):
+    """A reporter that records its messages."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Record the message."""
+        self.lines.append(text)
+
+
+@pytest.fixture
+def both(own: Settings) -> set[tuple[str, str]]:
+    """Old and new artifacts, stored; returned are those that remain when S4 is dropped."""
+    with opened(own) as stores:
+        ingest(stores, NEW)
+    return in_graph(own) - artifact_ids(NEW)
+
+
+def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[str, str]]) -> None:
+    """It is announced with both estimates; other processes read meanwhile and see who is busy."""
+    before = in_force(own)
+    recorder = Recorder()
+    observed: list[str] = []
+
+    def observe(stage: str) -> None:
+        if stage == "imported":
+            with open_stores(own) as stores:
+                assert set(states(stores).values()) == {"complete"}
+                assert NEW.artifacts[1].id in dict(states(stores))
+                with pytest.raises(BusyError) as busy:
+                    ingest(stores, plan("Q2"))
+                observed.append(busy.value.message)
+        if stage == "compared":
+            with pytest.raises(UnavailableError) as away:
+                graph_address(own)
+            observed.append(away.value.message)
+
+    with open_stores(own) as stores:
+        dropped = drop(
+            stores,
+            "topology",
+            "S4",
+            cascade=True,
+            reporter=recorder,
+            method=LoadMethod.IMPORT,
+            on_stage=observe,
+        )
+    assert dropped == [artifact.id for artifact in reversed(NEW.artifacts)]
+    activity = r"another process has been dropping S4 since \d\d:\d\d:\d\d, for \d+ s"
+    assert len(observed) == 2
+    assert re.fullmatch(activity, observed[0])
+    assert re.search(rf"restarting on a newly imported store: {activity}", observed[1])
+    announced = (
+        r"dropping 3 artifacts: by an offline import of the \d+ rows that remain, in about \d+ s, "
+        r"with 0.0 GB of temporary disk space; deleting 267 rows over Bolt would take 0 s"
+    )
+    assert re.fullmatch(announced, recorder.lines[0])
+    assert in_force(own) != before
+    with open_stores(own) as stores:
+        assert set(states(stores)) == {artifact_id for _, artifact_id in both}
+        assert_complete(stores, both)
+        assert verify(stores) == []
+
+
+@pytest.mark.parametrize("stage", ["written", "imported", "compared"])
+def test_a_drop_by_import_killed_before_the_change_drops_nothing(
+    own: Settings, both: set[tuple[str, str]], stage: str
+) -> None:
+    """The old store stays with everything complete."""
+    before = in_force(own)
+    dies(own, stage, "drop-by-import")
+    with opened(own) as stores:
+        assert in_force(own) == before
+        assert set(states(stores).values()) == {"complete"}
+        assert_complete(stores, both | artifact_ids(NEW))
+
+
+@pytest.mark.parametrize("stage", ["marked", "changed"])
+def test_a_drop_by_import_killed_at_the_change_is_finished_by_the_next_command(
+    own: Settings, both: set[tuple[str, str]], stage: str
+) -> None:
+    """The remaining artifacts are complete in either store."""
+    before = in_force(own)
+    dies(own, stage, "drop-by-import")
+    with opened(own) as stores:
+        assert (in_force(own) == before) == (stage == "marked")
+        assert {states(stores)[artifact.id] for artifact in NEW.artifacts} == {"loading"}
+        assert set(ingest(stores, OLD).recovered) == {artifact.id for artifact in NEW.artifacts}
+        assert_complete(stores, both)
+        assert set(states(stores)) == {artifact_id for _, artifact_id in both}
+
+
+def test_a_drop_deletes_where_an_import_would_lose_data_or_does_not_fit(
+    own: Settings, both: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default; a requested import is refused."""
+    monkeypatch.setattr(load_methods, "DELETED_PER_SECOND", 0.001)
+    before = in_force(own)
+    with open_stores(own) as stores:
+        stores.graph.write("CREATE (:Person)")
+        with pytest.raises(RejectedError, match="1 node with the label Person"):
+            drop(stores, "forest", NEW.artifacts[1].id, True, method=LoadMethod.IMPORT)
+        drop(stores, "schedule", NEW.artifacts[2].id)
+        stores.graph.write("MATCH (p:Person) DELETE p")
+        monkeypatch.setattr(load_methods, "BYTES_PER_NODE", 10**12)
+        with pytest.raises(LimitError, match="and its disk has"):
+            drop(stores, "topology", "S4", True, method=LoadMethod.IMPORT)
+        drop(stores, "topology", "S4", cascade=True)
+        assert_complete(stores, both)
+    assert in_force(own) == before
+
+
+def test_the_last_artifact_can_be_dropped_by_import(own: Settings) -> None:
+    """The new store is empty and belongs to the same PostgreSQL database."""
+    with open_stores(own) as stores:
+        *others, last = {artifact_id.partition(":")[0] for artifact_id in states(stores)}
+        for spec in others:
+            drop(stores, "topology", spec, cascade=True)
+        drop(stores, "topology", last, cascade=True, method=LoadMethod.IMPORT)
+    with open_stores(own) as stores:
+        assert states(stores) == {}
+        assert counts(stores.graph) == (1, 0)
+        assert verify(stores) == []
+        ingest(stores, OLD)
+        assert_complete(stores, artifact_ids(OLD))

@@ -35,6 +35,7 @@ from starcast.experiments.grid import Point
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest, plain_constructions
+from support.meeting import refused
 
 POINT = Point("S4", "broadcast", "multiple", "all", 2, Fraction(10, 3), Fraction(7), Fraction(1, 2))
 
@@ -175,6 +176,17 @@ def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: En
         assert profile[0].links_used == 24 * 3  # every node sends over all ports
         repository.drop_schedule(opened, built.id)
         assert count(opened, models.ScheduleStep) == 0
+
+
+def test_a_schedule_that_names_a_tree_that_does_not_exist_is_refused(engine: Engine) -> None:
+    """Even with the simulation of a correct schedule."""
+    built = schedule("S4", "broadcast", "greedy")
+    trees = built.tree.copy()
+    trees[-1] = 255
+    with session(engine) as opened:
+        repository.save_topology(opened, built.topology)
+        with refused("names tree 255 of a forest of 1", exit_code=6):
+            repository.save_schedule(opened, replace(built, tree=trees), simulate(built))
 
 
 def test_what_is_materialized_on_its_own_cannot_be_orphaned(engine: Engine) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from starcast.ingest import LoadMethod, drop, ingest, open_stores, plan
+from starcast.ingest import LoadMethod, drop, ingest, open_stores, parse_request
 from starcast.ingest.artifacts import Artifact
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
@@ -40,7 +40,15 @@ class Mortal(Silent):
 def main() -> None:
     """Do what the arguments say."""
     stored_plan, *words = sys.argv[1:]
+
+    def at_stage(stage: str) -> None:
+        if stage == words[0]:
+            die()
+
     with open_stores(Settings.load()) as stores:
+        if stored_plan == "drop-by-import":
+            drop(stores, "topology", "S4", True, method=LoadMethod.IMPORT, on_stage=at_stage)
+            return
         if stored_plan == "drop":
             drop(stores, "topology", "S4", cascade=True, reporter=Mortal(int(words[0])))
             return
@@ -51,9 +59,8 @@ def main() -> None:
                 die()
 
         method = LoadMethod.BOLT if stored_plan == "ingest" else LoadMethod.IMPORT
-        ingest(
-            stores, plan("S4", schedules="multiple", segments=2), on_stage=on_stage, method=method
-        )
+        request = parse_request("S4", schedules="multiple", segments=2)
+        ingest(stores, request, on_stage=on_stage, method=method)
 
 
 if __name__ == "__main__":

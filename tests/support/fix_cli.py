@@ -1,7 +1,8 @@
 """Fixture that runs the command line in the process of the test."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -26,6 +27,15 @@ def name_store(patch: pytest.MonkeyPatch, url: URL) -> None:
     """Set the environment variables that name a PostgreSQL database."""
     patch.setenv("STARCAST_POSTGRES_URI", without_password(url))
     patch.setenv("STARCAST_POSTGRES_PASSWORD", str(url.password or ""))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder for the log of all commands, instead of the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("state")
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        yield folder
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ TESTS = Path(__file__).parents[1]
 
 #: The group of each folder.
 FOLDERS = {
+    "docs": "docs",
     "unit": "unit",
     "claims": "claims",
     "packs": "packs",

@@ -19,10 +19,10 @@ from starcast.ingest.artifacts import (
     ScheduleArtifact,
     TopologyArtifact,
 )
-from starcast.ingest.planning import plan
 from starcast.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import forest
+from support.plans import plan
 
 STORE = UUID("00000000-0000-4000-8000-000000000001")
 Table = list[dict[str, str]]

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -134,6 +135,36 @@ def test_a_home_is_accessible_to_its_owner_only(home: Home) -> None:
     assert {mode(folder) for folder in (home.root, *home.root.iterdir())} == {0o700}
 
 
+@pytest.mark.parametrize("folder", [".", "secrets"])
+@pytest.mark.parametrize("added", [0o020, 0o002, 0o022])
+def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, added: int) -> None:
+    """Neither is a password read nor a server started; one command repairs it."""
+    home.ensure_password("server", home.root / "data")
+    target = home.root / folder
+    target.chmod(0o700 | added)
+    for use in (home.create, lambda: home.password("server")):
+        with pytest.raises(UnavailableError, match="other users can write to it") as caught:
+            use()
+        assert str(target.resolve()) in caught.value.message
+        assert f"chmod go-w {target.resolve()}" in caught.value.hint
+    target.chmod(0o755)  # others may read the folder: the files in it are closed
+    assert home.password("server")
+
+
+def test_a_home_of_another_user_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The owner could replace everything in it; folders of root are accepted."""
+    status = home.root.stat()
+    other = os.stat_result((*status[:4], 4321, *status[5:]))
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: other)
+    with pytest.raises(UnavailableError, match="belongs to the user with id 4321"):
+        files.require_private(home.root)
+    monkeypatch.setattr(os, "geteuid", lambda: 4321)
+    files.require_private(home.root)
+    root = os.stat_result((*status[:4], 0, *status[5:]))
+    monkeypatch.setattr(Path, "stat", lambda *_, **__: root)
+    files.require_private(home.root)
+
+
 def test_a_password_is_created_once_and_protected(home: Home, tmp_path: Path) -> None:
     """Long, random, mode 600, and the same at every start."""
     password = home.ensure_password("server", tmp_path / "data")
@@ -166,8 +197,8 @@ def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text:
     assert home.published() == {}
 
 
-def test_waiting_for_another_start_is_reported(home: Home) -> None:
-    """The message says what the process is waiting for."""
+def test_waiting_for_another_process_is_reported(home: Home) -> None:
+    """The message says what the other process does and since when."""
     messages: list[str] = []
 
     class Recording(Silent):
@@ -175,21 +206,18 @@ def test_waiting_for_another_start_is_reported(home: Home) -> None:
             messages.append(text)
 
     def second() -> None:
-        with home.locked(Recording()):
+        with home.locked(Recording(), "stopping it"):
             pass
 
-    with home.locked(Silent()):
+    with home.locked(Silent(), "dropping S10"):
         thread = threading.Thread(target=second)
         thread.start()
         while not messages:
             threading.Event().wait(0.01)
     thread.join()
-    assert messages == [
-        (
-            "waiting: another process is starting, stopping or rebuilding the embedded stack in "
-            f"{home.root}"
-        )
-    ]
+    expected = r"waiting: another process has been dropping S10 since \d\d:\d\d:\d\d, for 0 s in "
+    [message] = messages
+    assert re.fullmatch(expected + re.escape(str(home.root)), message)
 
 
 @pytest.mark.parametrize("ask", [packages.load, packages.locate])

@@ -1,6 +1,7 @@
 """Downloading jars from a Maven repository of three files on loopback."""
 
 import hashlib
+import os
 import shutil
 import threading
 from collections import Counter
@@ -14,7 +15,7 @@ import pytest
 
 from starcast.embedded import files, jars, lockfile, processes
 from starcast.embedded.jars import JarSet
-from starcast.errors import LimitError, UnavailableError
+from starcast.errors import LimitError, RejectedError, UnavailableError
 from starcast.progress import Silent, Task
 
 CONTENT = {"alpha": b"a" * 40_000, "beta": b"b" * 30_000, "gamma": b"c" * 20_000}
@@ -107,7 +108,7 @@ def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
     assert stored(wanted) == {f"{name}-1.0.jar": content for name, content in CONTENT.items()}
     assert reporter.totals == [90_000]
     assert reporter.done == 90_000
-    assert {path.name for path in wanted.folder.iterdir()} == {"jars", "complete", "lock"}
+    assert {path.name for path in wanted.folder.iterdir()} == {"jars", "lock"}
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
 
 
@@ -129,7 +130,7 @@ def test_a_failed_download_resumes_with_the_missing_files(mirror: Mirror, wanted
     ) as caught:
         wanted.download(mirror.url, Silent())
     assert "STARCAST_MAVEN_REPOSITORY" in caught.value.hint
-    assert not wanted.is_complete()
+    assert wanted.missing()
     assert not (wanted.folder / "partial").exists()
     kept = set(stored(wanted))
     mirror.served[path] = content
@@ -138,7 +139,7 @@ def test_a_failed_download_resumes_with_the_missing_files(mirror: Mirror, wanted
     assert {name for name in mirror.asked if name.endswith(".jar")} == {
         f"{name}-1.0.jar" for name in CONTENT
     } - kept
-    assert wanted.is_complete()
+    assert not wanted.missing()
 
 
 def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted: JarSet) -> None:
@@ -172,10 +173,44 @@ def test_a_damaged_cache_is_repaired(mirror: Mirror, wanted: JarSet, damage: str
     else:
         jar.write_bytes(b"short")
     mirror.asked.clear()
-    assert not wanted.is_complete()
+    assert wanted.missing()
     wanted.download(mirror.url, Silent())
     assert stored(wanted)["alpha-1.0.jar"] == CONTENT["alpha"]
     assert mirror.asked["beta-1.0.jar"] == 0
+
+
+def test_a_jar_changed_at_the_same_size_is_refused(mirror: Mirror, wanted: JarSet) -> None:
+    """Its size does not reveal it; the error names it, and no file is downloaded or replaced."""
+    wanted.download(mirror.url, Silent())
+    jar = wanted.folder / "jars" / "beta-1.0.jar"
+    times = jar.stat()
+    jar.write_bytes(b"x" * jar.stat().st_size)
+    os.utime(jar, ns=(times.st_atime_ns, times.st_mtime_ns))
+    before = mirror.asked.total()
+    assert not wanted.missing()
+    with pytest.raises(
+        RejectedError, match=r"^1 jar in .*/jars changed .*: beta-1.0.jar$"
+    ) as caught:
+        wanted.download(mirror.url, Silent())
+    assert f"delete {wanted.folder}" in caught.value.hint
+    assert mirror.asked.total() == before
+    assert jar.read_bytes() == b"x" * times.st_size
+    shutil.rmtree(wanted.folder)
+    wanted.download(mirror.url, Silent())
+    assert stored(wanted)["beta-1.0.jar"] == CONTENT["beta"]
+
+
+def test_files_of_an_earlier_cache_are_not_downloaded_again(
+    mirror: Mirror, wanted: JarSet, tmp_path: Path
+) -> None:
+    """Only valid ones: a changed file is downloaded."""
+    wanted.download(mirror.url, Silent())
+    (wanted.folder / "jars" / "beta-1.0.jar").write_bytes(b"x" * 30_000)
+    other = JarSet(wanted.jars, tmp_path / "other", wanted.version)
+    mirror.asked.clear()
+    other.download(mirror.url, Silent(), earlier=wanted.folder)
+    assert {name for name in mirror.asked if name.endswith(".jar")} == {"beta-1.0.jar"}
+    assert stored(other) == {f"{name}-1.0.jar": content for name, content in CONTENT.items()}
 
 
 def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
@@ -204,7 +239,7 @@ def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSe
             threading.Event().wait(0.01)
     for thread in threads:
         thread.join()
-    assert wanted.is_complete()
+    assert not wanted.missing()
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
     assert all(
         reporter.messages[0] == "waiting: another process is downloading Neo4j"
@@ -262,6 +297,17 @@ def test_the_shipped_lock_file_is_valid() -> None:
     } == {jars.NEO4J_VERSION}
     text = jars.LOCK.read_text(encoding="utf-8")
     assert all(coordinate in text for coordinate in lockfile.COORDINATES)
+    assert "://" not in text
+
+
+def test_the_lock_file_of_neo4j_browser_is_valid() -> None:
+    """It has one file, of the pinned version, and no host name."""
+    shipped = JarSet.from_lock(
+        Path("/nowhere"), jars.BROWSER_LOCK, jars.BROWSER_VERSION, "Neo4j Browser"
+    )
+    assert [jar.name for jar in shipped.jars] == [f"neo4j-browser-{jars.BROWSER_VERSION}.jar"]
+    text = jars.BROWSER_LOCK.read_text(encoding="utf-8")
+    assert all(coordinate in text for coordinate in lockfile.BROWSER_COORDINATES)
     assert "://" not in text
 
 

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,6 +136,32 @@ def test_ports() -> None:
     assert not processes.is_listening(port)
     assert processes.free_port(other) == other
     assert not processes.owns_port(2**22 + 1, port)
+
+
+def test_a_chosen_port_that_is_taken_is_an_error() -> None:
+    """Another port is never used in its place; without a choice the preferred port is one."""
+    with socket.create_server((processes.LOOPBACK, 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UnavailableError, match=f"^port {port} for Neo4j is used by another"):
+            processes.choose_port(port, None, "Neo4j")
+        assert processes.choose_port(None, port, "Neo4j") != port
+    assert processes.choose_port(port, None, "Neo4j") == port
+    assert processes.choose_port(None, port, "Neo4j") == port
+
+
+@pytest.mark.parametrize("backlog", [True, False])
+def test_a_server_that_accepts_connections_but_does_not_answer(backlog: bool) -> None:
+    """The kernel accepts connections for a frozen process; only an answer counts."""
+    with socket.create_server((processes.LOOPBACK, 0)) as server:
+        port = server.getsockname()[1]
+        if backlog:
+            assert not processes.responds(port, b"hello", 0.2)
+            return
+        answering = threading.Thread(target=lambda: server.accept()[0].sendall(b"N"))
+        answering.start()
+        assert processes.responds(port, b"hello", 10)
+        answering.join()
+    assert not processes.responds(port, b"hello", 0.2)
 
 
 def test_memory_of_this_process() -> None:

@@ -131,6 +131,8 @@ def test_options_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> N
         (f"title = 3\n{TABLE}", "own.toml: title is 3, which is not text"),
         (f"{TABLE}message_bytes = 2", "own.toml is not TOML: "),
         ("message_bytes = ", "own.toml is not TOML: "),
+        (f"message_bytes = {'[' * 5_000}{']' * 5_000}", "own.toml is not TOML: "),
+        (f"message_bytes = {'9' * 5_000}", "own.toml is not TOML: "),
         (f"{TABLE}T_s = 2", "own.toml: the axis 'T_s' is now called 't_s'"),
         (f"{TABLE}m = 2", "own.toml: the axis 'm' is now called 'message_bytes'"),
         (f"{TABLE}tree = 'greedy'", "own.toml: the axis 'tree' is now called 'base'"),

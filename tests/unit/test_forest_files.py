@@ -2,7 +2,10 @@
 
 import io
 import os
+import subprocess
+import sys
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +219,14 @@ def test_another_version_is_named(saved: Path, version: int) -> None:
         {"verify_hubs": np.array([0, 1, 2, 120])},
         {"parent_port": None},
         {"parent_port": np.zeros((4, 120), dtype=np.int64)},
+        {"arguments": np.array("null")},
+        {"arguments": np.array("[" * 3_000 + "]" * 3_000)},
+        {"arguments": np.array('{"i": ' + "9" * 5_000 + "}")},
+        {"arguments": np.array('{"i": true}')},
+        {"arguments": np.array('{"i,base": 1}')},
+        {"construction": np.array("multi(ple")},
+        {"construction": np.array("two\nlines")},
+        {"construction": np.array("x" * 1_000)},
     ],
     ids=lambda parts: " ".join(f"{name}={part}" for name, part in parts.items()).replace("\n", " ")[
         :40
@@ -232,6 +243,96 @@ def test_an_array_of_another_shape_is_refused(saved: Path, shape: tuple[int, ...
     )
     with pytest.raises(InputError, match="a forest on S5 is an array"):
         Forest.open(saved)
+
+
+def limited(path: Path, megabytes: int = 64) -> subprocess.CompletedProcess[str]:
+    """Open a file in a process that may allocate that much more memory than it needs to start."""
+    script = f"""
+import resource, sys
+from starcast import Forest, StarcastError
+Forest("S3", [[0, 3, 2, 2, 2, 3]]).verify()
+with open("/proc/self/statm") as statm:
+    used = int(statm.read().split()[0]) * resource.getpagesize()
+limit = used + {megabytes} * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+try:
+    Forest.open(sys.argv[1])
+except StarcastError as error:
+    print(error.message)
+"""
+    return subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
+    )
+
+
+def with_member(path: Path, name: str, header: bytes, data: Iterable[bytes]) -> Path:
+    """Replace a member of a file by an array of this header and data."""
+    with zipfile.ZipFile(path) as archive:
+        others = {info: archive.read(info) for info in archive.namelist() if info != f"{name}.npy"}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for other, content in others.items():
+            archive.writestr(other, content)
+        with archive.open(f"{name}.npy", "w") as member:
+            member.write(header)
+            for part in data:
+                member.write(part)
+    return path
+
+
+def header_of(dtype: str, shape: tuple[int, ...]) -> bytes:
+    """Return the header of an array."""
+    file = io.BytesIO()
+    fields = {"descr": dtype, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, fields)
+    return file.getvalue()
+
+
+def test_a_file_that_claims_many_trees_is_refused_unread(saved: Path) -> None:
+    """A compressed file may claim a thousand times its size."""
+    zeros = (bytes(2**20) for _ in range(120))
+    with_member(saved, "parent_port", header_of("|u1", (2**20, 120)), zeros)
+    assert saved.stat().st_size < 2**20
+    done = limited(saved)
+    assert done.stderr == ""
+    assert "is a damaged forest file" in done.stdout
+
+
+def test_more_bytes_than_an_array_has_are_damage(saved: Path) -> None:
+    zeros = (bytes(2**20) for _ in range(128))
+    with_member(saved, "parent_port", header_of("|u1", (4, 120)), zeros)
+    done = limited(saved)
+    assert done.stderr == ""
+    assert "is a damaged forest file" in done.stdout
+
+
+@pytest.mark.parametrize("part", ["format", "topology", "construction", "arguments"])
+def test_a_long_text_is_refused_unread(saved: Path, part: str) -> None:
+    letters = (b"x\0\0\0" * 2**18 for _ in range(128))
+    with_member(saved, part, header_of(f"<U{128 * 2**18}", ()), letters)
+    done = limited(saved)
+    assert done.stderr == ""
+    assert "forest" in done.stdout
+
+
+@pytest.mark.parametrize("part", ["root", "version", "spanning", "verify_hubs"])
+def test_a_large_number_part_is_refused_unread(saved: Path, part: str) -> None:
+    zeros = (bytes(2**20) for _ in range(128))
+    with_member(saved, part, header_of("<i8", (128 * 2**17,)), zeros)
+    done = limited(saved)
+    assert done.stderr == ""
+    assert "is a damaged forest file" in done.stdout
+
+
+def test_an_encrypted_file_is_refused(saved: Path) -> None:
+    """The flag alone, without any encryption."""
+    content = bytearray(saved.read_bytes())
+    for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        place = content.find(signature)
+        while place >= 0:
+            content[place + offset] |= 1
+            place = content.find(signature, place + 1)
+    saved.write_bytes(content)
+    assert "forest" in refusal(saved).message
 
 
 @given(st.data())

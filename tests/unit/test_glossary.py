@@ -17,9 +17,10 @@ COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
 #: Names that every reader knows, and names that are explained where they are used.
 ORDINARY = {
     "CLI": """
-        --again --all --cascade --changed --cypher --discard-foreign --dry-run --force --format
-        --home --i --jobs --layout --limit --neo4j-uri --no-store --out --postgres-uri --replace
-        --sample --show-cypher --sort --store --stored --timeout --toml --version --wait --where
+        --again --all --cascade --changed --cypher --discard-foreign --dry-run --folder --force
+        --format --home --i --install-completion --jobs --layout --limit --neo4j-uri --no-store
+        --out --postgres-uri --quiet --replace --sample --show-completion --show-cypher --sort
+        --store --stored --timeout --toml --verbose --version --wait --where
     """,
     "Python": """
         args add_note with_traceback exit_code chunks table translation open save parse members

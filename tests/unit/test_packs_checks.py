@@ -54,6 +54,9 @@ def refusal(body: str, parameters: str = "none", columns: str = "a: something") 
         "CALL (n) { CREATE (m) }",
         "CALL (n) { RETURN 1 AS x } IN TRANSACTIONS",
         "CALL (n) { RETURN 1 AS x } IN 4 CONCURRENT TRANSACTIONS OF 10 ROWS",
+        "CALL (n) { RETURN 1 AS x } IN (1+2) CONCURRENT TRANSACTIONS",
+        "CALL (n) { RETURN 1 AS x } IN toInteger(n.rank) + [1, 2][0] CONCURRENT TRANSACTIONS",
+        "CALL (n) { RETURN 1 AS x } in /* a comment */ $jobs concurrent transactions",
         "CREATE INDEX i FOR (n:Node) ON (n.rank)",
         "DROP INDEX i",
         "ALTER CURRENT USER SET PASSWORD FROM 'a' TO 'b'",
@@ -83,6 +86,7 @@ def test_writing_clauses_are_refused_anywhere(clause: str) -> None:
         "MATCH (n:Node) WHERE COUNT { (n)--() } > 1 RETURN n.rank AS a",
         "MATCH (n:Node) WHERE n.rank IN [1] RETURN n {.rank, set: 1} AS a",
         "MATCH (created:Node) RETURN created.rank AS a",
+        "UNWIND [1, 2] AS transactions WITH transactions WHERE 1 IN [1] RETURN transactions AS a",
         "MATCH (n:Node) RETURN n.rank AS a;",
     ],
 )

@@ -76,13 +76,22 @@ def test_an_indented_line_continues_a_text() -> None:
     assert header.question == "How many?"
 
 
+def test_the_revision_and_the_reference_are_optional() -> None:
+    lines = VALID.splitlines()
+    short = [line for line in lines if not line.startswith(("// revision:", "// reference:"))]
+    assert len(short) == len(lines) - 2
+    header = parse_header("\n".join(short), FILE)
+    assert (header.revision, header.reference) == (1, "")
+
+
 @pytest.mark.parametrize("field", ["title", "question", "revision", "reference"])
-def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
+def test_a_field_cannot_be_empty_and_some_cannot_be_missing(field: str) -> None:
     lines = VALID.splitlines()
     at = next(place for place, line in enumerate(lines) if line.startswith(f"// {field}:"))
     without = "\n".join([*lines[:at], *lines[at + 1 :]])
     empty = "\n".join([*lines[:at], f"// {field}:", *lines[at + 1 :]])
-    assert f"has no field '{field}'" in refusal(without) or "does not begin" in refusal(without)
+    if field in {"title", "question"}:
+        assert f"has no field '{field}'" in refusal(without) or "does not begin" in refusal(without)
     assert refusal(empty) == f"{at + 1}: the field '{field}' is empty"
 
 
@@ -92,9 +101,13 @@ def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
         ("// title: A title", "// titel: A title", "1: unknown field 'titel'"),
         ("// title: A title", "// Hello", "1: the header does not begin with a title"),
         ("// question: How many?", "// title: Another", "2: the field 'title' is repeated"),
-        ("// revision: 12\n", "", "15: the header has no field 'revision'"),
         ("// revision: 12", "// revision: 0", "14: the revision is not an integer of at least 1"),
         ("// revision: 12", "// revision: 1.2", "14: the revision is not an integer of at least 1"),
+        (
+            "// revision: 12",
+            f"// revision: {'9' * 5_000}",
+            "14: the revision is not an integer of at least 1",
+        ),
         ("// cost: 3 s on S8", "// cost:", "13: the field 'cost' is empty"),
         (
             "// parameters:\n",
@@ -149,6 +162,21 @@ def test_a_field_cannot_be_missing_or_empty(field: str) -> None:
 def test_an_invalid_header_is_refused_with_its_line(old: str, new: str, message: str) -> None:
     assert old in VALID
     assert refusal(VALID.replace(old, new, 1)) == message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("int >= 1", f"int >= {'9' * 5_000}", "6: unknown type"),
+        ("default 2", f"default {'9' * 5_000}", "6: the default"),
+        ("default 2", f"default {'[' * 3_000}{']' * 3_000}", "6: the default"),
+    ],
+    ids=["type", "number", "nested"],
+)
+def test_a_value_beyond_the_limits_of_the_parser_is_refused(
+    old: str, new: str, message: str
+) -> None:
+    assert refusal(VALID.replace(old, new)).startswith(message)
 
 
 def test_fields_have_a_fixed_order() -> None:

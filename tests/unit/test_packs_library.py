@@ -13,6 +13,7 @@ from starcast.queries.execution import ingest_command
 from starcast.queries.header import Column
 from starcast.queries.pack import load_folder
 from starcast.queries.parameters import Parameter
+from starcast.queries.template import write_template
 from starcast.resources import folder
 
 VALID = """\
@@ -50,9 +51,11 @@ def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(quer
 
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
-def test_the_cost_of_a_shipped_query_says_what_it_visits(query: Query) -> None:
+def test_a_shipped_query_says_what_it_visits_and_names_revision_and_reference(query: Query) -> None:
     """Seconds are measured and listed separately."""
     assert len(query.header.cost.split()) >= 3
+    assert "\n// revision: " in query.text
+    assert query.header.reference
     assert not re.search(r"\d\s*(s|ms|seconds)\b", query.header.cost)
 
 
@@ -171,6 +174,7 @@ def test_a_pack_that_may_not_be_entered_leaves_the_others(
 
 def test_a_query_outside_of_a_pack_is_refused(tmp_path: Path) -> None:
     write(tmp_path, "nodes")
+    write(tmp_path, "mine/nodes")
     with pytest.raises(InputError, match=r"nodes\.cypher is not in a pack"):
         load_folder(tmp_path)
 
@@ -180,6 +184,56 @@ def test_names_are_small_letters_and_digits_joined_by_hyphens(tmp_path: Path, na
     write(tmp_path, name)
     with pytest.raises(InputError, match="is not a valid name of a pack or query"):
         load_folder(tmp_path)
+
+
+def test_the_folder_of_a_pack_is_loaded_like_a_folder_of_packs(tmp_path: Path) -> None:
+    write(tmp_path, "mine/nodes")
+    write(tmp_path, "mine/more-nodes")
+    assert list(load_folder(tmp_path / "mine")) == ["mine/more-nodes", "mine/nodes"]
+    write(tmp_path, "mine/Bad_Name")
+    with pytest.raises(InputError, match="'Bad_Name' is not a valid name"):
+        load_folder(tmp_path / "mine")
+
+
+def test_packs_are_loaded_from_several_folders(tmp_path: Path) -> None:
+    first = write(tmp_path / "a", "mine/nodes")
+    write(tmp_path / "b", "other/nodes")
+    known = load_queries(tmp_path / "a", tmp_path / "b", tmp_path / "a")
+    assert {"mine/nodes", "other/nodes"} == set(known) - set(load_queries())
+    second = write(tmp_path / "b", "mine/something-else")
+    with pytest.raises(InputError, match="two packs are named 'mine'") as caught:
+        load_queries(tmp_path / "a", tmp_path / "b")
+    assert str(first) in caught.value.message
+    assert str(second) in caught.value.message
+    library = load_library(tmp_path / "a", tmp_path / "b")
+    assert "other/nodes" in library.queries
+    assert not {"mine/nodes", "mine/something-else"} & set(library.queries)
+
+
+def test_queries_are_searched_by_pack_or_by_word() -> None:
+    library = load_library()
+    assert {query.pack for query in library.search("overlap")} == {"overlap"}
+    assert library.search(None) == list(library.queries.values())
+    found = library.search("Necklace")
+    assert "topology/necklace" in [query.name for query in found]
+    assert all("necklace" in query.summary for query in found)
+    with pytest.raises(NotFoundError) as caught:
+        library.search("overlapp")
+    assert "did you mean 'overlap'" in caught.value.hint
+
+
+def test_the_template_is_a_valid_query_and_never_replaces_a_file(tmp_path: Path) -> None:
+    path = write_template("mine/load-of-links", tmp_path)
+    query = load_folder(tmp_path)["mine/load-of-links"]
+    assert (query.path, query.header.title, query.header.reference) == (path, "Load of links", "")
+    with pytest.raises(InputError, match="exists"):
+        write_template("mine/load-of-links", tmp_path)
+    for name in ("load", "mine/Load", "../mine/load", "mine/load.cypher", "mine/", "a/b/c"):
+        with pytest.raises(InputError):
+            write_template(name, tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be created"):
+        write_template("mine/load", tmp_path / "file")
 
 
 def test_a_binary_file_is_refused(tmp_path: Path) -> None:

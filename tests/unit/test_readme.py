@@ -1,12 +1,14 @@
 """The README agrees with the library."""
 
 import doctest
+import re
 from pathlib import Path
 
 import pytest
 
-from starcast.drawing import draw
-from starcast.trees import constructions, forest
+from starcast.drawing import draw_topology
+from starcast.topologies import topology
+from starcast.trees import constructions
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -21,9 +23,17 @@ def test_the_python_session_is_reproducible(
 
 
 def test_the_picture_is_up_to_date() -> None:
-    picture = README.parent / "docs" / "s4-multiple-1.svg"
-    assert "](docs/s4-multiple-1.svg)" in README.read_text(encoding="utf-8")
-    assert picture.read_text(encoding="utf-8") == draw(forest("S4", "multiple"), 1)
+    picture = README.parent / "docs" / "s4.svg"
+    assert 'src="docs/s4.svg"' in README.read_text(encoding="utf-8")
+    assert picture.read_text(encoding="utf-8") == draw_topology(topology("S4"))
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"])
+def test_every_relative_link_leads_to_a_file(page: str) -> None:
+    text = (README.parent / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)|(?:src|href)=\"([^\"#]+)", text)
+    local = [link for pair in links for link in pair if link and "://" not in link]
+    assert [link for link in local if not (README.parent / link).exists()] == []
 
 
 def test_every_construction_is_named() -> None:

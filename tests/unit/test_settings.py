@@ -56,6 +56,8 @@ def test_the_file_of_starcast_config_replaces_the_local_one(
         "batch = 'many'\n",
         "bacth = 7\n",
         "batch = \n",
+        f"batch = {'[' * 5_000}{']' * 5_000}\n",
+        f"batch = {'9' * 5_000}\n",
         "postgres_uri = 'postgresql://a:b@localhost/c'\n",
     ],
 )
@@ -281,18 +283,82 @@ def test_an_unknown_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) 
     context.warn_of_unknown_variables.cache_clear()
     first, second = (CliRunner().invoke(app, ["config", "-f", "json"]) for _ in range(2))
     context.warn_of_unknown_variables.cache_clear()
-    assert first.stderr.splitlines() == [
+    *warnings, file = first.stderr.splitlines()
+    assert warnings == [
         (
             "warning: STARCAST_NEO4J_URL is not a setting and has no effect;"
             " did you mean STARCAST_NEO4J_URI?"
         ),
         "warning: STARCAST_SPEED is not a setting and has no effect",
     ]
-    assert second.stderr == ""
+    assert second.stderr.splitlines() == [file]
     assert {row["setting"]: row["value"] for row in json.loads(first.stdout)}["batch"] == 7
 
 
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     """Docker compose passes STARCAST_PACKS so."""
     monkeypatch.setenv("STARCAST_PACKS", "")
-    assert (Settings.load().packs, Settings.load().sources["packs"]) == (None, "default")
+    assert (Settings.load().packs, Settings.load().sources["packs"]) == ((), "default")
+
+
+def test_packs_are_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable is split as PATH is; the file has a text or a list."""
+    both = (folder / "a", folder / "b,c")
+    monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")
+    assert Settings.load().packs == both
+    monkeypatch.delenv("STARCAST_PACKS")
+    (folder / "starcast.toml").write_text("packs = ['a', 'b,c']\n")
+    assert Settings.load().packs == both
+    (folder / "starcast.toml").write_text("packs = 'a:b,c'\n")
+    assert (Settings.load().packs, Settings.load().sources["packs"]) == (both, "file")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["packs = ['~nosuch-user/x']\n", "home = '~nosuch-user/x'\n", "packs = [1]\n", "packs = 1\n"],
+)
+def test_an_invalid_folder_is_one_sentence(folder: Path, text: str) -> None:
+    (folder / "starcast.toml").write_text(text)
+    with pytest.raises(InputError) as caught:
+        Settings.load()
+    assert caught.value.message.startswith(f"the setting '{text[:5].rstrip(' =')}")
+
+
+def test_a_file_that_is_nested_too_deeply_is_refused(folder: Path) -> None:
+    (folder / "starcast.toml").write_text(f"packs = {'[' * 5_000}{']' * 5_000}\n")
+    with pytest.raises(InputError, match=r"starcast\.toml is (nested|not valid)"):
+        Settings.load()
+
+
+def test_config_names_the_file_that_was_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = folder / "config" / "starcast" / "starcast.toml"
+
+    def named() -> str:
+        return CliRunner().invoke(app, ["config"]).stderr.strip()
+
+    assert named() == f"no settings file: {config} does not exist"
+    config.parent.mkdir(parents=True)
+    config.touch()
+    assert named() == f"settings file: {config}"
+    (folder / "starcast.toml").touch()
+    assert named() == f"settings file: {folder / 'starcast.toml'}"
+    monkeypatch.setenv("STARCAST_CONFIG", str(config))
+    assert named() == f"settings file: {config}"
+
+
+def test_the_home_of_an_unknown_user_is_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of whatever source."""
+    monkeypatch.setenv("STARCAST_CACHE", "~no-such-user/cache")
+    with pytest.raises(InputError, match=r"'cache' .* '~no-such-user/cache' has no home folder"):
+        Settings.load()
+    result = CliRunner().invoke(app, ["--home", "~no-such-user/x", "status"])
+    assert isinstance(result.exception, InputError)
+    assert "--home is invalid: the user of '~no-such-user/x'" in result.exception.message
+
+
+@pytest.mark.parametrize("name", ["neo4j_port", "neo4j_http_port", "postgres_port"])
+@pytest.mark.parametrize("port", [0, 80, 65_536, -1])
+def test_ports_out_of_range_are_refused(name: str, port: int) -> None:
+    """Ports below 1024 are reserved for root, who does not run the servers."""
+    with pytest.raises(InputError, match=name.replace("_", "-")):
+        Settings.load(**{name: port})

@@ -332,6 +332,26 @@ def test_an_unknown_unit_is_a_violation(unit: int) -> None:
     assert str(unit) in run.violation
 
 
+@pytest.mark.parametrize("tree", [-1, 4, 255, 300])
+@pytest.mark.parametrize("row", [0, -1])
+def test_a_tree_that_the_forest_lacks_is_a_violation(tree: int, row: int) -> None:
+    plan = build("S5", "broadcast", "multiple")
+    assert plan.forest is not None
+    assert plan.forest.trees == 4
+    wrong = changed(plan, row, tree=tree)
+    run = simulate(wrong)
+    assert run.violation
+    assert "the forest has trees 0 to 3, and the row names another" in run.violation
+    assert not run.complete
+    assert not simulate(wrong, faults=[17]).complete
+
+
+def test_trees_of_a_schedule_without_a_forest_are_numbers_of_one_byte() -> None:
+    plan = replace(build("S4", "broadcast", "greedy"), forest=None)
+    assert simulate(changed(plan, 0, tree=255)).complete
+    assert simulate(changed(plan, 0, tree=256)).violation
+
+
 @pytest.mark.parametrize("step", [0, -3])
 def test_steps_count_from_1(step: int) -> None:
     run = simulate(changed(broadcast(5, "greedy", "all", 1), 0, step=step))

@@ -74,6 +74,7 @@ def test_the_same_fault_is_written_in_one_way() -> None:
         "12345-",
         "-21345",
         "21345@²",
+        f"21345@{'9' * 5_000}",
     ],
 )
 def test_other_notations_are_refused(text: str) -> None:
@@ -87,10 +88,26 @@ def test_there_is_no_step_before_the_first(text: str) -> None:
         Fault.parse(text)
 
 
-@pytest.mark.parametrize("step", [0, -1, True, 1.0, "1", None])
+@pytest.mark.parametrize("step", [0, -1, True, 1.0, "1", None, 2**63 - 1])
 def test_a_fault_begins_in_a_step(step: object) -> None:
     with refused(f"step {step!r}"):
         Fault("2134", step)  # type: ignore[arg-type]
+
+
+def test_a_step_of_any_size_is_refused_in_a_sentence() -> None:
+    with refused("a larger number"):
+        Fault("2134", 10**5_000)
+    last = 2**63 - 2
+    plan = build("S4", "broadcast", "greedy")
+    assert simulate(plan, [Fault("2134", last)]).complete
+
+
+def test_a_rank_of_any_size_is_refused_in_a_sentence() -> None:
+    plan = build("S4", "broadcast", "greedy")
+    with refused("has no node"):
+        simulate(plan, [Fault.parse(f"#{10**17}")])
+    with refused("9999"):
+        simulate(plan, [Fault.parse(f"#{'9' * 5_000}")])
 
 
 @pytest.mark.parametrize("what", [(), ("1234",), ("1234", "2134", "3214"), []])

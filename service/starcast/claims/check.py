@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast import checkers
 from starcast.claims import growth
 from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Plain, Relation
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology, ObjectCache
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
@@ -29,7 +29,7 @@ FAR = " -> "
 REVERSED = ", the other way round"
 
 
-class ClaimCheck:
+class ClaimCheck(CachedTopology):
     """Recorder for the findings of one check at one size.
 
     Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
@@ -50,8 +50,7 @@ class ClaimCheck:
     """
 
     def __init__(self, topology: Topology, objects: ObjectCache) -> None:
-        self.topology = topology
-        self.objects = objects
+        super().__init__(topology, objects)
         self._findings: list[Finding] = []
         self._asides: list[tuple[Literal["reading", "instead"], str, ClaimCheck]] = []
 
@@ -111,6 +110,21 @@ class ClaimCheck:
         what = f"{schedule.collective} {schedule.algorithm} is carried out"
         self.true(what, succeeded, of=schedule, **place)
         return simulation
+
+    def takes(
+        self,
+        schedule: Schedule,
+        steps: Values,
+        transmissions: Values | None = None,
+        /,
+        **place: PlaceValue,
+    ) -> None:
+        """Execute a schedule, and record that it takes these steps and transmissions."""
+        simulation = self.execute(schedule)
+        place |= {"of": schedule}
+        self.equal("steps", simulation.steps, steps, **place)
+        if transmissions is not None:
+            self.equal("transmissions", simulation.transmissions, transmissions, **place)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Record that the quotient of a closed form and a stated order stays below one constant.

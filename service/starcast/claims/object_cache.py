@@ -1,7 +1,7 @@
-"""`ObjectCache`: forests, schedules, simulations and arrays that several checks share."""
+"""`ObjectCache` keeps objects that checks share; `CachedTopology` has those of one topology."""
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from numpy.typing import NDArray
@@ -49,45 +49,9 @@ class ObjectCache:
             self._keys[id(value)] = full_key
         return cast("Object", self._objects[full_key])
 
-    def array(self, name: str, spec: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        """Return an array of values of a topology, such as ``distances by search``."""
-        return self.get_or_create("array", (name, spec), create)
-
     def topology(self, spec: str) -> Topology:
         """Return a topology."""
         return topology(spec)
-
-    def neighbours(self, spec: str) -> Ranks:
-        """Return all neighbours, int32 ``[ports, nodes]``; see `Topology.table`."""
-        return self.array("neighbours", spec, lambda: topology(spec).table())
-
-    def forest(
-        self, spec: str, construction: str, root: int | str = 0, **arguments: int | str
-    ) -> Forest:
-        """Return a forest of the catalogue."""
-        key = (spec, construction, root, *sorted(arguments.items()))
-        return self.get_or_create(
-            "forest", key, lambda: trees.forest(spec, construction, root=root, **arguments)
-        )
-
-    def schedule(
-        self,
-        spec: str,
-        collective: str,
-        algorithm: str,
-        ports: str = "all",
-        root: int | str = 0,
-        **arguments: int | str,
-    ) -> Schedule:
-        """Return a schedule of the catalogue."""
-        key = (spec, collective, algorithm, ports, root, *sorted(arguments.items()))
-        return self.get_or_create(
-            "schedule",
-            key,
-            lambda: collectives.schedule(
-                spec, collective, algorithm, ports=ports, root=root, **arguments
-            ),
-        )
 
     def simulation(self, schedule: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
         """Return the execution of a schedule; it is cached if the schedule itself is cached."""
@@ -102,6 +66,72 @@ class ObjectCache:
         )
 
 
-def exact(value: int | Fraction) -> int | Fraction:
-    """Return a fraction as an integer if it is one."""
-    return int(value) if Fraction(value).denominator == 1 else Fraction(value)
+class CachedTopology:
+    """A topology with the objects on it that checks share.
+
+    Attributes:
+        topology: the topology; its commonest attributes are attributes here as well.
+        objects: the cache.
+        spec, n, nodes, degree, ports, label, labels, rank: those of the topology.
+    """
+
+    def __init__(self, topology: Topology, objects: ObjectCache) -> None:
+        self.topology = topology
+        self.objects = objects
+        self.spec = topology.spec
+        self.n = topology.n
+        self.nodes = topology.nodes
+        self.degree = topology.degree
+        self.ports = topology.ports
+        self.label = topology.label
+        self.labels = topology.labels
+        self.rank = topology.rank
+
+    @property
+    def n_and_k(self) -> tuple[int, int]:
+        """The parameters of S_{n,k}."""
+        return self.n, int(self.topology.k or 0)
+
+    @property
+    def neighbours(self) -> Ranks:
+        """All neighbours, int32 ``[ports, nodes]``; see `Topology.table`."""
+        return self.array("neighbours", self.topology.table)
+
+    def at(self, spec: str) -> "CachedTopology":
+        """Return another topology with the same cache."""
+        return CachedTopology(self.objects.topology(spec), self.objects)
+
+    def array(self, name: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:
+        """Return an array of values, such as ``distances by search``."""
+        return self.objects.get_or_create("array", (name, self.spec), create)
+
+    def forest(self, construction: str, root: int | str = 0, **arguments: int | str) -> Forest:
+        """Return a forest of the catalogue."""
+        key = (self.spec, construction, root, *sorted(arguments.items()))
+        create = partial(trees.forest, self.spec, construction, root=root, **arguments)
+        return self.objects.get_or_create("forest", key, create)
+
+    def schedule(
+        self,
+        collective: str,
+        algorithm: str,
+        ports: str = "all",
+        root: int | str = 0,
+        **arguments: int | str,
+    ) -> Schedule:
+        """Return a schedule of the catalogue."""
+        key = (self.spec, collective, algorithm, ports, root, *sorted(arguments.items()))
+        create = partial(
+            collectives.schedule,
+            self.spec,
+            collective,
+            algorithm,
+            ports=ports,
+            root=root,
+            **arguments,
+        )
+        return self.objects.get_or_create("schedule", key, create)
+
+    def build(self, create: Callable[[], Schedule], *key: Any) -> Schedule:
+        """Return a schedule that is not in the catalogue, by a key that names it."""
+        return self.objects.get_or_create("schedule", (self.spec, *key), create)

@@ -9,7 +9,6 @@ a few.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeVar
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.reference import bfs
@@ -19,7 +18,6 @@ from starcast.permutations import Ranks
 from starcast.simulator import Simulation
 from starcast.trees.model import Forest
 
-Object = TypeVar("Object")
 Argument = int | str
 
 
@@ -66,7 +64,7 @@ def forests(construction: str, *, roots: int | None = 1, **arguments: Argument) 
 
     def provide(check: ClaimCheck) -> Iterator[Forest]:
         for root in _sample_roots(check, roots):
-            yield check.objects.forest(check.topology.spec, construction, root=root, **arguments)
+            yield check.forest(construction, root=root, **arguments)
 
     return provide
 
@@ -98,11 +96,9 @@ def executions(
         for root in _sample_roots(check, roots):
             for values in product(*choices):
                 chosen = dict(zip(names, values, strict=True))
-                schedule = check.objects.schedule(
-                    check.topology.spec, collective, algorithm, ports, root, **chosen
-                )
+                schedule = check.schedule(collective, algorithm, ports, root, **chosen)
                 simulation = check.execute(schedule)
-                yield Execution(schedule, simulation, chosen, check.topology.label(root))
+                yield Execution(schedule, simulation, chosen, check.label(root))
 
     return provide
 
@@ -111,19 +107,8 @@ def distances(*, roots: int | None = None) -> Provider[RootDistances]:
     """Yield the distances of all nodes from each sample root, by breadth-first search."""
 
     def provide(check: ClaimCheck) -> Iterator[RootDistances]:
-        topology = check.topology
         for root in _sample_roots(check, roots):
-            values = bfs.distances(check.objects, topology.spec, root)
-            yield RootDistances(root, topology.label(root), values)
-
-    return provide
-
-
-def neighbour_table() -> Provider[Ranks]:
-    """Yield the table of all neighbours, int32 ``[ports, nodes]``, once."""
-
-    def provide(check: ClaimCheck) -> Iterator[Ranks]:
-        yield check.objects.neighbours(check.topology.spec)
+            yield RootDistances(root, check.label(root), bfs.distances(check, root))
 
     return provide
 
@@ -137,19 +122,10 @@ def sample_roots(count: int | None = None) -> Provider[int]:
     return provide
 
 
-def all_of(provider: Provider[Object]) -> Provider[list[Object]]:
-    """Yield all objects of a provider once, as a list."""
-
-    def provide(check: ClaimCheck) -> Iterator[list[Object]]:
-        yield list(provider(check))
-
-    return provide
-
-
 def _sample_roots(check: ClaimCheck, count: int | None) -> tuple[int, ...]:
     if count == 1:
         return (0,)
-    return bfs.roots(check.topology) if count is None else bfs.roots(check.topology, count)
+    return bfs.roots(check) if count is None else bfs.roots(check, count)
 
 
 def _as_sequence(values: Argument | Sequence[Argument]) -> Sequence[Argument]:

@@ -10,8 +10,10 @@ from typing import Annotated
 import typer
 
 from starcast.cli import (
+    backup,
     claims,
     compare,
+    completion,
     config,
     context,
     cost,
@@ -19,6 +21,7 @@ from starcast.cli import (
     demo,
     experiment,
     export,
+    flags,
     forest,
     graph,
     ingest,
@@ -43,7 +46,6 @@ app = typer.Typer(
         "store, query and compare."
     ),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -52,9 +54,12 @@ app.command("up")(stack.up)
 app.command("down")(stack.down)
 app.command("status")(stack.status)
 app.command("doctor")(stack.doctor)
+app.command("uninstall")(stack.uninstall)
 app.command("config")(config.show)
 app.command("ingest")(ingest.ingest)
 app.command("export")(export.export)
+app.command("backup")(backup.back_up)
+app.command("restore")(backup.restore)
 app.add_typer(topology.app, name="topology")
 app.add_typer(forest.app, name="forest")
 app.add_typer(schedule.app, name="schedule")
@@ -85,7 +90,27 @@ def root(
     postgres_uri: Annotated[
         str | None, typer.Option(help="URI of your own PostgreSQL server, without a password.")
     ] = None,
-    version: Annotated[  # noqa: ARG001 - read by its callback
+    quiet: Annotated[  # noqa: ARG001 - read by its callback, as those below
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            callback=flags.set_quiet,
+            help="Print results, warnings and errors only; may also follow a command.",
+        ),
+    ] = False,
+    verbose: Annotated[  # noqa: ARG001
+        int,
+        typer.Option(
+            "--verbose",
+            "-v",
+            count=True,
+            callback=flags.set_verbose,
+            show_default=False,
+            help="Print what is logged to stderr too; -vv includes each statement.",
+        ),
+    ] = 0,
+    version: Annotated[  # noqa: ARG001
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
@@ -102,14 +127,20 @@ def main() -> None:
     An error is printed as one sentence with a hint; ``STARCAST_DEBUG`` adds the traceback of an
     unexpected exception.
     """
+    if completion.VARIABLE in os.environ:
+        completion.complete_and_exit(app)
+    flags.reset()
     try:
         _run()
     except SystemExit as end:
         if end.code == INTERRUPTED:
             print("interrupted", file=sys.stderr)
+        flags.finish(end.code if isinstance(end.code, int) else int(end.code is not None))
         raise
     except Exception as error:  # noqa: BLE001 - the last resort
-        sys.exit(_report(_as_starcast_error(error)))
+        reported = _as_starcast_error(error)
+        flags.finish(reported.exit_code, error)
+        sys.exit(_report(reported))
 
 
 def _run() -> None:

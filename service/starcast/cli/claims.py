@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import claim_runs
+from starcast.cli import claim_runs, completion, context
 from starcast.cli.db import store
 from starcast.cli.experiment import JobsOption
-from starcast.cli.output import Format, FormatOption, emit, reporter, say
+from starcast.cli.output import Format, FormatOption, emit, emit_properties, reporter, say
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
@@ -29,9 +29,15 @@ NamesArgument = Annotated[
     typer.Argument(
         help="Ids, or beginnings of ids: TS.L5, NK.Tab1, TS (default: all claims).",
         show_default=False,
+        autocompletion=completion.claims,
     ),
 ]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the claim, such as TS.L5.")]
+IdArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="Id of the claim, such as TS.L5.", autocompletion=completion.claims
+    ),
+]
 #: Up to this many claims, details are printed below the table.
 _FEW = 3
 
@@ -128,15 +134,8 @@ def show(
         "run": run and run.id,
         "verified_by": "" if run is None else _code(run),
     }
-    emit(
-        [
-            {"property": key, "value": value}
-            for key, value in facts.items()
-            if value not in ("", [], None)
-        ],
-        ["property", "value"],
-        output,
-    )
+    known = {name: value for name, value in facts.items() if value not in ("", [], None)}
+    emit_properties(known, output)
     if found is None:
         say(f"no verdict is stored; 'starcast claims check {one.id}' verifies it")
 
@@ -254,10 +253,16 @@ def _checked(
 
 
 def _engine(ctx: typer.Context, stack: ExitStack, otherwise: str) -> "Engine | None":
-    """Return the database; None, after a message, if no server is running."""
+    """Return the database; None, after a message, if no embedded server is running.
+
+    Raises:
+        UnavailableError: the settings name a server, and it cannot be reached.
+    """
     try:
         return stack.enter_context(store(ctx))
     except UnavailableError as error:
+        if context.settings(ctx).postgres_uri is not None:
+            raise
         if otherwise:
             say(
                 f"{otherwise}: {error.message}"
@@ -272,7 +277,8 @@ def _stored(
     """Return the newest stored verdict of each claim with its run; none if no server is running.
 
     Raises:
-        UnavailableError: verdicts are demanded, and no server is running.
+        UnavailableError: verdicts are demanded, and no server is running; or the settings name a
+            server, and it cannot be reached.
         NotFoundError: they are demanded, and none is stored.
     """
     from starcast.claims.storage import newest_verdicts
@@ -283,6 +289,8 @@ def _stored(
             found = newest_verdicts(opened)
     except (UnavailableError, RejectedError) as error:
         if demanded:
+            raise
+        if isinstance(error, UnavailableError) and context.settings(ctx).postgres_uri is not None:
             raise
         if isinstance(error, RejectedError):
             say(f"no verdicts are shown: {error.message}; {error.hint}")

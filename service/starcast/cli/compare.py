@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import run_output
+from starcast.cli import completion, run_output
 from starcast.cli.db import store
-from starcast.cli.output import Format, emit, fits, narrowed, reporter, say
+from starcast.cli.output import Format, check_suffix, emit, fits, narrowed, reporter, say
 from starcast.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def compare(
     names: Annotated[
         list[str],
         typer.Argument(
-            help="Experiments by name, runs by number; a single experiment is split into parts."
+            help="Experiments by name, runs by number; a single experiment is split into parts.",
+            autocompletion=completion.experiments,
         ),
     ],
     across: Annotated[
@@ -109,6 +110,8 @@ def compare(
             f"--out writes html, and the format is {output}",
             hint=f"add --format html for a page, or write the {output} with > {out}",
         )
+    if out is not None:
+        check_suffix(out, ".html")
     axes = check_crossed(across or ())
     selection = read_conditions(conditions or ())
     with store(ctx) as engine, session(engine) as opened:

@@ -1,13 +1,20 @@
-"""``starcast config``: every setting with its value and source."""
+"""``starcast config``: every setting with its value and source, and the settings file."""
 
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import Format, FormatOption, emit
+from starcast.cli.output import Format, FormatOption, emit, say
 
 
 def show(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """Print every setting with its value and source. Secrets are not shown."""
+    """Print every setting with its value and source, and the settings file that was read.
+
+    Secrets are not shown. Flags override STARCAST_* variables, which override the file. The file is
+    the one that STARCAST_CONFIG names, or else starcast.toml in the working directory, or else in
+    the user's configuration folder.
+    """
+    from starcast.settings import config_file
+
     settings = context.settings(ctx)
     rows = [
         {
@@ -19,3 +26,5 @@ def show(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
         for name, field in type(settings).model_fields.items()
     ]
     emit(rows, ["setting", "value", "source", "meaning"], output)
+    file = config_file().absolute()
+    say(f"settings file: {file}" if file.exists() else f"no settings file: {file} does not exist")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli.output import say
+from starcast.cli.output import warn
 
 if TYPE_CHECKING:
     from starcast.settings import Settings
@@ -27,11 +27,20 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
     Raises:
         InputError: a setting is invalid.
     """
+    warn_of_unknown_variables()
+    return load_settings(ctx, **flags)
+
+
+def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
+    """Return the settings as `settings` does, without warnings.
+
+    Raises:
+        InputError: a setting is invalid.
+    """
     from starcast.settings import Settings
 
-    warn_of_unknown_variables()
     own_flags = {name: value for name, value in flags.items() if value is not None}
-    global_flags = ctx.find_root().obj or {}
+    global_flags = (ctx.find_root().obj or {}) if ctx else {}
     return Settings.load(**{**global_flags, **own_flags})
 
 
@@ -45,4 +54,4 @@ def warn_of_unknown_variables() -> None:
 
     for name, similar in unknown_variables(os.environ).items():
         suggestion = f"; did you mean {similar}?" if similar else ""
-        say(f"warning: {name} is not a setting and has no effect{suggestion}")
+        warn(f"{name} is not a setting and has no effect{suggestion}")

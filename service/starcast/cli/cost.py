@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starcast.cli import completion
 from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, say
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ app = typer.Typer(
     help="Costs by the papers' closed forms, compared with lower bounds and simulations.",
 )
 
-TopologyArgument = Annotated[str, typer.Argument(help="A topology, such as S7, S6,3 or Q4.")]
+TopologyArgument = Annotated[
+    str,
+    typer.Argument(
+        help="A topology, such as S7, S6,3 or Q4.", autocompletion=completion.topologies
+    ),
+]
 MessageOption = Annotated[
     str,
     typer.Option(
@@ -50,7 +56,11 @@ COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 def table(
     topology: TopologyArgument,
     collective: Annotated[
-        str | None, typer.Option(help="Only this collective, such as broadcast (default: all).")
+        str | None,
+        typer.Option(
+            help="Only this collective, such as broadcast (default: all).",
+            autocompletion=completion.collectives,
+        ),
     ] = None,
     ports: Annotated[
         str | None, typer.Option(help="Only this port model: all or one (default: both).")

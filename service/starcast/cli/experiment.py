@@ -1,13 +1,23 @@
 """``starcast experiment``: named sets of runs from a grid."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, run_output
+from starcast.cli import axes, completion, run_output
 from starcast.cli.db import store
-from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, reporter, say
+from starcast.cli.output import (
+    AllOption,
+    Format,
+    FormatOption,
+    emit,
+    emit_outcome,
+    narrowed,
+    reporter,
+    say,
+)
 from starcast.errors import InputError, RejectedError
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
@@ -17,7 +27,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs from a grid.")
 
-NameArgument = Annotated[str, typer.Argument(help="The experiment's name.")]
+NameArgument = Annotated[
+    str, typer.Argument(help="The experiment's name.", autocompletion=completion.experiments)
+]
 JobsOption = Annotated[
     int | None, typer.Option(help="Number of processes.", show_default="one per core")
 ]
@@ -28,13 +40,26 @@ def run_grid(
     ctx: typer.Context,
     name: NameArgument,
     topology: Annotated[
-        list[str] | None, typer.Option(help="Such as S5; repeat for more, as every axis.")
+        list[str] | None,
+        typer.Option(
+            help="Such as S5; repeat for more, as every axis.", autocompletion=completion.topologies
+        ),
     ] = None,
     collective: Annotated[
-        list[str] | None, typer.Option(help="Such as broadcast.", show_default="broadcast")
+        list[str] | None,
+        typer.Option(
+            help="Such as broadcast.",
+            show_default="broadcast",
+            autocompletion=completion.collectives,
+        ),
     ] = None,
-    algorithm: Annotated[list[str] | None, typer.Option(help="Such as multiple.")] = None,
-    base: Annotated[list[str] | None, typer.Option(help=axes.BASE_HELP)] = None,
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as multiple.", autocompletion=completion.algorithms),
+    ] = None,
+    base: Annotated[
+        list[str] | None, typer.Option(help=axes.BASE_HELP, autocompletion=completion.constructions)
+    ] = None,
     ports: Annotated[
         list[str] | None, typer.Option(help=axes.PORTS_HELP, show_default="each algorithm's first")
     ] = None,
@@ -66,6 +91,7 @@ def run_grid(
         bool, typer.Option("--replace", help="Delete a stored experiment of this name first.")
     ] = False,
     jobs: JobsOption = None,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Execute and store every combination of the axes that the experiment does not hold yet.
 
@@ -85,7 +111,9 @@ def run_grid(
         outcome = run_experiment(engine, name, design, reporter(), replace=replace, jobs=jobs)
     created = pluralize(outcome.created, "run")
     kept = pluralize(outcome.kept, "was", "were")
-    say(f"experiment '{name}': {created} executed and stored, {kept} stored before")
+    figures = {"experiment": name, **{key: getattr(outcome, key) for key in _OUTCOME}}
+    sentence = f"experiment '{name}': {created} executed and stored, {kept} stored before"
+    emit_outcome(figures, output, sentence)
     if outcome.failed:
         raise RejectedError(
             f"{pluralize(outcome.failed, 'run')} failed and will not be compared",
@@ -96,7 +124,12 @@ def run_grid(
 @app.command("reproduce")
 def reproduce(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(help="The experiment's name, or a run's number.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="The experiment's name, or a run's number.", autocompletion=completion.experiments
+        ),
+    ],
     jobs: JobsOption = None,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
@@ -114,8 +147,11 @@ def reproduce(
         {**run_output.run_row(each.run, name), **each.figures, "agrees": each.agrees}
         for each in repetitions
     ]
-    columns = ("run", *run_output.POINT, "agrees", *FIGURES)
-    run_output.emit_runs(rows, columns, output, everything=everything, needed=FIGURES)
+    figures = FIGURES
+    if output is Format.TABLE and not everything:
+        figures = tuple(name for name in FIGURES if any(row[name] != "same" for row in rows))
+    columns = ("run", *run_output.POINT, "agrees", *figures)
+    run_output.emit_runs(rows, columns, output, everything=everything, needed=figures)
     different = sum(not each.agrees for each in repetitions)
     total = pluralize(len(repetitions), "run")
     say(f"all figures agree in {len(repetitions) - different} of {total}")
@@ -219,16 +255,60 @@ def show(
     run_output.emit_runs(rows, columns, output, everything=everything)
 
 
+@app.command("export")
+def export_file(
+    ctx: typer.Context,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of experiments.")],
+    out: Annotated[Path, typer.Option(help="File to write; compressed if it ends with .gz.")],
+) -> None:
+    """Write experiments with all runs, figures and provenance to a file for another store.
+
+    \b
+    starcast experiment export crossovers --out crossovers.json.gz
+    """
+    from starcast.experiments.exchange import export_experiments
+
+    with store(ctx) as engine:
+        runs = export_experiments(engine, names, out)
+    say(f"{out}: {pluralize(runs, 'run')}")
+
+
+@app.command("import")
+def import_file(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of 'experiment export'.")],
+    name: Annotated[
+        str | None,
+        typer.Option("--as", help="Name for the only experiment of the file.", show_default=False),
+    ] = None,
+) -> None:
+    """Store the experiments of a file; runs that are stored already are kept.
+
+    Nothing is stored if a run of the file has other figures than the same run in this store: the
+    exit code is 6.
+    """
+    from starcast.experiments.exchange import import_experiments
+
+    with store(ctx) as engine:
+        imported = import_experiments(engine, file, name)
+    for each in imported:
+        created = pluralize(each.created, "run")
+        kept = pluralize(each.kept, "was", "were")
+        say(f"experiment '{each.name}': {created} stored, {kept} stored before")
+
+
 @app.command("drop")
-def drop(ctx: typer.Context, name: NameArgument) -> None:
+def drop(ctx: typer.Context, name: NameArgument, output: FormatOption = Format.TABLE) -> None:
     """Delete an experiment with its runs."""
     from starcast.experiments.running import drop_experiment
 
     with store(ctx) as engine:
         runs = drop_experiment(engine, name)
-    say(f"deleted the experiment '{name}' with {pluralize(runs, 'run')}")
+    sentence = f"deleted the experiment '{name}' with {pluralize(runs, 'run')}"
+    emit_outcome({"experiment": name, "runs": runs}, output, sentence)
 
 
+_OUTCOME = ("created", "kept", "failed")
 _GRID_COLUMNS = (
     "topology", "collective", "algorithm", "base", "ports", "segments", "messages", "copies",
     "faults", "seed", "message_bytes", "t_s", "t_c",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import context
+from starcast.cli import completion, context
 from starcast.cli.ingest import (
     DEFAULT_PORTS,
     MessagesOption,
@@ -27,7 +27,11 @@ def export(
         Path, typer.Argument(metavar="DIR", help="Output folder; it must be new or empty.")
     ],
     topology: Annotated[
-        str | None, typer.Argument(help="A topology to add to what is stored, such as S9.")
+        str | None,
+        typer.Argument(
+            help="A topology to add to what is stored, such as S9.",
+            autocompletion=completion.topologies,
+        ),
     ] = None,
     trees: TreesOption = "",
     schedules: SchedulesOption = "",

@@ -5,9 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import forest_source, stored
-from starcast.cli.output import Format, FormatOption, emit, say
-from starcast.errors import InputError
+from starcast.cli import completion, forest_source, stored
+from starcast.cli.output import (
+    Format,
+    FormatOption,
+    check_suffix,
+    emit,
+    emit_outcome,
+    emit_properties,
+    say,
+)
+from starcast.errors import InputError, RejectedError
+from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.trees import Forest
@@ -17,16 +26,25 @@ app = typer.Typer(
     help="Forests: build, verify, measure and draw them; list, show and drop stored forests.",
 )
 
+_OTHER_NAME = "save it under another name: Forest(..., construction='mine'); or build it again"
+
 IdArgument = Annotated[
     str,
-    typer.Argument(help="Id of a stored forest, such as S5:multiple:12345; see 'forest list'."),
+    typer.Argument(
+        help="Id of a stored forest, such as S5:multiple:12345; see 'forest list'.",
+        autocompletion=completion.stored_forests,
+    ),
 ]
 
 
 @app.command("constructions")
 def list_constructions(
     topology: Annotated[
-        str | None, typer.Argument(help="Only constructions defined on this topology, such as S5.")
+        str | None,
+        typer.Argument(
+            help="Only constructions defined on this topology, such as S5.",
+            autocompletion=completion.topologies,
+        ),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -50,11 +68,14 @@ def list_constructions(
 
 @app.command("build")
 def build(
-    topology: Annotated[str, typer.Argument(help="A topology, such as S5.")],
+    topology: Annotated[
+        str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
+    ],
     construction: Annotated[
         str,
         typer.Argument(
-            help="A construction, such as multiple; see 'starcast forest constructions'."
+            help="A construction, such as multiple; see 'starcast forest constructions'.",
+            autocompletion=completion.constructions,
         ),
     ],
     out: Annotated[Path, typer.Option(help="Output file, such as forest.npz.")],
@@ -69,6 +90,7 @@ def build(
     starcast forest build S5 multiple --root 54321 --out forest.npz
     starcast forest build S6 dimension-change --base greedy --i 2 --out turned.npz
     """
+    check_suffix(out, ".npz")
     forest = forest_source.load_forest(topology, construction, root, base, i)
     forest.verify()
     forest.save(out)
@@ -87,7 +109,8 @@ def verify(
 ) -> None:
     """Verify that every node of each tree reaches the root. Exit code 6 if not.
 
-    No server is needed.
+    A file whose forest is named after a construction must hold the trees of that construction. No
+    server is needed.
 
     \b
     starcast forest verify S9 multiple
@@ -99,6 +122,8 @@ def verify(
     start = perf_counter()
     forest.verify()
     row = _summary(forest) | {"seconds": perf_counter() - start}
+    if sentence := forest_source.describe_other_trees(source, forest):
+        raise RejectedError(sentence, hint=_OTHER_NAME)
     emit([row], list(row), output)
 
 
@@ -130,6 +155,7 @@ def show(
         typer.Argument(
             metavar="TOPOLOGY",
             help="A topology, such as S5, a file, or the id of a stored forest.",
+            autocompletion=completion.topologies_or_forests,
         ),
     ],
     construction: forest_source.ConstructionArgument = None,
@@ -163,36 +189,18 @@ def show(
         )
     forest = forest_source.load_forest(source, construction, root, base, i)
     forest.verify()
-    emit(_measured(forest, output), ["property", "value"], output)
+    if sentence := forest_source.describe_other_trees(source, forest):
+        say(sentence)
+    emit_properties(stored.readable(_measured(forest), output), output)
 
 
-def _measured(forest: "Forest", output: Format) -> list[dict[str, Any]]:
+def _measured(forest: "Forest") -> dict[str, Any]:
     from starcast.trees.catalogue import CONSTRUCTIONS
     from starcast.trees.metrics import forest_metrics
 
-    values = forest_metrics(forest)
-    levels = values.pop("levels")
     construction = CONSTRUCTIONS.get(forest.construction)
-    rows: list[dict[str, Any]] = [
-        {"property": "id", "value": forest.id},
-        {"property": "source", "value": construction.source if construction else None},
-    ]
-    for name, value in values.items():
-        text = value if output is Format.JSON else _as_text(name, value)
-        rows.append({"property": name, "value": text})
-    return rows + [
-        {"property": f"levels_of_tree_{number}", "value": profile}
-        for number, profile in enumerate(levels)
-    ]
-
-
-def _as_text(name: str, value: Any) -> Any:
-    """Return a nested value as text; other values unchanged."""
-    if name == "branches":
-        return "; ".join(" ".join(map(str, sizes)) for sizes in value)
-    if name == "links_by_load":
-        return ", ".join(f"{links} carry {load}" for load, links in value.items())
-    return value
+    source = construction.source if construction else None
+    return {"id": forest.id, "source": source, **forest_metrics(forest)}
 
 
 @app.command("draw")
@@ -208,6 +216,7 @@ def draw(
         bool,
         typer.Option("--force", help="Draw even if the tree has more than 128 nodes."),
     ] = False,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Draw a tree as SVG by levels, with edges coloured by dimension. No server is needed.
 
@@ -220,15 +229,22 @@ def draw(
     from starcast import drawing
     from starcast.support.atomic import atomic_write
 
+    if out is not None:
+        check_suffix(out, ".svg")
+    elif output is not Format.TABLE:
+        raise InputError(f"--format {output} describes a file", hint="add --out FILE.svg")
     forest = forest_source.load_forest(source, construction, root)
     forest.verify()
+    if sentence := forest_source.describe_other_trees(source, forest):
+        say(sentence)
     picture = drawing.draw(forest, number, force)
     if out is None:
         print(picture, end="")
         return
     with atomic_write(out) as file:
         file.write(picture.encode())
-    say(f"drew tree {number} of {forest.id} to {out}")
+    drawn = {"id": forest.id, "tree": number, "file": str(out), "bytes": out.stat().st_size}
+    emit_outcome(drawn, output, f"drew tree {number} of {forest.id} to {out}")
 
 
 @app.command("drop")
@@ -237,6 +253,8 @@ def drop(
     forest_id: IdArgument,
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
+    method: stored.DropMethodOption = LoadMethod.AUTO,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Drop a stored forest. Fails if stored schedules depend on it, unless --cascade is given."""
-    stored.drop_artifact(ctx, "forest", forest_id, cascade, wait)
+    stored.drop_artifact(ctx, "forest", forest_id, cascade, wait, method, output)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import context, stored
+from starcast.cli import completion, context, stored
 from starcast.cli.ingest import MethodOption, emit_loaded
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.errors import InputError, RejectedError
@@ -22,7 +22,10 @@ app = typer.Typer(
 
 IdsArgument = Annotated[
     list[str] | None,
-    typer.Argument(help="Ids of artifacts, each with its dependents (default: all)."),
+    typer.Argument(
+        help="Ids of artifacts, each with its dependents (default: all).",
+        autocompletion=completion.artifacts,
+    ),
 ]
 
 _COLUMNS = ["artifact", "problem", "found", "expected", "advice"]
@@ -35,7 +38,7 @@ def verify(
     ids: IdsArgument = None,
     sample: Annotated[
         int | None,
-        typer.Option(min=1, help="Compare the rows at this many random nodes of each topology."),
+        typer.Option(min=1, help="Compare only this many random nodes of each topology."),
     ] = None,
     all_rows: Annotated[
         bool, typer.Option("--all", help="Compare all rows and name the first differences.")
@@ -52,7 +55,8 @@ def verify(
     Every stored topology, forest and schedule is built and verified again, and its counts and
     checksums are compared. The artifact nodes, the indexes, the labels, types and properties in
     use, and orphaned data are checked as well. With ids, only these artifacts, the indexes and the
-    :Store node are checked.
+    :Store node are checked. With --sample, only the sampled nodes and their rows are read and
+    compared, without counts and checksums, which takes seconds for a graph of any size.
 
     Verification only reads, and takes no lock: artifacts that an ingest or a drop changes in the
     meantime are skipped and reported.
@@ -152,7 +156,10 @@ def adopt(
     from starcast.ingest.stores import lock_stores
 
     listener = reporter()
-    with open_stores(context.settings(ctx)) as stores, lock_stores(stores.engine, wait, listener):
+    with (
+        open_stores(context.settings(ctx)) as stores,
+        lock_stores(stores.engine, wait, listener, "adopting an import"),
+    ):
         adopted = adopt(stores, listener)
     rows = [{"kind": artifact.kind, "id": artifact.id} for artifact in adopted]
     if rows or output is not Format.TABLE:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import context, stored
+from starcast.cli import completion, context, stored
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.vocabulary import LoadMethod
 
@@ -21,7 +21,8 @@ TreesOption = Annotated[
         help=(
             "Constructions, separated by commas, such as "
             "'multiple,dimension-change(base=greedy,i=2)', or 'all' that need no arguments."
-        )
+        ),
+        autocompletion=completion.constructions,
     ),
 ]
 SchedulesOption = Annotated[
@@ -31,7 +32,8 @@ SchedulesOption = Annotated[
             "Algorithms, separated by commas, such as 'multiple', 'allgather:necklace', "
             "'alltoall:edge-disjoint(copies=2)' or 'broadcast:all', or 'all'. "
             "Their forests are stored too."
-        )
+        ),
+        autocompletion=completion.schedules,
     ),
 ]
 RootOption = Annotated[
@@ -64,7 +66,9 @@ _LOADED_COLUMNS = ["kind", "id", "nodes", "relationships", "seconds"]
 
 def ingest(
     ctx: typer.Context,
-    topology: Annotated[str, typer.Argument(help="A topology, such as S5.")],
+    topology: Annotated[
+        str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
+    ],
     trees: TreesOption = "",
     schedules: SchedulesOption = "",
     root: RootOption = None,

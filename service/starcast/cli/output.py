@@ -5,17 +5,22 @@
 
 import csv
 import json
+import logging
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from starcast.cli.progress_lines import ProgressLines
+from starcast.errors import InputError, escape
 from starcast.progress import Reporter, Silent, Task
+from starcast.support import log
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,6 +46,12 @@ Row = Mapping[str, Any]
 #: Width of tables that are written to a file, in columns of text.
 PAGE = 120
 
+#: The flags of the running command.
+quiet = False
+verbosity = 0
+#: Name of the log's events that are messages for people.
+MESSAGE = "message"
+
 _COLUMN_GAP = 3  # blanks between two columns of a table
 
 
@@ -65,7 +76,7 @@ def emit(
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
         records = [dict(zip(columns, values, strict=True)) for values in table]
-        print(json.dumps(records, default=_to_json, ensure_ascii=False, indent=2))
+        _print_json(records)
     elif output is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
@@ -77,9 +88,44 @@ def emit(
 
 
 def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
-    """Write named values to stdout, one per row."""
+    """Write named values to stdout: an object as JSON, otherwise one value per row."""
+    if output is Format.JSON:
+        _print_json(dict(properties))
+        return
     rows = [{"property": name, "value": value} for name, value in properties.items()]
     emit(rows, ["property", "value"], output)
+
+
+def check_suffix(out: Path, suffix: str) -> None:
+    """Check that the suffix of an output file, if it has one, is that of the format.
+
+    Raises:
+        InputError: it is another one.
+    """
+    if out.suffix.lower() not in {"", suffix}:
+        raise InputError(
+            f"the file would hold {suffix.removeprefix('.').upper()}, but its name ends in"
+            f" '{out.suffix}': {out}",
+            hint=f"name a file that ends in {suffix}; other programs convert it",
+        )
+
+
+def emit_outcome(properties: Mapping[str, Any], output: Format, sentence: str = "") -> None:
+    """Report what a command did: its figures on stdout, or a sentence on stderr by default.
+
+    Args:
+        properties: the figures.
+        output: the format; ``table`` writes the sentence.
+        sentence: the sentence; empty if the command has reported its progress.
+    """
+    if output is not Format.TABLE:
+        emit_properties(properties, output)
+    elif sentence:
+        say(sentence)
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, default=_to_json, ensure_ascii=False, indent=2))
 
 
 def fits(rows: Iterable[Row], columns: Sequence[str], file_width: int | None = None) -> bool:
@@ -153,6 +199,8 @@ def text(value: Any) -> str:
 def _to_json(value: Any) -> Any:
     if isinstance(value, Fraction):
         return float(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
     return value.item() if hasattr(value, "item") else str(value)
 
 
@@ -170,22 +218,74 @@ def _print_table(
     below: Sequence[str],
 ) -> None:
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
+    cells = [[escape(text(value)) for value in values] for values in table]
+    printer = console(sys.stdout)
+    widths = _column_widths(columns, cells, printer.width if sys.stdout.isatty() else None)
+    if widths is None:
+        _print_records(columns, cells, title, below)
+        return
     view = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
         numeric = all(isinstance(values[index], int | float | Fraction | None) for values in table)
-        view.add_column(column, justify="right" if numeric and table else "left", overflow="fold")
-    for values, emphasized in _with_emphasis(table, bold):
-        cells = [escape(text(value)) for value in values]
-        named_cells = zip(columns, cells, strict=True)
+        justify: Any = "right" if numeric and table else "left"
+        view.add_column(column, justify=justify, overflow="fold", width=widths[index])
+    for line, emphasized in _with_emphasis(cells, bold):
         view.add_row(
-            *(f"[bold]{cell}[/bold]" if name in emphasized else cell for name, cell in named_cells)
+            *(
+                Text(cell, style="bold" if name in emphasized else "")
+                for name, cell in zip(columns, line, strict=True)
+            )
         )
-    printer = console(sys.stdout)
+    printer.width = max(printer.width, sum(widths) + len(columns) * _COLUMN_GAP)
     printer.print(view, *([Text("\n".join(below))] if below else []))
+
+
+def _column_widths(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], terminal_width: int | None
+) -> list[int] | None:
+    """Return widths of columns that break no word, such as an id; None if the room is too small.
+
+    Every column has at least the width of its longest word. The widest columns wrap first; without
+    a terminal none does.
+    """
+    complete = [
+        max(len(name), *(len(line[index]) for line in cells), 0)
+        for index, name in enumerate(columns)
+    ]
+    if terminal_width is None:
+        return complete
+    words = [
+        max(len(word) for cell in (name, *(line[index] for line in cells)) for word in cell.split())
+        for index, name in enumerate(columns)
+    ]
+    room = terminal_width - len(columns) * _COLUMN_GAP + 1
+    if sum(words) > room:
+        return None
+    limit = max(complete, default=0)
+    widths = complete
+    while sum(widths) > room:
+        limit -= 1
+        widths = [
+            max(word, min(wanted, limit)) for word, wanted in zip(words, complete, strict=True)
+        ]
+    return widths
+
+
+def _print_records(
+    columns: Sequence[str], cells: Sequence[Sequence[str]], title: str, below: Sequence[str]
+) -> None:
+    """Print rows one below the other, a value per line, which no terminal breaks in its copies."""
+    margin = max(map(len, columns))
+    blocks = [
+        "\n".join(
+            f"{name:{margin}}  {cell}".rstrip() for name, cell in zip(columns, line, strict=True)
+        )
+        for line in cells
+    ]
+    print("\n\n".join(part for part in (title, *blocks, "\n".join(below)) if part))
 
 
 def console(stream: Any) -> "Console":
@@ -197,8 +297,37 @@ def console(stream: Any) -> "Console":
 
 
 def say(line: str) -> None:
-    """Write a line to stderr."""
-    print(line, file=sys.stderr, flush=True)
+    """Write a line to stderr, unless the command is quiet, and to the log."""
+    log.event(MESSAGE, text=line)
+    if not quiet:
+        print(line, file=sys.stderr, flush=True)
+
+
+def warn(line: str) -> None:
+    """Write a warning to stderr and to the log."""
+    log.event("warning", logging.WARNING, text=line)
+    print(f"warning: {line}", file=sys.stderr, flush=True)
+
+
+def echo_log(level: int) -> None:
+    """Print events of the log to stderr too, except for the messages of `say`."""
+    handler = _Echo(level)
+    log.LOGGER.addHandler(handler)
+    log.LOGGER.setLevel(min(level, log.LOGGER.level or level))
+
+
+class _Echo(logging.StreamHandler[TextIO]):
+    """Prints events as lines, with their values as ``name=value``."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(sys.stderr)
+        self.setLevel(level)
+        self.addFilter(lambda record: record.getMessage() not in {MESSAGE, "error"})
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = getattr(record, "fields", {})
+        values = [f"{name}={escape(log.redact(str(value)))}" for name, value in fields.items()]
+        return " ".join([f"{record.levelname.lower()}:", record.getMessage(), *values])
 
 
 class _Terminal:
@@ -247,15 +376,8 @@ def _rate_column(unit: str) -> Any:
     return Rate()
 
 
-class _Lines(Silent):
-    """A `Reporter` for logs: one line per step, no progress bars."""
-
-    def say(self, line: str) -> None:
-        say(line)
-
-
-def reporter(quiet: bool = False) -> Reporter:
-    """Return a reporter: progress bars on a terminal, else plain lines; silent if ``quiet``."""
+def reporter() -> Reporter:
+    """Return a reporter: progress bars on a terminal, else lines; silent with ``--quiet``."""
     if quiet:
         return Silent()
-    return _Terminal() if sys.stderr.isatty() else _Lines()
+    return _Terminal() if sys.stderr.isatty() else ProgressLines(say)

@@ -1,6 +1,7 @@
 """``starcast query``: list, show, run and check Cypher queries."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import context, query_output
-from starcast.cli.output import AllOption, Format, FormatOption, emit, say
+from starcast.cli import completion, context, query_output
+from starcast.cli.output import AllOption, Format, FormatOption, emit, say, warn
 from starcast.cli.query_output import Output
-from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.errors import RejectedError, UnavailableError
 from starcast.vocabulary import Layout
 
 if TYPE_CHECKING:
@@ -24,22 +25,47 @@ app = typer.Typer(
 )
 
 NameArgument = Annotated[
-    str, typer.Argument(help="A query, as pack/name or name, or a .cypher file.")
+    str,
+    typer.Argument(
+        help="A query, as pack/name or name, or a .cypher file.",
+        autocompletion=completion.queries,
+    ),
+]
+LimitOption = Annotated[
+    int | None, typer.Option(help="Maximum number of rows (default: the setting row_limit).")
+]
+TimeoutOption = Annotated[
+    float | None, typer.Option(help="Time limit in seconds (default: the setting timeout).")
 ]
 
 
 @app.command("list")
 def list_queries(
-    ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE
+    ctx: typer.Context,
+    search: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PACK|WORD",
+            help="A pack, or a word in names, titles and questions (default: all queries).",
+            autocompletion=completion.packs,
+        ),
+    ] = None,
+    everything: AllOption = False,
+    output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the queries with their parameters and the seconds measured on S6, S7 and S8."""
+    """List the queries with their parameters and the seconds measured on S6, S7 and S8.
+
+    \b
+    starcast query list overlap
+    starcast query list congestion
+    """
     from starcast.queries import load_library
     from starcast.queries.catalogue import describe_type
     from starcast.queries.measured import SIZES, measurements
 
-    library = load_library(context.settings(ctx).packs)
+    library = load_library(*context.settings(ctx).packs)
     rows = []
-    for query in library.queries.values():
+    for query in library.search(search):
         figures = measurements().find(query)
         row = {
             "query": query.name,
@@ -78,14 +104,14 @@ def run_query(
     name: NameArgument,
     values: Annotated[
         list[str] | None,
-        typer.Argument(help="Parameters of the query, as key=value.", show_default=False),
+        typer.Argument(
+            help="Parameters of the query, as key=value.",
+            show_default=False,
+            autocompletion=completion.query_values,
+        ),
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option(help="Maximum number of rows (default: the setting row_limit).")
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(help="Time limit in seconds (default: the setting timeout).")
-    ] = None,
+    limit: LimitOption = None,
+    timeout: TimeoutOption = None,
     show_cypher: Annotated[
         bool, typer.Option("--show-cypher", help="Print the Cypher and its parameters to stderr.")
     ] = False,
@@ -121,7 +147,7 @@ def run_query(
     settings = context.settings(ctx, row_limit=limit, timeout=timeout)
     query_output.check_options(output, layout, out)
     query = _find(name, settings.packs)
-    bound = bind(query.parameters, _parse_values(values or []))
+    bound = bind(query.parameters, query_output.parse_values(values or []))
     if output is Output.SVG:
         check_drawable(query, bound)
     if show_cypher:
@@ -139,12 +165,94 @@ def run_query(
         )
 
 
+@app.command("ask")
+def ask(
+    ctx: typer.Context,
+    statement: Annotated[
+        str, typer.Argument(help="Cypher, a .cypher file without a header, or - for stdin.")
+    ],
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Parameters: name=TEXT, or name:=JSON for numbers, lists and truth values.",
+            show_default=False,
+        ),
+    ] = None,
+    limit: LimitOption = None,
+    timeout: TimeoutOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Run a Cypher statement that only reads, and print its rows.
+
+    It runs like the query of a pack: in a read-only transaction, with a row limit and a time limit;
+    writing clauses and procedures are refused before. docs/schema.md lists labels and properties.
+
+    \b
+    starcast query ask 'MATCH (t:Topology) RETURN t.spec AS spec, t.nodes AS nodes'
+    starcast query ask 'MATCH (n:Node {label: $label}) RETURN n LIMIT $most' label=12345 most:=5
+    starcast claims show TS.L5 --cypher | starcast query ask -
+    """
+    from starcast.endpoints import graph_address
+    from starcast.graph.connection import Graph
+    from starcast.queries.statement import check_statement, run_statement
+
+    settings = context.settings(ctx, row_limit=limit, timeout=timeout)
+    text, source = query_output.read_statement(statement)
+    parameters = query_output.parse_values(values or [], typed=True)
+    check_statement(text, parameters, source)  # before a server is needed
+    with Graph.open(graph_address(settings)) as graph:
+        result = run_statement(
+            graph,
+            text,
+            parameters,
+            row_limit=settings.row_limit,
+            timeout=settings.timeout,
+            source=source,
+        )
+    query_output.show(result, output)
+    if result.more:
+        say(f"only the first {settings.row_limit:,} rows are shown: add LIMIT, or raise --limit")
+
+
+@app.command("new")
+def new(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name of the query, as pack/name.")],
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of packs.",
+            show_default="the first of the setting packs, or the working directory",
+        ),
+    ] = None,
+) -> None:
+    """Write a query file to begin with: a header, and a statement that runs.
+
+    \b
+    starcast query new mine/load-of-links
+    starcast query new mine/load-of-links --folder ~/packs
+    """
+    from starcast.queries.template import write_template
+
+    packs = context.settings(ctx).packs
+    path = write_template(name, folder or next(iter(packs), Path()))
+    print(path)
+    root = path.parent.parent.absolute()
+    say(f"edit it, then run 'starcast query check {path}' and 'starcast query run {path}'")
+    if root not in packs:
+        folders = os.pathsep.join(map(str, [*packs, root]))
+        say(f"to run it by name, set STARCAST_PACKS={folders}")
+
+
 @app.command("check")
 def check(
     ctx: typer.Context,
     target: Annotated[
         str | None,
-        typer.Argument(help="A query, a pack, a file or a folder of packs (default: all)."),
+        typer.Argument(
+            help="A query, a pack, a file, or the folder of a pack or of packs (default: all).",
+            autocompletion=completion.queries,
+        ),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -191,7 +299,7 @@ def check(
         )
 
 
-def _find(name: str, packs: Path | None) -> "Query":
+def _find(name: str, packs: Sequence[Path]) -> "Query":
     """Return a query by name or file, and warn of invalid files in the packs.
 
     Raises:
@@ -203,7 +311,7 @@ def _find(name: str, packs: Path | None) -> "Query":
 
     if is_file(name):
         return find(name)
-    library = load_library(packs)
+    library = load_library(*packs)
     query = library.find(name)
     _warn(library)
     return query
@@ -211,27 +319,7 @@ def _find(name: str, packs: Path | None) -> "Query":
 
 def _warn(library: "Library") -> None:
     for fault in library.faults.values():
-        say(f"warning: skipped: {fault.message}; {fault.hint}")
-
-
-def _parse_values(arguments: Sequence[str]) -> dict[str, str]:
-    """Return the values by parameter.
-
-    Raises:
-        InputError: an argument is not ``key=value``, or a key is repeated.
-    """
-    values: dict[str, str] = {}
-    for argument in arguments:
-        key, sign, value = argument.partition("=")
-        if not sign or not key:
-            raise InputError(
-                f"'{argument}' is not a parameter",
-                hint="write key=value; 'starcast query show NAME' lists the keys",
-            )
-        if key in values:
-            raise InputError(f"the parameter '{key}' is given twice", hint="remove one of them")
-        values[key] = value
-    return values
+        warn(f"skipped: {fault.message}; {fault.hint}")
 
 
 def _show_cypher(query: "Query", values: dict[str, Any]) -> None:
@@ -245,15 +333,15 @@ def _targets(target: str | None, settings: "Settings") -> "list[Query]":
     from starcast.queries import find, load_library
     from starcast.queries.pack import load_folder
 
-    if target is not None and Path(target).is_dir():
-        return list(load_folder(Path(target).absolute()).values())
+    if target is not None and os.path.isdir(target):  # noqa: PTH112 - never raises
+        return list(load_folder(Path(target).resolve()).values())
     if target is not None and target.endswith(".cypher"):
         return [find(target)]
-    library = load_library(settings.packs)
+    library = load_library(*settings.packs)
     if target is None:
         return list(library.require_valid().values())
     for name, fault in library.faults.items():
         if name.startswith(f"{target}/"):
             raise fault
     pack = [query for query in library.queries.values() if query.pack == target]
-    return pack or [find(target, settings.packs)]
+    return pack or [find(target, *settings.packs)]

@@ -1,11 +1,13 @@
-"""Output of ``starcast query run``: a listing with paths hop by hop, or a picture."""
+"""Output and input of queries: listings with paths hop by hop, pictures, free statements."""
 
+import json
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.cli.output import Format, emit, say
+from starcast.cli.output import Format, check_suffix, emit, say
 from starcast.errors import InputError
 from starcast.vocabulary import Layout
 
@@ -31,6 +33,8 @@ def check_options(output: Output, layout: Layout | None, out: Path | None) -> No
         InputError: an option of pictures is given for a listing.
     """
     if output is Output.SVG:
+        if out is not None:
+            check_suffix(out, ".svg")
         return
     if layout is not None:
         raise InputError(
@@ -53,7 +57,90 @@ def show(result: "QueryResult", output: Format) -> None:
         for row in result.rows:
             row["path"] = hops(row[PATH] or [], row["ports"] or [])
         columns = ["path" if name == PATH else name for name in columns if name != "ports"]
-    emit(result.rows, columns, output)
+    rows: Sequence[dict[str, Any]] = result.rows
+    if readable:
+        rows = [{name: _short(value) for name, value in row.items()} for row in rows]
+    emit(rows, columns, output)
+
+
+def _short(value: Any) -> Any:
+    """Return a node as its label, spec or id, and a relationship with its type and properties."""
+    match value:
+        case {"type": str(kind), **properties}:
+            listed = (f"{name}={item}" for name, item in properties.items())
+            return f"{kind}({', '.join(listed)})"
+        case {"topology": _, "label": label}:
+            return label
+        case {"spec": identity} | {"id": identity}:
+            return identity
+        case list():
+            return [_short(item) for item in value]
+    return value
+
+
+def read_statement(argument: str) -> tuple[str, Path]:
+    """Return the Cypher that an argument is or names, and the file that errors name.
+
+    Raises:
+        InputError: the file or stdin cannot be read.
+    """
+    from starcast.queries.pack import is_file
+
+    if argument == "-":
+        return _decode(sys.stdin.buffer.read(), "stdin"), Path("stdin")
+    if " " in argument or not is_file(argument):
+        return argument, Path("statement")
+    try:
+        return _decode(Path(argument).read_bytes(), argument), Path(argument)
+    except OSError as error:
+        raise InputError(
+            f"{argument} cannot be read: {error.strerror}", hint="check its path and its mode"
+        ) from None
+
+
+def _decode(data: bytes, source: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise InputError(f"{source} is not UTF-8 text", hint="convert it to UTF-8") from None
+
+
+def parse_values(arguments: Sequence[str], *, typed: bool = False) -> dict[str, Any]:
+    """Return the values by parameter.
+
+    Args:
+        arguments: ``key=value``.
+        typed: whether ``key:=JSON`` is a value of JSON.
+
+    Raises:
+        InputError: an argument has another form, is not JSON, or repeats a key.
+    """
+    hint = "write key=value; 'starcast query show NAME' lists the keys"
+    if typed:
+        hint = "write name=TEXT, or name:=JSON for numbers, lists and truth values"
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        key, sign, value = argument.partition("=")
+        if not sign or not key:
+            raise InputError(f"'{argument}' is not a parameter", hint=hint)
+        is_json = typed and key.endswith(":")
+        key = key.removesuffix(":") if is_json else key
+        if key in values:
+            raise InputError(f"the parameter '{key}' is given twice", hint="remove one of them")
+        values[key] = _parse_json(argument, value) if is_json else value
+        if typed and not is_json and value.isdecimal():
+            say(f"${key} is the text '{value}'; write {key}:={value} for a number")
+    return values
+
+
+def _parse_json(argument: str, value: str) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"the value of '{argument}' is not JSON",
+            hint="write name:=5, name:=true or name:='[1, 2]'; name=TEXT needs no JSON",
+        ) from None
 
 
 def draw(

@@ -1,11 +1,16 @@
-"""Old names of commands and options: each is refused with an error that gives the new name."""
+"""The root command: its flags at every command, errors about options, and old names.
 
+Each old name of a command or option is refused with an error that gives the new one.
+"""
+
+from collections.abc import Iterator
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from starcast.errors import InputError
+from starcast.cli import flags
+from starcast.errors import InputError, clean_message
 
 #: Old command -> new command, as typed after ``starcast``.
 COMMANDS = {"tree": "forest", "claims ledgers": "claims runs"}
@@ -23,7 +28,21 @@ OPTIONS = {
 
 
 class RootGroup(TyperGroup):
-    """The root command; it recognizes the old options of all commands below it."""
+    """The root command; it adds flags to all commands, and recognizes their old options."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        options = flags.params()
+        for command in _leaves(self):
+            command.params += options
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Parse the words before the command; errors repeat input only escaped and shortened."""
+        try:
+            return super().make_context(*arguments, **options)
+        except typer.TyperException as error:
+            error.message = clean_message(error.message)
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Invoke a command.
@@ -34,8 +53,18 @@ class RootGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.TyperException as error:
+            error.message = clean_message(error.message)
             _check_option(error)
             raise
+
+
+def _leaves(group: Any) -> Iterator[Any]:
+    """Yield the commands of a group and of the groups below it."""
+    for command in group.commands.values():
+        if hasattr(command, "commands"):
+            yield from _leaves(command)
+        else:
+            yield command
 
 
 def add_old_commands(app: typer.Typer, **groups: typer.Typer) -> None:

@@ -4,9 +4,17 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import axes, run_output
+from starcast.cli import axes, completion, run_output
 from starcast.cli.db import store
-from starcast.cli.output import AllOption, Format, FormatOption, emit, reporter, say
+from starcast.cli.output import (
+    AllOption,
+    Format,
+    FormatOption,
+    emit,
+    emit_properties,
+    reporter,
+    say,
+)
 
 app = typer.Typer(
     no_args_is_help=True, help="Runs: execute and price one, list and show stored runs."
@@ -16,9 +24,15 @@ app = typer.Typer(
 @app.command("once")
 def once(
     ctx: typer.Context,
-    topology: Annotated[str, typer.Argument(help="Such as S5.")],
-    collective: Annotated[str, typer.Argument(help="Such as broadcast.")],
-    algorithm: Annotated[str, typer.Argument(help="Such as multiple.")],
+    topology: Annotated[
+        str, typer.Argument(help="Such as S5.", autocompletion=completion.topologies)
+    ],
+    collective: Annotated[
+        str, typer.Argument(help="Such as broadcast.", autocompletion=completion.collectives)
+    ],
+    algorithm: Annotated[
+        str, typer.Argument(help="Such as multiple.", autocompletion=completion.algorithms)
+    ],
     message_bytes: Annotated[
         str, typer.Option("-m", "--message-bytes", help=axes.MESSAGE_BYTES_HELP)
     ],
@@ -28,13 +42,19 @@ def once(
     segments: Annotated[str | None, typer.Option(help=axes.SEGMENTS_HELP, show_default="1")] = None,
     messages: Annotated[str | None, typer.Option(help=axes.MESSAGES_HELP, show_default="1")] = None,
     copies: Annotated[str, typer.Option(help=axes.COPIES_HELP)] = "1",
-    base: Annotated[str | None, typer.Option(help=axes.BASE_HELP)] = None,
+    base: Annotated[
+        str | None, typer.Option(help=axes.BASE_HELP, autocompletion=completion.constructions)
+    ] = None,
     faults: Annotated[str, typer.Option(help=axes.FAULTS_HELP)] = "none",
     seed: Annotated[str, typer.Option(help=axes.SEED_HELP)] = "0",
     t_s: Annotated[str, typer.Option(help=axes.T_S_HELP)] = "100",
     t_c: Annotated[str, typer.Option(help=axes.T_C_HELP)] = "1",
     experiment: Annotated[
-        str, typer.Option(help="Collection of single runs to store the run in.")
+        str,
+        typer.Option(
+            help="Collection of single runs to store the run in.",
+            autocompletion=completion.experiments,
+        ),
     ] = "adhoc",
     stored: Annotated[
         bool,
@@ -76,7 +96,10 @@ def once(
 def list_runs(
     ctx: typer.Context,
     experiment: Annotated[
-        str | None, typer.Option(help="Only the runs of this experiment.")
+        str | None,
+        typer.Option(
+            help="Only the runs of this experiment.", autocompletion=completion.experiments
+        ),
     ] = None,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
@@ -117,5 +140,4 @@ def show(
         columns = ("step", *COLUMNS)
         emit(({name: getattr(step, name) for name in columns} for step in profile), columns, output)
         return
-    rows = ({"property": name, "value": value} for name, value in facts.items())
-    emit(rows, ("property", "value"), output)
+    emit_properties(facts, output)

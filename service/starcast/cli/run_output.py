@@ -76,7 +76,8 @@ def emit_runs(
     """Print rows of runs: all columns as JSON and CSV, only informative ones in tables.
 
     If a table is too wide, parameters that all rows share go into its title, and a line below it
-    names the omitted columns. The columns of ``needed`` are never omitted.
+    names the omitted columns. The columns of ``needed`` and the parameters that tell rows apart are
+    never omitted.
     """
     if everything or output in (Format.JSON, Format.CSV):
         emit(rows, columns, output)
@@ -91,8 +92,10 @@ def emit_runs(
         return
     short = [{**row, "faults": abbreviate(row["faults"])} for row in rows]
     shared = _shared_values(rows, [name for name in informative if name in POINT])
-    spare = [name for name in _SPARE if name not in needed]
-    shown = narrowed(short, [name for name in informative if name not in shared], spare)
+    kept = [name for name in informative if name not in shared]
+    distinctive = _distinctive(rows, [name for name in kept if name in POINT])
+    spare = [name for name in _SPARE if name not in {*needed, *distinctive}]
+    shown = narrowed(short, kept, spare)
     parts = [f"{name} {text(value)}" for name, value in shared.items() if value is not None]
     below = omitted_columns(informative, (*shown, *shared))
     emit(short, shown, output, ", ".join(parts), below=below)
@@ -102,6 +105,20 @@ def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]
     """Return the line below a table that names the omitted columns, if there are any."""
     omitted = [name for name in columns if name not in shown]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
+
+
+def _distinctive(rows: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> list[str]:
+    """Return parameters by which all rows differ that differ in any, without superfluous ones."""
+
+    def count(names: Sequence[str]) -> int:
+        return len({tuple(text(row[name]) for name in names) for row in rows})
+
+    kept = list(parameters)
+    for name in _SPARE:
+        others = [other for other in kept if other != name]
+        if count(others) == count(parameters):
+            kept = others
+    return kept
 
 
 def _shared_values(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import stored
+from starcast.cli import completion, stored
 from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
 from starcast.errors import RejectedError
+from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.collectives import Schedule
@@ -20,11 +21,21 @@ app = typer.Typer(
 _DEFECT = "this is a defect of starcast: please report it"
 
 IdArgument = Annotated[
-    str, typer.Argument(help="Id of a stored schedule; see 'starcast schedule list'.")
+    str,
+    typer.Argument(
+        help="Id of a stored schedule; see 'starcast schedule list'.",
+        autocompletion=completion.stored_schedules,
+    ),
 ]
-TopologyArgument = Annotated[str, typer.Argument(help="A topology, such as S5.")]
+TopologyArgument = Annotated[
+    str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
+]
 CollectiveArgument = Annotated[
-    str, typer.Argument(help="broadcast, allgather, scatter, gather or alltoall.")
+    str,
+    typer.Argument(
+        help="broadcast, allgather, scatter, gather or alltoall.",
+        autocompletion=completion.collectives,
+    ),
 ]
 AlgorithmArgument = Annotated[
     str,
@@ -32,7 +43,8 @@ AlgorithmArgument = Annotated[
         help=(
             "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
             "see 'starcast schedule algorithms'."
-        )
+        ),
+        autocompletion=completion.algorithms,
     ),
 ]
 PortsOption = Annotated[
@@ -48,17 +60,28 @@ CopiesOption = Annotated[
     int | None, typer.Option(help="Number of edge-disjoint trees that carry each message.")
 ]
 BaseOption = Annotated[
-    str | None, typer.Option(help="Construction that dimension-change starts from.")
+    str | None,
+    typer.Option(
+        help="Construction that dimension-change starts from.",
+        autocompletion=completion.constructions,
+    ),
 ]
 
 
 @app.command("algorithms")
 def list_algorithms(
     topology: Annotated[
-        str | None, typer.Argument(help="Only algorithms defined on this topology, such as S5.")
+        str | None,
+        typer.Argument(
+            help="Only algorithms defined on this topology, such as S5.",
+            autocompletion=completion.topologies,
+        ),
     ] = None,
     collective: Annotated[
-        str | None, typer.Option(help="Only algorithms of this collective.")
+        str | None,
+        typer.Option(
+            help="Only algorithms of this collective.", autocompletion=completion.collectives
+        ),
     ] = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -235,9 +258,11 @@ def drop(
     schedule_id: IdArgument,
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
+    method: stored.DropMethodOption = LoadMethod.AUTO,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Drop a stored schedule."""
-    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait)
+    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait, method, output)
 
 
 def _build(
@@ -253,12 +278,18 @@ def _build(
 ) -> "Schedule":
     """Build the schedule that the arguments of a command describe."""
     from starcast import collectives
+    from starcast.collectives.catalogue import check_topology, find
+    from starcast.topologies import topology
     from starcast.trees.spec_syntax import parse_spec
 
     name, arguments = parse_spec(algorithm, "algorithm")
     options = {"segments": segments, "messages": messages, "copies": copies, "base": base}
     arguments |= {option: value for option, value in options.items() if value is not None}
-    return collectives.schedule(spec, collective, name, ports, root or 0, **arguments)
+    network = topology(spec)
+    entry = find(collective, name)
+    check_topology(entry, network)
+    values = entry.resolve_arguments(network, arguments)
+    return collectives.schedule(network, collective, name, ports, root or 0, **values)
 
 
 def _results(schedule: "Schedule", result: "Simulation", faults: list[str]) -> dict[str, Any]:

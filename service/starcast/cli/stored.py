@@ -1,11 +1,12 @@
 """Stored artifacts: the subcommands that ``topology``, ``forest`` and ``schedule`` share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from starcast.cli import context
-from starcast.cli.output import Format, emit, reporter, say
+from starcast.cli import completion, context
+from starcast.cli.output import Format, emit, emit_outcome, emit_properties, reporter, say
+from starcast.vocabulary import LoadMethod
 
 CascadeOption = Annotated[
     bool, typer.Option("--cascade", help="Also drop the artifacts that depend on it.")
@@ -13,11 +14,23 @@ CascadeOption = Annotated[
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait for another ingest or drop instead of failing.")
 ]
+DropMethodOption = Annotated[
+    LoadMethod,
+    typer.Option(
+        help="bolt (delete the rows), import (the rows that remain, into a new store; embedded "
+        "Neo4j only), or auto (the faster)."
+    ),
+]
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Recompute counts and checksums in Neo4j and compare.")
 ]
 TopologyOption = Annotated[
-    str | None, typer.Option("--topology", help="Only artifacts on this topology.")
+    str | None,
+    typer.Option(
+        "--topology",
+        help="Only artifacts on this topology.",
+        autocompletion=completion.stored_topologies,
+    ),
 ]
 
 
@@ -49,14 +62,33 @@ def show_artifact(
     from starcast.database.sessions import session
     from starcast.ingest.listing import check_artifact, describe_artifact
     from starcast.ingest.stores import open_stores
+    from starcast.trees.spec_syntax import normalize_id
 
+    artifact_id = normalize_id(artifact_id)
     with store(ctx) as engine, session(engine) as opened:
-        rows = describe_artifact(opened, kind, artifact_id)
+        properties = describe_artifact(opened, kind, artifact_id)
     if verify:
         with open_stores(context.settings(ctx)) as stores:
             check_artifact(stores, kind, artifact_id)
         say(f"the graph holds {artifact_id} as it was built")
-    emit(rows, ["property", "value"], output)
+    emit_properties(readable(properties, output), output)
+
+
+def readable(properties: dict[str, Any], output: Format) -> dict[str, Any]:
+    """Return properties with nested values as text, except for JSON."""
+    if output is Format.JSON:
+        return properties
+    shown: dict[str, Any] = {}
+    for name, value in properties.items():
+        if name == "levels":
+            shown |= {f"levels_of_tree_{number}": profile for number, profile in enumerate(value)}
+        elif name == "branches":
+            shown[name] = "; ".join(" ".join(map(str, sizes)) for sizes in value)
+        elif name == "links_by_load":
+            shown[name] = ", ".join(f"{links} carry {load}" for load, links in value.items())
+        else:
+            shown[name] = value
+    return shown
 
 
 def show_steps(ctx: typer.Context, schedule_id: str, output: Format) -> None:
@@ -66,8 +98,10 @@ def show_steps(ctx: typer.Context, schedule_id: str, output: Format) -> None:
     from starcast.database.sessions import session
     from starcast.ingest.listing import find
     from starcast.simulator.step_profile import COLUMNS
+    from starcast.trees.spec_syntax import normalize_id
 
     columns = ("step", *COLUMNS)
+    schedule_id = normalize_id(schedule_id)
     with store(ctx) as engine, session(engine) as opened:
         find(opened, "schedule", schedule_id)
         profile = repository.load_schedule_profile(opened, schedule_id)
@@ -76,10 +110,19 @@ def show_steps(ctx: typer.Context, schedule_id: str, output: Format) -> None:
 
 
 def drop_artifact(
-    ctx: typer.Context, kind: str, artifact_id: str, cascade: bool, wait: bool
+    ctx: typer.Context,
+    kind: str,
+    artifact_id: str,
+    cascade: bool,
+    wait: bool,
+    method: LoadMethod,
+    output: Format,
 ) -> None:
     """Delete an artifact from both stores."""
     from starcast.ingest import drop, open_stores
+    from starcast.trees.spec_syntax import normalize_id
 
+    artifact_id = normalize_id(artifact_id)
     with open_stores(context.settings(ctx)) as stores:
-        drop(stores, kind, artifact_id, cascade, wait, reporter())
+        dropped = drop(stores, kind, artifact_id, cascade, wait, reporter(), method)
+    emit_outcome({"dropped": dropped}, output)

@@ -1,19 +1,26 @@
-"""``starcast topology``: show any topology; manage stored topologies."""
+"""``starcast topology``: show and draw any topology; manage stored topologies."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from starcast.cli import stored
-from starcast.cli.output import Format, FormatOption, emit_properties
+from starcast.cli import completion, stored
+from starcast.cli.output import Format, FormatOption, emit_properties, say
+from starcast.vocabulary import LoadMethod
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Topologies: show any topology; list, show and drop stored topologies.",
+    help="Topologies: show and draw any topology; list, show and drop stored topologies.",
 )
 
 SpecArgument = Annotated[
-    str, typer.Argument(metavar="TOPOLOGY", help="A topology, such as S5, S6,3 or Q4.")
+    str,
+    typer.Argument(
+        metavar="TOPOLOGY",
+        help="A topology, such as S5, S6,3 or Q4.",
+        autocompletion=completion.topologies,
+    ),
 ]
 
 
@@ -64,15 +71,54 @@ def show(
     emit_properties(properties, output)
 
 
+@app.command("draw")
+def draw(
+    spec: SpecArgument,
+    out: Annotated[
+        Path | None, typer.Option(help="Output file, such as star.svg (default: stdout).")
+    ] = None,
+) -> None:
+    """Draw a topology as SVG, with links coloured by dimension. No server is needed.
+
+    A star graph is drawn by its substars. Topologies of up to 128 nodes, such as S5, can be drawn.
+
+    \b
+    starcast topology draw S4 --out star.svg
+    """
+    from starcast import drawing, topologies
+    from starcast.support.atomic import atomic_write
+
+    topology = topologies.topology(spec)
+    picture = drawing.draw_topology(topology)
+    if out is None:
+        print(picture, end="")
+        return
+    with atomic_write(out) as file:
+        file.write(picture.encode())
+    say(f"drew {topology.spec} to {out}")
+
+
 @app.command("drop")
 def drop(
     ctx: typer.Context,
-    spec: SpecArgument,
+    spec: Annotated[
+        str,
+        typer.Argument(
+            metavar="TOPOLOGY",
+            help="A stored topology, such as S5.",
+            autocompletion=completion.stored_topologies,
+        ),
+    ],
     cascade: stored.CascadeOption = False,
     wait: stored.WaitOption = False,
+    method: stored.DropMethodOption = LoadMethod.AUTO,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Drop a stored topology.
 
     Fails if stored forests or schedules depend on it, unless --cascade is given.
+
+    From the embedded Neo4j, large artifacts are dropped by importing all others into a new store,
+    which then replaces the old one while Neo4j restarts: that is faster and frees the disk.
     """
-    stored.drop_artifact(ctx, "topology", spec, cascade, wait)
+    stored.drop_artifact(ctx, "topology", spec, cascade, wait, method, output)

@@ -1,8 +1,10 @@
 """The tables of PostgreSQL as typed SQLAlchemy models; the migrations create the same tables.
 
-Deleting a row deletes its parts: the trees of a forest, the runs of an experiment, the costs of a
-run. A topology, forest or schedule is stored in the graph on its own and deleted on its own, so
-PostgreSQL refuses to delete one that another still refers to.
+This is the only declaration of their meaning: the docstring of a class and the comments of its
+columns become ``COMMENT ON`` in PostgreSQL, and docs/schema.md.
+
+Deleting a row deletes its parts, such as the trees of a forest. A topology, forest or schedule is
+deleted on its own, so PostgreSQL refuses to delete one that another still refers to.
 
 Figures that are compared are exact. `Exact` stores a `Fraction` as text, and PostgreSQL computes a
 double next to it (``time_value`` next to ``time``) for sorting and for SQL written by hand.
@@ -11,99 +13,47 @@ double next to it (``time_value`` next to ``time``) for sorting and for SQL writ
 import uuid
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
-    Computed,
-    DateTime,
-    Double,
     ForeignKey,
     Identity,
     Index,
     Integer,
-    LargeBinary,
-    MetaData,
     SmallInteger,
-    Text,
-    TypeDecorator,
     UniqueConstraint,
     func,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.engine import Dialect
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-#: Constraint names follow from table and column, so that a migration can refer to them.
-NAMING = {
-    "pk": "pk_%(table_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "ix": "ix_%(table_name)s_%(column_0_name)s",
-}
+from starcast.database.columns import (
+    NAME,
+    SPEC,
+    Base,
+    belongs_to_topology,
+    double_of,
+    json_type,
+    matches,
+    one_of,
+    rational,
+)
+from starcast.vocabulary import LEVELS, VERDICT_WORDS, Collective, Ports
 
-PORTS = ("all", "one")
+PORTS: tuple[str, ...] = get_args(Ports)
+COLLECTIVES: tuple[str, ...] = get_args(Collective)
 #: Kinds of artifacts, in the order in which they are built.
 KINDS = ("topology", "forest", "schedule")
 STATES = ("planned", "loading", "complete", "failed")
 METHODS = ("bolt", "import")
 STATUSES = ("complete", "failed")
 COSTS = ("closed form", "simulated", "lower bound")
-LEVELS = ("quick", "full", "deep")
-VERDICTS = ("holds", "holds as a bound", "fails", "not checkable")
 
-
-class Exact(TypeDecorator[Fraction]):
-    """A rational number, stored as the text of a `Fraction`: ``1024``, ``23/3``."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: Fraction | int | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """Write the number in lowest terms."""
-        return None if value is None else str(Fraction(value))
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Fraction | None:  # noqa: ARG002
-        """Read the number."""
-        return None if value is None else Fraction(value)
-
-
-class Base(DeclarativeBase):
-    """The base class of all tables."""
-
-    metadata = MetaData(naming_convention=NAMING)
-    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy's declarative names are class attributes
-        str: Text,
-        bytes: LargeBinary,
-        float: Double,
-        datetime: DateTime(timezone=True),
-        Fraction: Exact,
-        dict[str, Any]: JSONB,
-        list[Any]: JSONB,
-    }
-
-
-def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} in ({listed})", name=column)
-
-
-def _rational(column: str) -> CheckConstraint:
-    return CheckConstraint(f"{column} ~ '^\\d+(/[1-9]\\d*)?$'", name=column)
-
-
-def _double(column: str) -> Mapped[float | None]:
-    """Return the double of an exact column.
-
-    The expression is written as PostgreSQL prints it, because alembic compares the two texts.
-    """
-    numerator = f"split_part({column}, '/'::text, 1)"
-    denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"
-    ratio = f"({numerator})::double precision / ({denominator})::double precision"
-    return mapped_column(Double, Computed(ratio, persisted=True))
+_EMPTY_OBJECT = text("'{}'::jsonb")
+_EMPTY_ARRAY = text("'[]'::jsonb")
 
 
 class Store(Base):
@@ -116,58 +66,76 @@ class Store(Base):
     __table_args__ = (Index("ix_store_one_row", text("(true)"), unique=True),)
 
     id: Mapped[uuid.UUID] = mapped_column(
-        primary_key=True, server_default=text("gen_random_uuid()")
+        primary_key=True,
+        server_default=text("gen_random_uuid()"),
+        comment="random id, also at the node (:Store) of the graph",
     )
-    created_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    created_at: Mapped[datetime] = mapped_column(
+        server_default=func.now(), comment="when it was created"
+    )
+
+
+class Family(Base):
+    """A family of topologies. Plug-ins add theirs, so this is a table and not an enumeration."""
+
+    __tablename__ = "family"
+
+    name: Mapped[str] = mapped_column(primary_key=True, comment="name of the family: star")
+    noun: Mapped[str] = mapped_column(comment="noun for its topologies in sentences: star graphs")
 
 
 class Topology(Base):
-    """An ingested topology: numbers of nodes and undirected links, degree and diameter."""
+    """An ingested topology with its counts."""
 
     __tablename__ = "topology"
     __table_args__ = (
         CheckConstraint("nodes > 0 and links > 0 and degree > 0 and diameter > 0", name="counts"),
+        matches("spec", SPEC),
     )
 
-    spec: Mapped[str] = mapped_column(primary_key=True)
-    family: Mapped[str]
-    n: Mapped[int] = mapped_column(SmallInteger)
-    k: Mapped[int | None] = mapped_column(SmallInteger)
-    nodes: Mapped[int] = mapped_column(BigInteger)
-    links: Mapped[int] = mapped_column(BigInteger)
-    degree: Mapped[int] = mapped_column(SmallInteger)
-    diameter: Mapped[int] = mapped_column(SmallInteger)
+    spec: Mapped[str] = mapped_column(primary_key=True, comment="name of the topology: S5, S6,3")
+    family: Mapped[str] = mapped_column(ForeignKey("family.name"), comment="its family")
+    n: Mapped[int] = mapped_column(SmallInteger, comment="n of S_n and S_n,k; d of Q_d")
+    k: Mapped[int | None] = mapped_column(SmallInteger, comment="k of S_n,k, else null")
+    nodes: Mapped[int] = mapped_column(BigInteger, comment="number of nodes")
+    links: Mapped[int] = mapped_column(BigInteger, comment="number of undirected links")
+    degree: Mapped[int] = mapped_column(SmallInteger, comment="links at each node")
+    diameter: Mapped[int] = mapped_column(SmallInteger, comment="greatest distance of two nodes")
 
 
 class Forest(Base):
-    """An ingested forest; `Tree` holds its trees.
-
-    ``root`` is a rank and ``height`` the greatest level of any tree.
-    """
+    """An ingested forest; the table tree holds its trees."""
 
     __tablename__ = "forest"
     __table_args__ = (
         CheckConstraint("root >= 0 and trees > 0 and height > 0 and congestion > 0", name="counts"),
+        belongs_to_topology(),
+        matches("construction", NAME),
+        json_type("arguments", "object"),
     )
 
-    id: Mapped[str] = mapped_column(primary_key=True)
-    topology: Mapped[str] = mapped_column(ForeignKey("topology.spec"), index=True)
-    construction: Mapped[str]
-    arguments: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
-    root: Mapped[int] = mapped_column(BigInteger)
-    root_label: Mapped[str]
-    trees: Mapped[int] = mapped_column(SmallInteger)
-    height: Mapped[int] = mapped_column(SmallInteger)
-    congestion: Mapped[int] = mapped_column(SmallInteger)
-    created_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    id: Mapped[str] = mapped_column(primary_key=True, comment="id such as S5:multiple:12345")
+    topology: Mapped[str] = mapped_column(
+        ForeignKey("topology.spec"), index=True, comment="spec of its topology"
+    )
+    construction: Mapped[str] = mapped_column(comment="construction that built it: multiple")
+    arguments: Mapped[dict[str, Any]] = mapped_column(
+        server_default=_EMPTY_OBJECT, comment="arguments of the construction, by name"
+    )
+    root: Mapped[int] = mapped_column(BigInteger, comment="rank of the root")
+    root_label: Mapped[str] = mapped_column(comment="label of the root: 12345")
+    trees: Mapped[int] = mapped_column(SmallInteger, comment="number of trees")
+    height: Mapped[int] = mapped_column(SmallInteger, comment="greatest level in any tree")
+    congestion: Mapped[int] = mapped_column(
+        SmallInteger, comment="greatest load of a directed link"
+    )
+    created_at: Mapped[datetime] = mapped_column(
+        server_default=func.now(), comment="when it was stored"
+    )
 
 
 class Tree(Base):
-    """One tree of a forest, numbered from 0: height in levels, leaves and size in nodes.
-
-    ``parent_port`` holds one byte per node, in order of rank: the port towards the parent, and 0 at
-    the root and at nodes outside the tree.
-    """
+    """One tree of a forest."""
 
     __tablename__ = "tree"
     __table_args__ = (
@@ -175,118 +143,155 @@ class Tree(Base):
     )
 
     forest: Mapped[str] = mapped_column(
-        ForeignKey("forest.id", ondelete="CASCADE"), primary_key=True
+        ForeignKey("forest.id", ondelete="CASCADE"), primary_key=True, comment="id of its forest"
     )
-    number: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
-    height: Mapped[int] = mapped_column(SmallInteger)
-    leaves: Mapped[int] = mapped_column(BigInteger)
-    size: Mapped[int] = mapped_column(BigInteger)
-    parent_port: Mapped[bytes]
+    number: Mapped[int] = mapped_column(
+        SmallInteger, primary_key=True, comment="number in the forest, from 0"
+    )
+    height: Mapped[int] = mapped_column(SmallInteger, comment="greatest level")
+    leaves: Mapped[int] = mapped_column(BigInteger, comment="number of leaves")
+    size: Mapped[int] = mapped_column(BigInteger, comment="number of nodes")
+    parent_port: Mapped[bytes] = mapped_column(
+        comment="one byte per node in order of rank: the port towards the parent, 0 at the root and"
+        " at nodes outside the tree"
+    )
 
 
 class Schedule(Base):
-    """An ingested schedule with the results of its simulation.
-
-    ``transmissions`` counts units times links, ``largest_packet`` units, ``units`` distinct units.
-    ``root`` is a rank; ``forest`` is null if the algorithm uses no forest.
-    """
+    """An ingested schedule with the results of its simulation."""
 
     __tablename__ = "schedule"
     __table_args__ = (
-        _one_of("ports", PORTS),
+        one_of("ports", PORTS),
+        one_of("collective", COLLECTIVES),
         CheckConstraint(
             "steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0", name="counts"
         ),
+        belongs_to_topology(),
+        matches("algorithm", NAME),
+        json_type("arguments", "object"),
     )
 
-    id: Mapped[str] = mapped_column(primary_key=True)
-    topology: Mapped[str] = mapped_column(ForeignKey("topology.spec"), index=True)
-    forest: Mapped[str | None] = mapped_column(ForeignKey("forest.id"), index=True)
-    collective: Mapped[str]
-    algorithm: Mapped[str]
-    ports: Mapped[str]
-    arguments: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
-    root: Mapped[int] = mapped_column(BigInteger)
-    symmetric: Mapped[bool]
-    steps: Mapped[int] = mapped_column(Integer)
-    transmissions: Mapped[int] = mapped_column(BigInteger)
-    largest_packet: Mapped[int] = mapped_column(BigInteger)
-    units: Mapped[int] = mapped_column(BigInteger)
+    id: Mapped[str] = mapped_column(
+        primary_key=True, comment="id such as S5:broadcast:multiple:all::12345"
+    )
+    topology: Mapped[str] = mapped_column(
+        ForeignKey("topology.spec"), index=True, comment="spec of its topology"
+    )
+    forest: Mapped[str | None] = mapped_column(
+        ForeignKey("forest.id"), index=True, comment="id of its forest; null if it uses no forest"
+    )
+    collective: Mapped[str] = mapped_column(comment="broadcast, allgather, scatter, ...")
+    algorithm: Mapped[str] = mapped_column(comment="algorithm that built it")
+    ports: Mapped[str] = mapped_column(comment="port model: all or one")
+    arguments: Mapped[dict[str, Any]] = mapped_column(
+        server_default=_EMPTY_OBJECT, comment="arguments of the algorithm, by name"
+    )
+    root: Mapped[int] = mapped_column(BigInteger, comment="rank of the root")
+    symmetric: Mapped[bool] = mapped_column(
+        comment="whether it is the identity's schedule, which represents all sources by translation"
+    )
+    steps: Mapped[int] = mapped_column(Integer, comment="last step in which a unit moves")
+    transmissions: Mapped[int] = mapped_column(BigInteger, comment="units times links")
+    largest_packet: Mapped[int] = mapped_column(
+        BigInteger, comment="most units on one directed link in one step"
+    )
+    units: Mapped[int] = mapped_column(BigInteger, comment="number of distinct units")
 
 
 class ScheduleStep(Base):
-    """One step of a simulated schedule: links used, packets, units in the largest packet."""
+    """One step of a simulated schedule."""
 
     __tablename__ = "schedule_step"
 
     schedule: Mapped[str] = mapped_column(
-        ForeignKey("schedule.id", ondelete="CASCADE"), primary_key=True
+        ForeignKey("schedule.id", ondelete="CASCADE"),
+        primary_key=True,
+        comment="id of its schedule",
     )
-    step: Mapped[int] = mapped_column(Integer, primary_key=True)
-    links_used: Mapped[int] = mapped_column(BigInteger)
-    packets: Mapped[int] = mapped_column(BigInteger)
-    largest_packet: Mapped[int] = mapped_column(BigInteger)
+    step: Mapped[int] = mapped_column(Integer, primary_key=True, comment="number, from 1")
+    links_used: Mapped[int] = mapped_column(BigInteger, comment="directed links used")
+    packets: Mapped[int] = mapped_column(BigInteger, comment="packets sent")
+    largest_packet: Mapped[int] = mapped_column(BigInteger, comment="units in the largest packet")
 
 
 class Materialization(Base):
-    """The state of one artifact in the graph store: its load method, expected and found counts."""
+    """The state of one artifact in the graph store; without a row the artifact is unknown."""
 
     __tablename__ = "materialization"
-    __table_args__ = (_one_of("kind", KINDS), _one_of("state", STATES), _one_of("method", METHODS))
+    __table_args__ = (
+        one_of("kind", KINDS),
+        one_of("state", STATES),
+        one_of("method", METHODS),
+        CheckConstraint(f"split_part(id, ':', 1) ~ '{SPEC}'", name="id"),
+        CheckConstraint("expected_nodes >= 0 and expected_relationships >= 0", name="counts"),
+        Index("ix_materialization_topology", text("split_part(id, ':', 1)")),
+    )
 
-    kind: Mapped[str] = mapped_column(primary_key=True)
-    id: Mapped[str] = mapped_column(primary_key=True)
-    state: Mapped[str]
-    method: Mapped[str]
-    expected_nodes: Mapped[int] = mapped_column(BigInteger)
-    expected_relationships: Mapped[int] = mapped_column(BigInteger)
-    found_nodes: Mapped[int | None] = mapped_column(BigInteger)
-    found_relationships: Mapped[int | None] = mapped_column(BigInteger)
-    expected_checksum: Mapped[str]
-    found_checksum: Mapped[str | None]
-    error: Mapped[str | None]
-    started_at: Mapped[datetime] = mapped_column(server_default=func.now())
-    finished_at: Mapped[datetime | None]
+    kind: Mapped[str] = mapped_column(primary_key=True, comment="topology, forest or schedule")
+    id: Mapped[str] = mapped_column(primary_key=True, comment="id of the artifact")
+    state: Mapped[str] = mapped_column(comment="planned, loading, complete or failed")
+    method: Mapped[str] = mapped_column(comment="load method: bolt or import")
+    expected_nodes: Mapped[int] = mapped_column(BigInteger, comment="its nodes")
+    expected_relationships: Mapped[int] = mapped_column(BigInteger, comment="its relationships")
+    found_nodes: Mapped[int | None] = mapped_column(BigInteger, comment="nodes found in the graph")
+    found_relationships: Mapped[int | None] = mapped_column(
+        BigInteger, comment="relationships found in the graph"
+    )
+    expected_checksum: Mapped[str] = mapped_column(comment="checksum of the arrays")
+    found_checksum: Mapped[str | None] = mapped_column(comment="checksum of the graph")
+    error: Mapped[str | None] = mapped_column(comment="why it is not complete")
+    started_at: Mapped[datetime] = mapped_column(
+        server_default=func.now(), comment="when loading was planned"
+    )
+    finished_at: Mapped[datetime | None] = mapped_column(comment="when loading ended")
 
 
 class Experiment(Base):
-    """A named set of runs.
-
-    ``grid`` holds the grids of the experiment, or ``{}`` for a collection of single runs.
-    ``points`` is the number of points in the grids; null without grids and before revision 0002.
-    """
+    """A named set of runs."""
 
     __tablename__ = "experiment"
+    __table_args__ = (
+        matches("name", r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
+        json_type("grid", "object"),
+        CheckConstraint("points > 0", name="points"),
+    )
 
-    id: Mapped[int] = mapped_column(Integer, Identity(), primary_key=True)
-    name: Mapped[str] = mapped_column(unique=True)
-    grid: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
-    points: Mapped[int | None] = mapped_column(Integer)
-    created_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    id: Mapped[int] = mapped_column(
+        Integer, Identity(), primary_key=True, comment="number in this store"
+    )
+    name: Mapped[str] = mapped_column(unique=True, comment="name, unique in this database")
+    grid: Mapped[dict[str, Any]] = mapped_column(
+        server_default=_EMPTY_OBJECT, comment="its grids; {} for a collection of single runs"
+    )
+    points: Mapped[int | None] = mapped_column(
+        Integer, comment="points in its grids; null without grids and before revision 0002"
+    )
+    created_at: Mapped[datetime] = mapped_column(
+        server_default=func.now(), comment="when its first run was stored"
+    )
 
 
 class Run(Base):
     """One algorithm, executed and priced at one point of a grid.
 
-    ``topology`` is a spec without a foreign key: a run needs no ingested topology. ``t_s`` is the
-    time per packet and ``t_c`` the time per byte. ``segments`` is the number of pieces of each
-    tree's share of the message, ``messages`` the number of unit messages (1 for an algorithm that
-    takes segments). ``copies`` is the number of trees that carry each unit and ``base`` the
-    construction given to the algorithm, or null. ``faults`` are written as in
-    `starcast.simulator.Fault`, and ``seed`` is the random seed if they were drawn. ``missing``
-    counts the (node, unit) pairs that the faults left undelivered. ``timings`` are in seconds.
-
     Points that differ only in message_bytes, t_s, t_c and seed share one execution: their runs have
-    equal timings and equal ``started_at``. Do not add up timings over runs.
+    equal timings and equal started_at. Do not add up timings over runs.
     """
 
     __tablename__ = "run"
     __table_args__ = (
-        _one_of("ports", PORTS),
-        _one_of("status", STATUSES),
-        _rational("message_bytes"),
-        _rational("t_s"),
-        _rational("t_c"),
+        one_of("ports", PORTS),
+        one_of("collective", COLLECTIVES),
+        one_of("status", STATUSES),
+        matches("topology", SPEC),
+        matches("algorithm", NAME),
+        rational("message_bytes"),
+        rational("t_s"),
+        rational("t_c"),
+        json_type("faults", "array"),
+        json_type("timings", "object"),
+        json_type("provenance", "object"),
         CheckConstraint(
             "segments >= 1 and messages >= 1 and copies >= 1 and seed >= 0 and missing >= 0",
             name="counts",
@@ -297,144 +302,199 @@ class Run(Base):
             "messages", "t_s", "t_c", "segments", "copies", "base", "faults", "seed",
             name="uq_run_point", postgresql_nulls_not_distinct=True,
         ),
+        Index("ix_run_question", "topology", "collective", "message_bytes", "ports"),
+        Index("ix_run_algorithm", "algorithm", "collective"),
     )  # fmt: skip
 
-    id: Mapped[int] = mapped_column(BigInteger, Identity(), primary_key=True)
-    experiment: Mapped[int] = mapped_column(ForeignKey("experiment.id", ondelete="CASCADE"))
-    topology: Mapped[str]
-    collective: Mapped[str]
-    algorithm: Mapped[str]
-    ports: Mapped[str]
-    message_bytes: Mapped[Fraction]
-    messages: Mapped[int] = mapped_column(Integer)
-    t_s: Mapped[Fraction]
-    t_c: Mapped[Fraction]
-    message_bytes_value: Mapped[float | None] = _double("message_bytes")
-    t_s_value: Mapped[float | None] = _double("t_s")
-    t_c_value: Mapped[float | None] = _double("t_c")
-    segments: Mapped[int] = mapped_column(Integer)
-    copies: Mapped[int] = mapped_column(SmallInteger, server_default=text("1"))
-    base: Mapped[str | None]
-    faults: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
-    seed: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
-    missing: Mapped[int] = mapped_column(BigInteger, server_default=text("0"))
-    status: Mapped[str]
-    error: Mapped[str | None]
-    timings: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
-    provenance: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'::jsonb"))
-    started_at: Mapped[datetime]
-    finished_at: Mapped[datetime]
+    id: Mapped[int] = mapped_column(
+        BigInteger, Identity(), primary_key=True, comment="number in this store"
+    )
+    experiment: Mapped[int] = mapped_column(
+        ForeignKey("experiment.id", ondelete="CASCADE"), comment="number of its experiment"
+    )
+    topology: Mapped[str] = mapped_column(
+        comment="spec; no foreign key, since a run needs no ingested topology"
+    )
+    collective: Mapped[str] = mapped_column(comment="broadcast, allgather, scatter, ...")
+    algorithm: Mapped[str] = mapped_column(comment="name of the algorithm: multiple")
+    ports: Mapped[str] = mapped_column(comment="port model: all or one")
+    message_bytes: Mapped[Fraction] = mapped_column(comment="m: bytes of the message, exact")
+    messages: Mapped[int] = mapped_column(
+        Integer, comment="M: unit messages; 1 for an algorithm that takes segments"
+    )
+    t_s: Mapped[Fraction] = mapped_column(comment="T_s: time per packet, exact")
+    t_c: Mapped[Fraction] = mapped_column(comment="T_c: time per byte, exact")
+    message_bytes_value: Mapped[float | None] = double_of("message_bytes")
+    t_s_value: Mapped[float | None] = double_of("t_s")
+    t_c_value: Mapped[float | None] = double_of("t_c")
+    segments: Mapped[int] = mapped_column(
+        Integer, comment="p: pieces of each tree's share of the message"
+    )
+    copies: Mapped[int] = mapped_column(
+        SmallInteger, server_default=text("1"), comment="trees that carry each unit"
+    )
+    base: Mapped[str | None] = mapped_column(comment="construction given to the algorithm, or null")
+    faults: Mapped[list[Any]] = mapped_column(
+        server_default=_EMPTY_ARRAY, comment="nodes and links that fail: 21345, 12345-21345@3"
+    )
+    seed: Mapped[int] = mapped_column(
+        BigInteger, server_default=text("0"), comment="random seed if the faults were drawn"
+    )
+    missing: Mapped[int] = mapped_column(
+        BigInteger,
+        server_default=text("0"),
+        comment="(node, unit) pairs that the faults left undelivered",
+    )
+    status: Mapped[str] = mapped_column(comment="complete or failed")
+    error: Mapped[str | None] = mapped_column(comment="why it failed")
+    timings: Mapped[dict[str, Any]] = mapped_column(
+        server_default=_EMPTY_OBJECT,
+        comment="seconds of each phase: build, verify, simulate, price",
+    )
+    provenance: Mapped[dict[str, Any]] = mapped_column(
+        server_default=_EMPTY_OBJECT, comment="code, libraries and machine that produced it"
+    )
+    started_at: Mapped[datetime] = mapped_column(comment="start of its execution")
+    finished_at: Mapped[datetime] = mapped_column(comment="when it was priced")
     costs: Mapped[list["Cost"]] = relationship(
         order_by="Cost.kind", cascade="all, delete-orphan", passive_deletes=True, lazy="selectin"
     )
 
 
 class Cost(Base):
-    """The cost of a run by closed form, by simulation, or its lower bound.
+    """A cost of a run: by closed form, by simulation, or its lower bound.
 
-    ``start_ups`` is the coefficient of t_s and ``bytes`` that of t_c; ``time`` is the sum of both
-    terms, and for a lower bound the greater of the two. ``source`` names the paper and the number
-    in it. A figure that the source does not give is null.
+    A figure that the source does not give is null.
     """
 
     __tablename__ = "cost"
     __table_args__ = (
-        _one_of("kind", COSTS),
-        _rational("start_ups"),
-        _rational("bytes"),
-        _rational("time"),
+        one_of("kind", COSTS),
+        rational("start_ups"),
+        rational("bytes"),
+        rational("time"),
+        CheckConstraint("steps >= 0 and transmissions >= 0", name="counts"),
     )
 
-    run: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
-    kind: Mapped[str] = mapped_column(primary_key=True)
-    steps: Mapped[int | None] = mapped_column(BigInteger)
-    start_ups: Mapped[Fraction | None]
-    transmissions: Mapped[int | None] = mapped_column(BigInteger)
-    bytes: Mapped[Fraction | None]
-    time: Mapped[Fraction]
-    source: Mapped[str]
-    bytes_value: Mapped[float | None] = _double("bytes")
-    time_value: Mapped[float | None] = _double("time")
+    run: Mapped[int] = mapped_column(
+        ForeignKey("run.id", ondelete="CASCADE"), primary_key=True, comment="number of its run"
+    )
+    kind: Mapped[str] = mapped_column(
+        primary_key=True, comment="closed form, simulated, lower bound"
+    )
+    steps: Mapped[int | None] = mapped_column(BigInteger, comment="number of steps")
+    start_ups: Mapped[Fraction | None] = mapped_column(comment="coefficient of t_s, exact")
+    transmissions: Mapped[int | None] = mapped_column(BigInteger, comment="units times links")
+    bytes: Mapped[Fraction | None] = mapped_column(comment="coefficient of t_c, exact")
+    time: Mapped[Fraction] = mapped_column(
+        comment="start_ups * t_s + bytes * t_c, exact; for a lower bound the greater of the two"
+    )
+    source: Mapped[str] = mapped_column(comment="paper and number in the paper, or simulated")
+    bytes_value: Mapped[float | None] = double_of("bytes")
+    time_value: Mapped[float | None] = double_of("time")
 
 
 class StepProfile(Base):
-    """One step of a simulated run: directed links used, packets, units in the largest packet."""
+    """One step of a simulated run."""
 
     __tablename__ = "step_profile"
 
-    run: Mapped[int] = mapped_column(ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
-    step: Mapped[int] = mapped_column(Integer, primary_key=True)
-    links_used: Mapped[int] = mapped_column(BigInteger)
-    packets: Mapped[int] = mapped_column(BigInteger)
-    largest_packet: Mapped[int] = mapped_column(BigInteger)
+    run: Mapped[int] = mapped_column(
+        ForeignKey("run.id", ondelete="CASCADE"), primary_key=True, comment="number of its run"
+    )
+    step: Mapped[int] = mapped_column(Integer, primary_key=True, comment="number, from 1")
+    links_used: Mapped[int] = mapped_column(BigInteger, comment="directed links used")
+    packets: Mapped[int] = mapped_column(BigInteger, comment="packets sent")
+    largest_packet: Mapped[int] = mapped_column(BigInteger, comment="units in the largest packet")
 
 
 class ClaimRun(Base):
-    """A verification run: one stored pass over claims of the papers.
-
-    Its verdicts are stored in the transaction that sets ``finished_at``. ``names`` are the
-    requested claim ids and prefixes of ids (none for all claims); ``level`` is null if ``sizes``
-    were given instead. ``fingerprint`` is the SHA-256 of the source code that decides the findings;
-    evidence with the same fingerprint is reused. ``revision`` and ``dirty`` come from git and are
-    null outside a checkout.
-    """
+    """A verification run: one stored pass over claims of the papers."""
 
     __tablename__ = "claim_run"
     __table_args__ = (
-        _one_of("level", LEVELS),
+        one_of("level", LEVELS),
         CheckConstraint("(level is null) = (sizes is not null)", name="sizes"),
+        json_type("names", "array"),
         Index("ix_claim_run_fingerprint", "fingerprint"),
     )
 
-    id: Mapped[int] = mapped_column(Integer, Identity(), primary_key=True)
-    names: Mapped[list[Any]] = mapped_column(server_default=text("'[]'::jsonb"))
-    level: Mapped[str | None]
-    sizes: Mapped[list[Any] | None] = mapped_column(JSONB(none_as_null=True))
-    version: Mapped[str]
-    revision: Mapped[str | None]
-    dirty: Mapped[bool | None]
-    fingerprint: Mapped[str]
-    started_at: Mapped[datetime] = mapped_column(server_default=func.now())
-    finished_at: Mapped[datetime | None]
+    id: Mapped[int] = mapped_column(
+        Integer, Identity(), primary_key=True, comment="number in this store"
+    )
+    names: Mapped[list[Any]] = mapped_column(
+        server_default=_EMPTY_ARRAY,
+        comment="requested claim ids and beginnings of ids; none for all claims",
+    )
+    level: Mapped[str | None] = mapped_column(
+        comment="quick, full or deep; null if sizes were given"
+    )
+    sizes: Mapped[list[Any] | None] = mapped_column(
+        JSONB(none_as_null=True), comment="requested sizes, or null"
+    )
+    version: Mapped[str] = mapped_column(comment="version of starcast")
+    revision: Mapped[str | None] = mapped_column(comment="git revision, or null outside a checkout")
+    dirty: Mapped[bool | None] = mapped_column(
+        comment="whether the checkout had changes; null outside a checkout"
+    )
+    fingerprint: Mapped[str] = mapped_column(
+        comment="SHA-256 of the source code that decides the findings; evidence with the same"
+        " fingerprint is reused"
+    )
+    started_at: Mapped[datetime] = mapped_column(server_default=func.now(), comment="when it began")
+    finished_at: Mapped[datetime | None] = mapped_column(
+        comment="when its verdicts were stored; null if it was interrupted"
+    )
 
 
 class ClaimEvidence(Base):
-    """The evidence of one claim at one size, as ``starcast.claims`` serializes it.
-
-    ``seconds`` is the time of the check; work shared by several claims is counted once, for the
-    first claim that needed it.
-    """
+    """The evidence of one claim at one size."""
 
     __tablename__ = "claim_evidence"
+    __table_args__ = (
+        matches("claim", r"^[A-Z]+[.]"),
+        json_type("evidence", "object"),
+        CheckConstraint("seconds >= 0", name="seconds"),
+    )
 
     claim_run: Mapped[int] = mapped_column(
-        ForeignKey("claim_run.id", ondelete="CASCADE"), primary_key=True
+        ForeignKey("claim_run.id", ondelete="CASCADE"),
+        primary_key=True,
+        comment="number of its run",
     )
-    claim: Mapped[str] = mapped_column(primary_key=True)
-    size: Mapped[str] = mapped_column(primary_key=True)
-    evidence: Mapped[dict[str, Any]]
-    seconds: Mapped[float]
+    claim: Mapped[str] = mapped_column(primary_key=True, comment="id of the claim: TS.L5")
+    size: Mapped[str] = mapped_column(primary_key=True, comment="size that was checked: S5")
+    evidence: Mapped[dict[str, Any]] = mapped_column(comment="findings as JSON")
+    seconds: Mapped[float] = mapped_column(
+        comment="time of the check; work that several claims share is counted for the first one"
+    )
 
 
 class ClaimVerdict(Base):
-    """The verdict on one claim in one verification run.
-
-    ``counterexample`` is null unless the claim fails; ``subject`` is the id of the forest or
-    schedule that the counterexample refers to, or empty; ``detail`` describes the findings.
-    """
+    """The verdict on one claim in one verification run."""
 
     __tablename__ = "claim_verdict"
     __table_args__ = (
-        _one_of("verdict", VERDICTS),
+        one_of("verdict", VERDICT_WORDS),
         CheckConstraint("counterexample is null or verdict = 'fails'", name="counterexample"),
+        matches("claim", r"^[A-Z]+[.]"),
+        json_type("sizes", "array"),
+        Index("ix_claim_verdict_claim", "claim", "claim_run"),
     )
 
     claim_run: Mapped[int] = mapped_column(
-        ForeignKey("claim_run.id", ondelete="CASCADE"), primary_key=True
+        ForeignKey("claim_run.id", ondelete="CASCADE"),
+        primary_key=True,
+        comment="number of its run",
     )
-    claim: Mapped[str] = mapped_column(primary_key=True)
-    verdict: Mapped[str]
-    sizes: Mapped[list[Any]]
-    counterexample: Mapped[dict[str, Any] | None] = mapped_column(JSONB(none_as_null=True))
-    detail: Mapped[str]
-    subject: Mapped[str] = mapped_column(server_default=text("''"))
+    claim: Mapped[str] = mapped_column(primary_key=True, comment="id of the claim: TS.L5")
+    verdict: Mapped[str] = mapped_column(comment="holds, holds as a bound, fails or not checkable")
+    sizes: Mapped[list[Any]] = mapped_column(comment="sizes that were checked")
+    counterexample: Mapped[dict[str, Any] | None] = mapped_column(
+        JSONB(none_as_null=True), comment="where the claim fails; null unless it fails"
+    )
+    detail: Mapped[str] = mapped_column(comment="description of the findings")
+    subject: Mapped[str] = mapped_column(
+        server_default=text("''"),
+        comment="id of the forest or schedule of the counterexample, or empty",
+    )

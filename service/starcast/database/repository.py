@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlalchemy import delete, func, select
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule
@@ -19,6 +20,7 @@ from starcast.simulator.step_profile import COLUMNS, Profile, profile
 from starcast.support.text import pluralize
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
+from starcast.vocabulary import FAMILY_NOUNS
 
 if TYPE_CHECKING:
     from starcast.simulator import Simulation
@@ -30,6 +32,9 @@ _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 
 def save_topology(session: Session, topology: Topology) -> None:
     """Store a topology's counts; an earlier row of the same topology is replaced."""
+    noun = FAMILY_NOUNS.get(topology.family, f"topologies of the family {topology.family}")
+    family = insert(models.Family).values(name=topology.family, noun=noun)
+    session.execute(family.on_conflict_do_nothing())
     session.merge(
         models.Topology(
             spec=topology.spec,
@@ -114,7 +119,8 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
     Its topology and forest must be stored already.
 
     Raises:
-        RejectedError: the simulation found a violation or missing units; nothing is stored.
+        RejectedError: the simulation found a violation or missing units, or a row names a tree
+            that the forest does not have; nothing is stored.
     """
     if not simulation.complete:
         missing = pluralize(simulation.missing, "unit is", "units are")
@@ -122,6 +128,12 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         raise RejectedError(
             f"{schedule.id} is not a correct {schedule.collective}: {reason}",
             hint="fix the schedule; only schedules verified by simulation are stored",
+        )
+    trees = schedule.forest.trees if schedule.forest else None
+    if trees is not None and schedule.tree.max(initial=0) >= trees:
+        raise RejectedError(
+            f"{schedule.id} names tree {schedule.tree.max()} of a forest of {trees}",
+            hint="number trees from 0, as rows of the forest's array",
         )
     session.merge(
         models.Schedule(

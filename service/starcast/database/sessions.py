@@ -11,12 +11,23 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, create_engine, inspect, text
+from alembic.util import CommandError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from starcast.database.declaration import VERSION_TABLE, declare
 from starcast.database.models import Base
-from starcast.errors import BusyError, RejectedError, StarcastError, UnavailableError
+from starcast.database.roles import ROLE_NAMES
+from starcast.database.views import VIEWS
+from starcast.database.watched import TCP_OPTIONS, connect_watched
+from starcast.errors import (
+    BusyError,
+    InputError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
 from starcast.progress import Reporter
 from starcast.resources import folder
 from starcast.support.signals import caused_by_interrupt
@@ -32,15 +43,25 @@ UPGRADE_LOCK = int.from_bytes(b"starcast", "big", signed=True)
 for _name in ("sqlalchemy", "psycopg"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
-_VERSION_TABLE = "alembic_version"
+#: SQLSTATEs of statements that the role may not run, and that the server may not run.
+_NO_RIGHT = {"42501", "25006"}
+#: SQLSTATEs of migrations that rows or views of other programs prevent.
+_OBSTACLES = ("23", "2BP01")
 _LOCK_NOT_AVAILABLE = "55P03"
 _KEY = "hashtextextended(:key, 0)"
-# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits.
-_IS_HELD = text(
-    "select exists (select from pg_locks where locktype = 'advisory' and granted and pid = :pid"
-    " and objsubid = 1"
-    " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0))"
+# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The connection that
+# holds a lock is idle, so its state last changed when it took the lock.
+_HOLDER_OF = text(
+    "select pid, application_name, extract(epoch from clock_timestamp() - state_change) as seconds"
+    " from pg_locks left join pg_stat_activity using (pid)"
+    " where locktype = 'advisory' and granted and objsubid = 1"
+    " and database = (select oid from pg_database where datname = current_database())"
+    " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0)"
 )
+#: Begins the application names of connections that hold a lock with a task.
+_HOLDER = "starcast: "
+#: Greatest length of an application name in PostgreSQL.
+_NAME_BYTES = 63
 
 
 def connect(url: URL) -> Engine:
@@ -53,8 +74,13 @@ def connect(url: URL) -> Engine:
     engine = create_engine(
         url,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": "starcast"},
+        connect_args={
+            "connect_timeout": CONNECT_SECONDS,
+            "application_name": "starcast",
+            **TCP_OPTIONS,
+        },
     )
+    event.listen(engine, "do_connect", connect_watched)
     with translated_errors(engine.url), engine.connect():
         return engine
 
@@ -92,7 +118,8 @@ class Lock:
         Raises:
             UnavailableError: the connection was lost.
         """
-        if not opened.scalar(_IS_HELD, {"key": self.name, "pid": self.pid}):
+        holder = opened.execute(_HOLDER_OF, {"key": self.name}).one_or_none()
+        if holder is None or holder.pid != self.pid:
             raise UnavailableError(
                 f"the connection to PostgreSQL that holds the lock '{self.name}' was lost",
                 hint="run the same command again: everything stored is complete",
@@ -100,11 +127,19 @@ class Lock:
 
 
 @contextmanager
-def advisory_lock(engine: Engine, name: str, busy: BusyError) -> Iterator[Lock]:
+def advisory_lock(
+    engine: Engine, name: str, busy: BusyError, task: str | None = None
+) -> Iterator[Lock]:
     """Hold the database's advisory lock with this name.
 
     The server releases the lock when this process ends, for whatever reason, or when the connection
     is lost; `Lock.verify` detects the latter.
+
+    Args:
+        engine: the database.
+        name: the text that the lock's key is computed from.
+        busy: the error to raise if another process holds the lock.
+        task: what this process does while it holds the lock, for `read_lock_holder`.
 
     Raises:
         BusyError: the given error, if another process holds the lock.
@@ -115,11 +150,32 @@ def advisory_lock(engine: Engine, name: str, busy: BusyError) -> Iterator[Lock]:
     with translated_errors(engine.url), unattended.connect() as connection:
         if not connection.scalar(text(f"select pg_try_advisory_lock({_KEY})"), key):
             raise busy
+        if task is not None:
+            # The server shows it to other processes, and forgets it together with the lock.
+            setting = {"value": f"{_HOLDER}{task}"[:_NAME_BYTES]}
+            connection.execute(
+                text("select set_config('application_name', :value, false)"), setting
+            )
         pid = connection.scalar(text("select pg_backend_pid()"))
         try:
             yield Lock(name, int(pid))
         finally:
             _release(connection, name)
+
+
+def read_lock_holder(engine: Engine, name: str) -> tuple[str, float | None] | None:
+    """Return the task of the process that holds an advisory lock, and for how many seconds.
+
+    Returns:
+        None if the lock is free, or its holder gave no task. The seconds are None if the server
+        shows them only to the holder's role.
+    """
+    with translated_errors(engine.url), engine.connect() as connection:
+        holder = connection.execute(_HOLDER_OF, {"key": name}).one_or_none()
+    if holder is None or not str(holder.application_name).startswith(_HOLDER):
+        return None
+    seconds = None if holder.seconds is None else float(holder.seconds)
+    return holder.application_name.removeprefix(_HOLDER), seconds
 
 
 def wait_for_lock(opened: Session, name: str, seconds: int, busy: BusyError) -> None:
@@ -136,7 +192,8 @@ def translated_errors(url: URL) -> Iterator[None]:
     """Turn the driver's connection errors into `UnavailableError`; other errors pass unchanged.
 
     Raises:
-        UnavailableError: the server cannot be reached, refuses the login, or has no such database.
+        UnavailableError: the server cannot be reached, refuses the login or a statement, or has no
+            such database.
         KeyboardInterrupt: the driver turned a Ctrl-C into an error of its own.
     """
     try:
@@ -146,20 +203,44 @@ def translated_errors(url: URL) -> Iterator[None]:
             raise KeyboardInterrupt from None
         if isinstance(error, DBAPIError) and _is_connection_error(error):
             raise _unavailable(url, str(error.orig)) from None
+        if isinstance(error, DBAPIError) and _sqlstate(error) in _NO_RIGHT:
+            raise _refused(url, error) from None
         raise
+
+
+def _sqlstate(error: DBAPIError) -> str:
+    """Return the code of a server's error; empty if the driver raised it."""
+    return getattr(error.orig, "sqlstate", None) or ""
 
 
 def _is_connection_error(error: DBAPIError) -> bool:
     if error.connection_invalidated:
         return True
     # Errors of libpq while connecting have no SQLSTATE; those of a server (57P01: shutdown) do.
-    state = getattr(error.orig, "sqlstate", None)
+    state = _sqlstate(error)
     name = type(error).__name__
-    return (name == "OperationalError" and state is None) or str(state).startswith(("08", "57P"))
+    return (name == "OperationalError" and not state) or state.startswith(("08", "57P"))
+
+
+def _place(url: URL) -> str:
+    return f"{url.host or url.query.get('host') or 'localhost'}:{url.port or 5432}"
+
+
+def _primary(error: DBAPIError) -> str:
+    """Return the first line of a server's error."""
+    return str(error.orig).strip().partition("\n")[0]
+
+
+def _refused(url: URL, error: DBAPIError) -> UnavailableError:
+    return UnavailableError(
+        f"PostgreSQL at {_place(url)} refuses '{url.username}': {_primary(error)}",
+        hint=f"log in as another role: {ROLE_NAMES['writer']} may store and delete,"
+        f" {ROLE_NAMES['owner']} may migrate",
+    )
 
 
 def _unavailable(url: URL, message: str) -> UnavailableError:
-    place = f"{url.host or url.query.get('host') or 'localhost'}:{url.port or 5432}"
+    place = _place(url)
     if "password" in message or "authentication failed" in message or "role" in message:
         return UnavailableError(
             f"PostgreSQL at {place} refuses the login of '{url.username}'",
@@ -180,18 +261,21 @@ def _unavailable(url: URL, message: str) -> UnavailableError:
 def upgrade(engine: Engine, reporter: Reporter) -> bool:
     """Migrate the schema to the newest revision in one transaction.
 
+    Comments, views and rights are written again in any case; see `starcast.database.declaration`.
+
     Returns:
-        Whether anything changed.
+        Whether the revision changed.
 
     Raises:
-        RejectedError: the schema is newer than this starcast, or the database holds tables of
-            another program; nothing is changed.
+        RejectedError: the schema is newer than this starcast, the database holds tables of another
+            program, or its rows do not fit; nothing is changed.
         BusyError: another process has been migrating the database for a minute.
+        UnavailableError: the role may not change the schema.
     """
-    with translated_errors(engine.url), engine.begin() as connection:
-        _lock_migrations(connection)
+    with _migrating(engine) as connection:
         revision = _known_revision(connection)
         if revision == head():
+            declare(connection)
             reporter.say(f"the schema is up to date ({revision})")
             return False
         command.upgrade(_config(connection), "head")
@@ -199,18 +283,64 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
     return True
 
 
-def downgrade(engine: Engine, revision: str = "base") -> None:
-    """Migrate the schema back to a revision, for tests and developers.
+def downgrade(engine: Engine, revision: str = "base", *, allow_data_loss: bool = False) -> None:
+    """Migrate the schema back to a revision in one transaction.
 
     Revision ``base`` drops all tables of starcast with their rows.
 
     Raises:
-        RejectedError: as for `upgrade`.
+        InputError: there is no such revision before the current one.
+        RejectedError: rows would be deleted, and that is not allowed; or as for `upgrade`.
     """
-    with translated_errors(engine.url), engine.begin() as connection:
-        _lock_migrations(connection)
-        _known_revision(connection)
-        command.downgrade(_config(connection), revision)
+    with _migrating(engine) as connection:
+        losses = _downgrade(connection, revision)
+        if losses and not allow_data_loss:
+            raise RejectedError(
+                f"the downgrade to {revision} would delete {', '.join(losses)}",
+                hint="keep them with 'starcast backup FILE' first, then allow the loss",
+            )
+
+
+def downgrade_losses(engine: Engine, revision: str) -> list[str]:
+    """Return what a downgrade would delete, such as ``2 verification runs``; change nothing.
+
+    Raises:
+        InputError, RejectedError: as for `downgrade`.
+    """
+    with _migrating(engine) as connection:
+        losses = _downgrade(connection, revision)
+        connection.rollback()
+    return losses
+
+
+@contextmanager
+def _migrating(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction that holds the lock of migrations."""
+    try:
+        with translated_errors(engine.url), engine.connect() as connection, connection.begin():
+            _lock_migrations(connection)
+            yield connection
+    except DBAPIError as error:
+        if not _sqlstate(error).startswith(_OBSTACLES):
+            raise
+        raise RejectedError(
+            f"the database does not fit the migration: {_primary(error)}",
+            hint="correct or drop what it names, then try again; nothing was changed",
+        ) from None
+
+
+def _downgrade(connection: Connection, revision: str) -> list[str]:
+    _known_revision(connection)
+    losses: list[str] = []
+    try:
+        command.downgrade(_config(connection, losses), revision)
+    except CommandError:
+        known = ", ".join(sorted(_revisions()))
+        raise InputError(
+            f"'{revision}' is not a revision before {revision_of(connection)}",
+            hint=f"revisions are {known}, and base for no schema",
+        ) from None
+    return losses
 
 
 def current(engine: Engine) -> str | None:
@@ -220,7 +350,22 @@ def current(engine: Engine) -> str | None:
         UnavailableError: the connection was lost.
     """
     with translated_errors(engine.url), engine.connect() as connection:
-        return _revision(connection)
+        return revision_of(connection)
+
+
+def known_revision(engine: Engine) -> str | None:
+    """Return the revision as `current` does, after checking that the tables are starcast's.
+
+    Raises:
+        RejectedError: they belong to another program, or to a newer starcast.
+    """
+    with translated_errors(engine.url), engine.connect() as connection:
+        return _known_revision(connection)
+
+
+def is_known(revision: str) -> bool:
+    """Return whether this starcast knows a revision of the schema."""
+    return revision in _revisions()
 
 
 @cache
@@ -238,8 +383,7 @@ def check(engine: Engine) -> None:
     Raises:
         RejectedError: the schema is missing, older or newer, or belongs to another program.
     """
-    with translated_errors(engine.url), engine.connect() as connection:
-        revision = _known_revision(connection)
+    revision = known_revision(engine)
     if revision is None:
         raise RejectedError("the database has no schema yet", hint="run 'starcast db upgrade'")
     if revision != head():
@@ -250,10 +394,12 @@ def check(engine: Engine) -> None:
 
 
 def differences(engine: Engine) -> list[str]:
-    """Return the differences between tables and models, one line each."""
+    """Return the differences between tables and models, one line each; views only by name."""
     with translated_errors(engine.url), engine.connect() as connection:
         changes = compare_metadata(MigrationContext.configure(connection), Base.metadata)
-    return [_describe_change(change) for change in changes]
+        present = inspect(connection).get_view_names()
+    missing = [view.name for view in VIEWS if view.name not in present]
+    return [*map(_describe_change, changes), *(f"add view {name}" for name in missing)]
 
 
 def _describe_change(change: object) -> str:
@@ -268,6 +414,7 @@ def _describe_change(change: object) -> str:
 def _release(connection: Connection, name: str) -> None:
     try:
         connection.execute(text(f"select pg_advisory_unlock({_KEY})"), {"key": name})
+        connection.execute(text("reset application_name"))
     except DBAPIError as error:
         # The server released the lock together with the lost connection.
         if not _is_connection_error(error):
@@ -295,15 +442,15 @@ def _wait(
 
 
 def _known_revision(connection: Connection) -> str | None:
-    revision = _revision(connection)
+    revision = revision_of(connection)
     tables = set(inspect(connection).get_table_names())
-    foreign = tables - {_VERSION_TABLE}
+    foreign = tables - {VERSION_TABLE}
     ours = revision is not None and {"store", "materialization"} <= tables
     # Alembic's version table alone is also foreign: it belongs to another program's migrations.
     if not ours and (foreign or revision is not None):
         raise RejectedError(
             f"the database '{connection.engine.url.database}' holds tables of another program,"
-            f" such as '{min(foreign, default=_VERSION_TABLE)}'",
+            f" such as '{min(foreign, default=VERSION_TABLE)}'",
             hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
         )
     if revision is not None and revision not in _revisions():
@@ -314,7 +461,8 @@ def _known_revision(connection: Connection) -> str | None:
     return revision
 
 
-def _revision(connection: Connection) -> str | None:
+def revision_of(connection: Connection) -> str | None:
+    """Return the revision of the schema of an open connection."""
     return MigrationContext.configure(connection).get_current_revision()
 
 
@@ -324,8 +472,8 @@ def _revisions() -> frozenset[str]:
     return frozenset(revision.revision for revision in script.walk_revisions())
 
 
-def _config(connection: Connection | None = None) -> Config:
+def _config(connection: Connection | None = None, losses: list[str] | None = None) -> Config:
     config = Config()
     config.set_main_option("script_location", str(folder("migrations")).replace("%", "%%"))
-    config.attributes["connection"] = connection
+    config.attributes |= {"connection": connection, "losses": losses}
     return config

@@ -93,7 +93,7 @@ def sketch(picture: Picture, layout: Layout | None = None) -> str:
         placement = place_by_levels(picture.drawn, distances, links, box)
     else:
         placement = place_in_ring(picture.nodes, picture.source, links, box)
-    return _compose(picture, placement)
+    return compose(picture, placement)
 
 
 def _check(picture: Picture, layout: Layout | None) -> None:
@@ -114,8 +114,8 @@ def _check(picture: Picture, layout: Layout | None) -> None:
         )
 
 
-def _compose(picture: Picture, placement: Placement) -> str:
-    """Return a document with head, legend, links and boxes."""
+def compose(picture: Picture, placement: Placement) -> str:
+    """Return a document with head, legend, links and boxes, the nodes at given places."""
     lines = (picture.subtitle, _summary(picture, placement))
     ports = {link.port for link in (*picture.links, *picture.others)}
     column = LEVELS if placement.rows else 0.0
@@ -187,4 +187,4 @@ def _bend(link: Link, placement: Placement, *, turned: bool) -> float:
     if placement.rows and start.y == end.y:
         away = BOX_HEIGHT + 0.12 * abs(end.x - start.x)
         return away if (end.x > start.x) != turned else -away
-    return _ASIDE if turned else 0.0
+    return _ASIDE if turned else placement.bends.get((link.sender, link.receiver), 0.0)

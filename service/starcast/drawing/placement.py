@@ -1,8 +1,9 @@
 """The positions of the boxes of a picture, in pixels: on levels, or in a ring."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import cos, pi, sin
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -27,12 +28,14 @@ class Placement(NamedTuple):
         width: the width of the area that they need.
         height: its height.
         rows: the level of each row, by its vertical position; empty for a ring.
+        bends: how far links bend to their left, by sender and receiver.
     """
 
     places: dict[int, Place]
     width: float
     height: float
     rows: dict[float, int]
+    bends: Mapping[tuple[int, int], float] = MappingProxyType({})
 
 
 def place_by_levels(

@@ -53,15 +53,18 @@ def new_directory(home: Path) -> Path:
 
 
 def copy_system_data(old: Path, new: Path) -> None:
-    """Copy users, passwords and the server's id from a directory whose server is stopped."""
+    """Copy users, passwords and the server's id from a directory whose server is stopped.
+
+    Links are copied as links: for root, the server's account could have created them.
+    """
     for name in _SYSTEM_PARTS:
         source = old / name
         target = new / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target)
+            shutil.copytree(source, target, symlinks=True)
         elif source.exists():
-            shutil.copyfile(source, target)
+            shutil.copyfile(source, target, follow_symlinks=False)
 
 
 def activate(directory: Path) -> None:

@@ -4,6 +4,8 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -64,18 +66,38 @@ def require_space(folder: Path, megabytes: int, purpose: str) -> None:
         )
 
 
+def require_private(folder: Path) -> None:
+    """Check that only this user and root can change what is in a folder.
+
+    Raises:
+        UnavailableError: it belongs to another user, or group or others may write to it.
+    """
+    status = folder.stat()
+    if status.st_uid not in {0, os.geteuid()}:
+        raise UnavailableError(
+            f"{folder} belongs to the user with id {status.st_uid}, who could change its contents",
+            hint="run starcast as that user, or choose another folder with --home",
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UnavailableError(
+            f"{folder} has mode {stat.S_IMODE(status.st_mode):o}: other users can write to it",
+            hint=f"check its contents, then run 'chmod go-w {folder}'",
+        )
+
+
 def nearest_existing(folder: Path) -> Path:
     """Return the folder, or its nearest ancestor that exists."""
     return next(path for path in (folder, *folder.parents) if path.exists())
 
 
 @contextmanager
-def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
+def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> Iterator[None]:
     """Hold a lock file; the kernel releases it when the process ends, however it ends.
 
     Args:
         path: the lock file, created if missing.
         on_wait: called once if another process or thread holds the lock, before waiting for it.
+        task: what this process does while it holds the lock, for `read_lock_holder`.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -84,6 +106,8 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
         except BlockingIOError:
             on_wait()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{time.time():.0f} {task}".encode(), 0)
         yield
     finally:
         os.close(descriptor)
@@ -97,6 +121,15 @@ def is_locked(path: Path) -> bool:
         except BlockingIOError:
             return True
     return False
+
+
+def read_lock_holder(path: Path) -> tuple[str, float | None]:
+    """Return the task of the process that holds a lock file, and for how many seconds.
+
+    Of a lock file that does not name a task, it returns an empty task.
+    """
+    since, _, task = path.read_text(encoding="utf-8").partition(" ")
+    return task, time.time() - float(since) if task else None
 
 
 def rotate_log(log: Path) -> None:

@@ -2,7 +2,7 @@
 
 ::
 
-    stack.lock    held while a process starts, stops or rebuilds the servers
+    stack.lock    held while a process starts, stops or rebuilds the servers; says what it does
     rebuild.lock  held while Neo4j changes from one data directory to another
     stack.json    the running servers: process id, start time, port
     secrets/      one file per password, mode 600
@@ -22,6 +22,7 @@ from starcast.embedded import files
 from starcast.errors import UnavailableError
 from starcast.progress import Reporter
 from starcast.support.atomic import write_text
+from starcast.support.text import describe_activity
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,16 @@ class Home:
         return self.root / "postgres"
 
     @property
+    def _secrets(self) -> Path:
+        return self.root / "secrets"
+
+    @property
     def _state_file(self) -> Path:
         return self.root / "stack.json"
+
+    @property
+    def _lock(self) -> Path:
+        return self.root / "stack.lock"
 
     @property
     def _rebuild_lock(self) -> Path:
@@ -71,18 +80,35 @@ class Home:
     def create(self) -> None:
         """Create the folders, accessible to their owner only."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (self.logs, self.neo4j, self.postgres, self.root / "secrets"):
+        for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
             folder.mkdir(mode=0o700, exist_ok=True)
+        self._require_private()
+
+    def _require_private(self) -> None:
+        """Refuse a home whose passwords or data another user may have replaced."""
+        for folder in (self.root, self._secrets):
+            files.require_private(folder)
 
     @contextmanager
-    def locked(self, reporter: Reporter) -> Iterator[None]:
-        """Hold the lock for starting, stopping and rebuilding servers; report if it has to wait."""
-        message = (
-            "waiting: another process is starting, stopping or rebuilding the embedded stack in "
-            f"{self.root}"
-        )
-        with files.exclusive_lock(self.root / "stack.lock", lambda: reporter.say(message)):
+    def locked(self, reporter: Reporter, task: str) -> Iterator[None]:
+        """Hold the lock for starting, stopping and rebuilding servers.
+
+        Args:
+            reporter: receives what another process does, if this process has to wait for it.
+            task: what this process does, such as ``stopping the embedded stack``.
+        """
+
+        def report() -> None:
+            reporter.say(f"waiting: {self.activity} in {self.root}")
+
+        with files.exclusive_lock(self._lock, report, task):
             yield
+
+    @property
+    def activity(self) -> str:
+        """What the process that holds the lock of `locked` does, and since when."""
+        task, seconds = files.read_lock_holder(self._lock)
+        return describe_activity(task or "changing the embedded stack", seconds)
 
     @contextmanager
     def mark_rebuilding(self) -> Iterator[None]:
@@ -117,12 +143,17 @@ class Home:
         return self.password(name)
 
     def password(self, name: str) -> str:
-        """Return the stored password of a server."""
+        """Return the stored password of a server.
+
+        Raises:
+            UnavailableError: other users can write to the home or to its passwords.
+        """
+        self._require_private()
         return self.password_file(name).read_text(encoding="utf-8").strip()
 
     def password_file(self, name: str) -> Path:
         """Return the path of a server's password file."""
-        return self.root / "secrets" / name
+        return self._secrets / name
 
     def published(self) -> dict[str, ServerProcess]:
         """Return the servers in ``stack.json`` by name; after a crash they may be out of date."""

@@ -2,10 +2,12 @@
 
 ``jars.lock`` lists every file with its size and SHA-256; `starcast.embedded.lockfile` writes it. A
 jar gets its final name only after its checksum was verified, so an interrupted download resumes
-with the missing files. A set that is marked complete needs no network.
+with the missing files, and a complete set needs no network. Every start verifies all checksums
+again, which takes about a tenth of a second.
 """
 
 import hashlib
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -15,14 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starcast.embedded import files, packages
-from starcast.errors import StarcastError, UnavailableError
+from starcast.embedded import accounts, files, packages
+from starcast.errors import RejectedError, StarcastError, UnavailableError
 from starcast.progress import Reporter
-from starcast.support.atomic import write_text
+from starcast.support.text import pluralize
 
 #: The only place that pins Neo4j's version; a test compares lock file, compose and docs with it.
 NEO4J_VERSION = "2026.08.1"
 LOCK = Path(__file__).with_name("jars.lock")
+#: Neo4j Browser, which the server serves if its jar is on the class path.
+BROWSER_VERSION = "5.24.0"
+BROWSER_LOCK = Path(__file__).with_name("browser.lock")
 
 _THREADS = 16
 _ATTEMPTS = 3
@@ -70,66 +75,104 @@ class JarSet:
     jars: tuple[Jar, ...]
     folder: Path
     version: str = NEO4J_VERSION
+    title: str = "Neo4j"
 
     @classmethod
-    def from_lock(cls, cache: Path, lock: Path = LOCK, version: str = NEO4J_VERSION) -> "JarSet":
+    def from_lock(
+        cls,
+        cache: Path,
+        lock: Path = LOCK,
+        version: str = NEO4J_VERSION,
+        title: str = "Neo4j",
+    ) -> "JarSet":
         """Return the set of a lock file; every lock file has its own folder in the cache."""
         text = lock.read_text(encoding="utf-8")
         lines = [line for line in text.splitlines() if line and not line.startswith("#")]
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-        return cls(tuple(map(Jar.from_line, lines)), cache / f"neo4j-{version}-{digest}", version)
+        name = title.lower().replace(" ", "-")
+        folder = cache / f"{name}-{version}-{digest}"
+        return cls(tuple(map(Jar.from_line, lines)), folder, version, title)
 
     @property
     def class_path(self) -> str:
         """The argument of ``java -cp``."""
         return f"{self.folder / 'jars'}/*"
 
-    def is_complete(self) -> bool:
-        """Return whether every file was verified once and still exists with its size."""
-        return self._marker.exists() and all(self._has(jar) for jar in self.jars)
+    def missing(self) -> list[Jar]:
+        """Return the jars that were not downloaded yet, were deleted, or have a wrong size."""
+        return [jar for jar in self.jars if not self._has(jar)]
 
-    def download(self, mirror: str | None, reporter: Reporter) -> None:
-        """Download and verify the missing files.
+    def changed(self) -> list[Jar]:
+        """Return the jars that have the right size but a wrong checksum."""
+        present = [jar for jar in self.jars if self._has(jar)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib releases the interpreter's lock
+            sums = pool.map(lambda jar: _sha256(self._path(jar)), present)
+            return [jar for jar, sha256 in zip(present, sums, strict=True) if sha256 != jar.sha256]
+
+    def verify(self) -> None:
+        """Check the checksums of all jars that are present.
+
+        Raises:
+            RejectedError: a jar was changed after its download.
+        """
+        if changed := self.changed():
+            names = ", ".join(jar.name for jar in changed[:3]) + ", ..." * (len(changed) > 3)
+            raise RejectedError(
+                f"{pluralize(len(changed), 'jar')} in {self.folder / 'jars'} changed after the "
+                f"download, the SHA-256 differs from the lock file: {names}",
+                hint=f"find out what changed the files, delete {self.folder}, then run "
+                "'starcast up', which downloads them again",
+            )
+
+    def download(self, mirror: str | None, reporter: Reporter, earlier: Path | None = None) -> None:
+        """Verify all files and download the missing ones.
 
         Args:
             mirror: URL of a Maven repository; None for jgo's default.
             reporter: receives messages and progress in bytes.
+            earlier: a folder of the same set, whose files need not be downloaded.
 
         Raises:
+            RejectedError: a file was changed after its download.
             UnavailableError: a file could not be downloaded, or its checksum is wrong.
             LimitError: there is not enough disk space.
         """
-        if self.is_complete():
-            return
-        message = "waiting: another process is downloading Neo4j"
+        message = f"waiting: another process is downloading {self.title}"
         with files.translate_os_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / "jars").mkdir(exist_ok=True)
-            with files.exclusive_lock(self.folder / "lock", lambda: reporter.say(message)):
-                if not self.is_complete():
+            if self.missing():
+                accounts.create_readable(self.folder / "jars")
+                with files.exclusive_lock(self.folder / "lock", lambda: reporter.say(message)):
+                    self._adopt(earlier)
                     self._download(mirror, reporter)
+            self.verify()
+
+    def _adopt(self, earlier: Path | None) -> None:
+        """Link or copy valid files of the same set in another folder."""
+        if earlier is None or earlier == self.folder:
+            return
+        for jar in self.missing():
+            source = earlier / "jars" / jar.name
+            if source.is_file() and _sha256(source) == jar.sha256:
+                self._path(jar).unlink(missing_ok=True)
+                accounts.link_or_copy(str(source), str(self._path(jar)))
 
     def _download(self, mirror: str | None, reporter: Reporter) -> None:
-        self._marker.unlink(missing_ok=True)
         shutil.rmtree(self._partial, ignore_errors=True)
-        missing = [jar for jar in self.jars if not self._is_valid(jar)]
+        missing = self.missing()
+        if not missing:
+            return
         size = sum(jar.size for jar in missing)
-        files.require_space(self.folder, size // files.MB + 50, "Neo4j's program")
+        files.require_space(self.folder, size // files.MB + 50, f"{self.title}'s program")
         reporter.say(
-            f"downloading Neo4j {self.version}: {len(missing)} of {len(self.jars)} files, "
+            f"downloading {self.title} {self.version}: {len(missing)} of {len(self.jars)} files, "
             f"{size / files.MB:.0f} MB"
         )
         try:
-            with reporter.task(f"Neo4j {self.version}", size, "bytes") as task:
+            with reporter.task(f"{self.title} {self.version}", size, "bytes") as task:
                 paths = {jar: self._path(jar) for jar in missing}
                 _Download(self._partial, mirror, task.advance).run(paths)
         finally:
             shutil.rmtree(self._partial, ignore_errors=True)
-        write_text(self._marker, "every file was verified\n")
-
-    @property
-    def _marker(self) -> Path:
-        return self.folder / "complete"
 
     @property
     def _partial(self) -> Path:
@@ -141,9 +184,6 @@ class JarSet:
     def _has(self, jar: Jar) -> bool:
         path = self._path(jar)
         return path.is_file() and path.stat().st_size == jar.size
-
-    def _is_valid(self, jar: Jar) -> bool:
-        return self._has(jar) and _sha256(self._path(jar)) == jar.sha256
 
 
 class _Download:
@@ -192,6 +232,7 @@ class _Download:
         if _sha256(downloaded) != jar.sha256:
             self._advance(-downloaded.stat().st_size)
             raise ValueError("its SHA-256 differs from the lock file")
+        downloaded.chmod(0o644)  # for the system user, whatever the umask is
         downloaded.replace(path)
 
     @contextmanager
@@ -219,7 +260,8 @@ def _download_error(error: BaseException, jar: Jar, missing: int) -> BaseExcepti
     if not isinstance(error, ValueError):
         reason = _REASONS.get(type(error).__name__, reason)
     return UnavailableError(
-        f"{missing} files of Neo4j could not be downloaded, among them {jar.name}: {reason}",
+        f"{pluralize(missing, 'file')} of Neo4j could not be downloaded, among them {jar.name}: "
+        f"{reason}",
         hint="check the network, or name a mirror in STARCAST_MAVEN_REPOSITORY; 'starcast up' "
         "resumes the download",
     )

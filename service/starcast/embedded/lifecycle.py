@@ -114,7 +114,8 @@ class Startup:
 
     def _launch(self, server: Server) -> ServerProcess:
         previous = self._home.published().get(server.name)
-        port = processes.free_port(previous.port if previous else None)
+        wanted = getattr(self._settings, server.port_setting)
+        port = processes.choose_port(wanted, previous.port if previous else None, server.title)
         for log in server.logs:
             files.rotate_log(log)
         self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")

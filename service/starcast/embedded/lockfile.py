@@ -1,7 +1,8 @@
-"""Write ``jars.lock``: ``python -m starcast.embedded.lockfile``, once per version of Neo4j.
+"""Write ``jars.lock`` and ``browser.lock``: ``python -m starcast.embedded.lockfile``.
 
-With arguments, ``python -m starcast.embedded.lockfile 5.26.30 tests/lts/jars.lock``, it writes the
-lock file of another version. jgo resolves the dependencies and computes the SHA-256 of every file.
+This is necessary once per version of Neo4j or Neo4j Browser. With arguments, ``python -m
+starcast.embedded.lockfile 5.26.30 tests/lts/jars.lock``, it writes the lock file of another version
+of Neo4j. jgo resolves the dependencies and computes the SHA-256 of every file.
 """
 
 import logging
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from starcast.embedded import packages
-from starcast.embedded.jars import LOCK, NEO4J_VERSION
+from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, LOCK, NEO4J_VERSION
 from starcast.support.atomic import write_text
 
 
@@ -24,6 +25,7 @@ def coordinates(version: str) -> tuple[str, ...]:
 
 
 COORDINATES = coordinates(NEO4J_VERSION)
+BROWSER_COORDINATES = (f"org.neo4j.client:neo4j-browser:{BROWSER_VERSION}",)
 
 
 def lock_text(environment: Path, requested: Sequence[str] = COORDINATES) -> str:
@@ -51,15 +53,21 @@ def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
     return coordinate, f"{entry['sha256']} {size} {coordinate}"
 
 
-def main(version: str = NEO4J_VERSION, lock: str = str(LOCK)) -> None:
-    """Resolve and download the jars of a version, and write their lock file."""
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+def write_lock(requested: Sequence[str], lock: Path) -> None:
+    """Resolve and download the jars of some coordinates, and write their lock file."""
     jgo = packages.load("jgo")
-    requested = coordinates(version)
     with tempfile.TemporaryDirectory() as folder:
         environment = jgo.build("+".join(requested), cache_dir=Path(folder), update=True)
-        write_text(Path(lock), lock_text(environment.path, requested))
+        write_text(lock, lock_text(environment.path, requested))
     sys.stderr.write(f"wrote {lock}\n")
+
+
+def main(version: str = NEO4J_VERSION, lock: str | None = None) -> None:
+    """Write the lock file of a version, or by default both lock files of the package."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    write_lock(coordinates(version), LOCK if lock is None else Path(lock))
+    if lock is None:
+        write_lock(BROWSER_COORDINATES, BROWSER_LOCK)
 
 
 if __name__ == "__main__":

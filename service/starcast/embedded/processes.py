@@ -155,6 +155,34 @@ def free_port(preferred: int | None = None) -> int:
     raise OSError("no TCP port is free on loopback")
 
 
+def choose_port(wanted: int | None, preferred: int | None, title: str) -> int:
+    """Return a free TCP port on loopback for a server.
+
+    Args:
+        wanted: the port of the settings; None for any port.
+        preferred: the port to return if it is free and no port is wanted.
+        title: the name of the server in the error message.
+
+    Raises:
+        UnavailableError: the wanted port is not free.
+    """
+    port = free_port(wanted or preferred)
+    if wanted is not None and port != wanted:
+        raise UnavailableError(
+            f"port {wanted} for {title} is used by another process",
+            hint="choose another port, see 'starcast up --help'",
+        )
+    return port
+
+
+def responds(port: int, greeting: bytes, seconds: float) -> bool:
+    """Return whether the server on a loopback port answers a greeting within some seconds."""
+    with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=seconds) as client:
+        client.sendall(greeting)
+        return bool(client.recv(1))
+    return False
+
+
 def is_listening(port: int) -> bool:
     """Return whether any process listens on a loopback port."""
     with socket.socket() as probe:

@@ -97,28 +97,40 @@ def clean_up(settings: Settings, reporter: Reporter) -> None:
     """Clean up after a killed rebuild, if there was one; see `lifecycle.clean_up`."""
     home = Home(settings.home.resolve())
     if data_directories.stale_names(home.neo4j):
-        with files.translate_os_errors(home.root), home.locked(reporter):
+        task = "cleaning up after an interrupted import"
+        with files.translate_os_errors(home.root), home.locked(reporter, task):
             lifecycle.clean_up(home)
 
 
+def _current_settings(home: Home, settings: Settings) -> Settings:
+    """Return the settings with Neo4j Browser as it is served now."""
+    port = Neo4j(home).browser_port
+    return settings.model_copy(update={"browser": port is not None, "neo4j_http_port": port})
+
+
 @contextmanager
-def rebuild_store(settings: Settings, reporter: Reporter) -> Iterator[StoreRebuild]:
+def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator[StoreRebuild]:
     """Rebuild the store of the running embedded Neo4j, holding the lock of its home.
 
     If the context ends without `StoreRebuild.commit`, the old store is restored.
+
+    Args:
+        settings: the settings, which name the home.
+        reporter: receives progress messages.
+        task: what the rebuild is for, such as ``dropping S10``, for the messages of others.
 
     Raises:
         UnavailableError: Neo4j is not running, or could not be restarted.
         LimitError: the disk is full.
     """
     home = Home(settings.home.resolve())
-    with files.translate_os_errors(home.root), home.locked(reporter):
+    with files.translate_os_errors(home.root), home.locked(reporter, task):
         lifecycle.clean_up(home)
         if Neo4j.name not in lifecycle.running_servers(home):
             raise UnavailableError(
                 f"the embedded Neo4j in {home.root} is not running", hint="run 'starcast up'"
             )
-        rebuild = StoreRebuild(home, settings, reporter)
+        rebuild = StoreRebuild(home, _current_settings(home, settings), reporter)
         try:
             yield rebuild
         finally:

@@ -25,6 +25,8 @@ class Server(ABC):
         user: the user to log in as.
         database: the database to connect to.
         stop_signal: the signal that makes it shut down cleanly.
+        port_setting: the setting that chooses its port.
+        greeting: the first bytes that a client sends; the server answers without a login.
         required_mb: disk space for its empty data and a first ingest, in megabytes.
         logs: the log files to search after a failed start, the most important first.
     """
@@ -35,6 +37,8 @@ class Server(ABC):
     database: ClassVar[str]
     stop_signal: ClassVar[signal.Signals]
     required_mb: ClassVar[int]
+    port_setting: ClassVar[str]
+    greeting: ClassVar[bytes]
 
     def __init__(self, home: Home) -> None:
         self.home = home

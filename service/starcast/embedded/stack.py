@@ -12,19 +12,28 @@ from typing import Literal
 
 from sqlalchemy import URL
 
-from starcast.embedded import data_directories, files, lifecycle, packages, processes
+from starcast.database.roles import Role
+from starcast.embedded import (
+    data_directories,
+    files,
+    lifecycle,
+    packages,
+    processes,
+    store_setup,
+)
 from starcast.embedded.home import Home, ServerProcess
-from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import Server
-from starcast.errors import UnavailableError
+from starcast.errors import InputError, UnavailableError
 from starcast.progress import Reporter
 from starcast.settings import Settings
 
-ServerState = Literal["running", "starting", "rebuilding", "stopped"]
+ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
 
+#: Seconds in which a running server answers, also on a busy machine.
+_RESPONSE_SECONDS = 3.0
 #: Disk space required to restart a server that has run before, in megabytes.
 _RESTART_MB = 50
 
@@ -44,15 +53,18 @@ class ServerStatus:
 
     Attributes:
         server: its name.
-        state: its state; ``starting`` also if an interrupted start left it behind.
+        state: its state; ``starting`` also if an interrupted start left it behind, ``not
+            responding`` if its process is alive but does not answer, for example when it is frozen.
         pid: its process id.
         port: its TCP port on 127.0.0.1.
         uptime_s: seconds since its start.
         memory_mb: resident memory in 10^6 bytes; pages that its processes share count once.
+        log: the file with its output.
     """
 
     server: str
     state: ServerState
+    log: str
     pid: int | None = None
     port: int | None = None
     uptime_s: int | None = None
@@ -78,14 +90,14 @@ def graph_endpoint(home: Path) -> tuple[str, str]:
     return f"bolt://{LOOPBACK}:{_port(server, home)}", server.password
 
 
-def store_endpoint(home: Path) -> URL:
-    """Return the URL of a home's PostgreSQL database; Neo4j need not be running.
+def store_endpoint(home: Path, role: Role = "writer") -> URL:
+    """Return the URL of a home's PostgreSQL database for a role; Neo4j need not be running.
 
     Raises:
         UnavailableError: PostgreSQL is not running.
     """
     server = Postgres(Home(home.resolve()))
-    return server.url(_port(server, home))
+    return server.url(_port(server, home), role)
 
 
 def _port(server: Server, home: Path) -> int:
@@ -94,7 +106,8 @@ def _port(server: Server, home: Path) -> int:
         return running[server.name].port
     if server.name == Neo4j.name and Home(home.resolve()).is_rebuilding:
         raise UnavailableError(
-            f"the embedded Neo4j in {home} is restarting on a newly imported store",
+            f"the embedded Neo4j in {home} is restarting on a newly imported store: "
+            f"{Home(home.resolve()).activity}",
             hint="try again in a minute; 'starcast status' shows when it is running",
         )
     subject = f"the embedded {server.title}" if running else "the embedded stack"
@@ -102,47 +115,99 @@ def _port(server: Server, home: Path) -> int:
 
 
 def addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
-    """Return one row per server for the output of `up`: address, user and password file."""
+    """Return one row per address for the output of `up`: address, user and password file."""
     neo4j, postgres = lifecycle.all_servers(Home(home.resolve()))
     url = running.postgres_url
-    uris: dict[Server, str] = {
-        neo4j: running.neo4j_uri,
-        postgres: f"postgresql://{url.host}:{url.port}/{url.database}",
-    }
+    writer = str(postgres.role_password_file("writer"))
+    postgres_uri = f"postgresql://{url.host}:{url.port}/{url.database}"
+    neo4j_login = (neo4j.user, str(neo4j.password_file))
+    rows: list[tuple[str, str, tuple[str, str]]] = [
+        (neo4j.title, running.neo4j_uri, neo4j_login),
+        (postgres.title, postgres_uri, (str(url.username), writer)),
+    ]
+    if neo4j.browser_port is not None:
+        page = f"http://{LOOPBACK}:{neo4j.browser_port}/browser/"
+        rows.append(("Neo4j Browser", page, neo4j_login))
     return [
-        {
-            "server": server.title,
-            "address": uri,
-            "user": server.user,
-            "password_file": str(server.password_file),
-        }
-        for server, uri in uris.items()
+        {"server": title, "address": address, "user": user, "password_file": password_file}
+        for title, address, (user, password_file) in rows
     ]
 
 
 def up(settings: Settings, reporter: Reporter) -> Endpoints:
     """Start the servers that are not running, after downloading what is missing.
 
+    The database is migrated to the newest revision; see `store_setup`.
+
     Raises:
+        InputError: a server is running with other ports than those of the settings.
+        RejectedError: a program file was changed after its download, or a newer starcast has
+            created the tables; then the servers are running.
         UnavailableError: a download failed, or a server does not start.
         LimitError: the disk is full.
     """
     packages.require()
+    _check_ports(settings)
     home = Home(settings.home.resolve())
     with files.translate_os_errors(settings.home):
         home.create()
-        with home.locked(reporter):
+        with home.locked(reporter, "starting the embedded stack"):
             lifecycle.clean_up(home)
             running = lifecycle.running_servers(home)
+            _check_running(home, running, settings)
             stopped = [each for each in lifecycle.all_servers(home) if each.name not in running]
             if not stopped:
                 reporter.say(f"the embedded stack in {home.root} is already running")
-                return endpoints(home.root)
+                return _prepare(home, reporter)
             space = sum(_RESTART_MB if home.published() else each.required_mb for each in stopped)
             files.require_space(home.root, space, "the embedded stack")
-            JarSet.from_lock(settings.cache).download(settings.maven_repository, reporter)
+            _download(Neo4j(home), settings, reporter)
             lifecycle.Startup(home, settings, reporter).start_and_publish(stopped)
-            return endpoints(home.root)
+            return _prepare(home, reporter)
+
+
+def _prepare(home: Home, reporter: Reporter) -> Endpoints:
+    """Migrate the database of the running servers, and return their addresses."""
+    store_setup.prepare_store(home, _port(Postgres(home), home.root), reporter)
+    return endpoints(home.root)
+
+
+def _check_ports(settings: Settings) -> None:
+    chosen = [settings.neo4j_port, settings.postgres_port]
+    chosen += [settings.neo4j_http_port] if settings.browser else []
+    ports = [port for port in chosen if port is not None]
+    if len(set(ports)) < len(ports):
+        raise InputError(
+            f"two servers cannot have the same port: {', '.join(map(str, ports))}",
+            hint="choose different ports",
+        )
+
+
+def _check_running(home: Home, running: dict[str, ServerProcess], settings: Settings) -> None:
+    """Check that the servers that are running have the ports and the Browser of the settings."""
+    restart = "run 'starcast down', then 'starcast up' again"
+    for server in lifecycle.all_servers(home):
+        wanted = getattr(settings, server.port_setting)
+        if server.name in running and wanted not in {None, running[server.name].port}:
+            raise InputError(
+                f"the embedded {server.title} is already running on port "
+                f"{running[server.name].port}, not {wanted}",
+                hint=restart,
+            )
+    if Neo4j.name in running and settings.browser:
+        port = Neo4j(home).browser_port
+        if port is None or settings.neo4j_http_port not in {None, port}:
+            served = "without Neo4j Browser" if port is None else f"with Neo4j Browser on {port}"
+            raise InputError(f"the embedded Neo4j is already running {served}", hint=restart)
+
+
+def _download(neo4j: Neo4j, settings: Settings, reporter: Reporter) -> None:
+    """Download and verify Neo4j's jars; files in the cache of the settings are used."""
+    sets = [neo4j.jars(settings)]
+    sets += [neo4j.browser(settings)] if settings.browser else []
+    for jars in sets:
+        earlier = settings.cache / jars.folder.name
+        jars.download(settings.maven_repository, reporter, earlier)
 
 
 def down(home: Path, reporter: Reporter) -> None:
@@ -151,7 +216,8 @@ def down(home: Path, reporter: Reporter) -> None:
     if not resolved.root.is_dir():
         reporter.say(f"no embedded stack is running in {home}")
         return
-    with files.translate_os_errors(home), resolved.locked(reporter):
+    task = "stopping the embedded stack"
+    with files.translate_os_errors(home), resolved.locked(reporter, task):
         stopped = lifecycle.stop(lifecycle.all_servers(resolved))
         with suppress(UnavailableError):  # the next 'up' reports an invalid pointer file
             data_directories.delete_stale(resolved.neo4j)
@@ -170,10 +236,21 @@ def status(home: Path) -> list[ServerStatus]:
 
 
 def _status(home: Home, server: Server, running: ServerProcess | None) -> ServerStatus:
+    log = str(server.logs[0])
     if running is None and server.name == Neo4j.name and home.is_rebuilding:
-        return ServerStatus(server.title, "rebuilding")
+        return ServerStatus(server.title, "rebuilding", log)
     if running is None:
-        return ServerStatus(server.title, "starting" if server.find_processes() else "stopped")
+        state: ServerState = "starting" if server.find_processes() else "stopped"
+        return ServerStatus(server.title, state, log)
+    responds = processes.responds(running.port, server.greeting, _RESPONSE_SECONDS)
     uptime = max(0, round(time.time() - running.started))
     memory = processes.memory_bytes(running.pid) // files.MB
-    return ServerStatus(server.title, "running", running.pid, running.port, uptime, memory)
+    return ServerStatus(
+        server.title,
+        "running" if responds else "not responding",
+        log,
+        running.pid,
+        running.port,
+        uptime,
+        memory,
+    )

@@ -199,7 +199,7 @@ def _parse(name: str, file: Path) -> dict[str, Any]:
             f"the grid {name} cannot be read: {error.strerror}",
             hint=f"give a file, or the name of an example: {suggestion}",
         ) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"the grid {name} is not TOML: {error}",
             hint='write lines like message_bytes = [1024, "23/3"]',

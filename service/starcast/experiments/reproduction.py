@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from starcast.database import models, repository
 from starcast.database.sessions import session
@@ -19,9 +20,9 @@ from starcast.simulator.step_profile import COLUMNS
 FIGURES = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
 #: The profile of a simulation, by step.
-_Steps = dict[int, tuple[int, ...]]
+Steps = dict[int, tuple[int, ...]]
 
-_SAME, _NOTHING = "same", "nothing"
+SAME, _NOTHING = "same", "nothing"
 # Every kind of cost has a time, so a missing kind is reported by its time.
 _COSTS = ("time", "steps", "start_ups", "transmissions", "bytes")
 
@@ -41,7 +42,7 @@ class Repetition:
     @property
     def agrees(self) -> bool:
         """Whether every figure is the same."""
-        return set(self.figures.values()) == {_SAME}
+        return set(self.figures.values()) == {SAME}
 
 
 def reproduce(
@@ -92,25 +93,27 @@ def _repeat(engine: Engine, runs: Sequence[models.Run], jobs: int | None) -> Ite
             for point in groups[first]:
                 run = stored[point]
                 new = price_run(point, execution)
-                old_steps = _load_steps(engine, run)
-                yield Repetition(run, _compare(run, new, old_steps, new_steps))
+                with session(engine) as opened:
+                    old_steps = load_steps(opened, run.id)
+                yield Repetition(run, compare_figures(run, new, old_steps, new_steps))
 
 
-def _load_steps(engine: Engine, run: models.Run) -> _Steps:
-    with session(engine) as opened:
-        profile = repository.load_profile(opened, run.id)
+def load_steps(opened: Session, run: int) -> Steps:
+    """Return the stored profile of the run with this number."""
+    profile = repository.load_profile(opened, run)
     return {row.step: tuple(getattr(row, name) for name in COLUMNS) for row in profile}
 
 
-def _compare(
-    stored: models.Run, new: models.Run, old_steps: _Steps, new_steps: _Steps
+def compare_figures(
+    stored: models.Run, new: models.Run, old_steps: Steps, new_steps: Steps
 ) -> dict[str, str]:
+    """Return for each of `FIGURES` either ``same``, or the stored and the new value."""
     before = _figures(stored, old_steps)
     after = _figures(new, new_steps)
     return {figure: _first_difference(before[figure], after[figure]) for figure in FIGURES}
 
 
-def _figures(run: models.Run, steps: _Steps) -> dict[str, dict[str, str]]:
+def _figures(run: models.Run, steps: Steps) -> dict[str, dict[str, str]]:
     """Return each figure as its named parts, so that the first different part can be reported."""
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")
@@ -137,4 +140,4 @@ def _first_difference(before: dict[str, str], after: dict[str, str]) -> str:
         old, new = before.get(part, _NOTHING), after.get(part, _NOTHING)
         if old != new:
             return f"{part}: was {old}, is {new}".removeprefix(": ")
-    return _SAME
+    return SAME

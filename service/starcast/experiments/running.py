@@ -87,7 +87,7 @@ def run_experiment(
     """
     check_jobs(jobs)
     design = wanted if isinstance(wanted, Design) else Design((wanted,))
-    with _exclusive(engine, check_name(name)) as lock:
+    with exclusive(engine, check_name(name)) as lock:
         with session(engine) as opened:
             if replace:
                 repository.drop_experiment(opened, name)
@@ -136,14 +136,19 @@ def drop_experiment(engine: Engine, name: str) -> int:
         NotFoundError: no such experiment is stored.
         BusyError: another process is running it.
     """
-    with _exclusive(engine, name), session(engine) as opened:
+    with exclusive(engine, name), session(engine) as opened:
         experiment = repository.load_experiment(opened, name)
         runs, _failed = repository.count_runs(opened).get(experiment.id, (0, 0))
         repository.drop_experiment(opened, name)
         return runs
 
 
-def _exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
+def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
+    """Hold the lock of an experiment.
+
+    Raises:
+        BusyError: another process holds it.
+    """
     return advisory_lock(engine, _lock_name(name), _busy(name))
 
 
@@ -168,12 +173,24 @@ def _stored_points(opened: Session, name: str, design: Design) -> set[Point]:
         # Earlier versions stored an empty experiment when the first run failed.
         repository.drop_experiment(opened, name)
         return set()
-    # Designs with equal points are equal, whatever their titles and the order of their values.
-    if experiment.grid and set(stored_design(experiment).points()) == set(design.points()):
-        return points
+    check_design(experiment, design)
+    return points
+
+
+def check_design(experiment: models.Experiment, design: Design | None) -> None:
+    """Check that a stored experiment has the points of a design; None for single runs.
+
+    Designs with equal points are equal, whatever their titles and the order of their values.
+
+    Raises:
+        InputError: it has other points, or is a collection of single runs.
+    """
+    stored = set(stored_design(experiment).points()) if experiment.grid else None
+    if stored == (None if design is None else set(design.points())):
+        return
     problem = "has another grid" if experiment.grid else "is a collection of single runs"
     raise InputError(
-        f"the experiment '{name}' {problem}",
+        f"the experiment '{experiment.name}' {problem}",
         hint="give another name, or --replace to delete its runs and start again",
     )
 

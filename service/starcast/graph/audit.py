@@ -306,37 +306,52 @@ def _quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def check_properties(graph: Graph) -> list[Problem]:
+def check_properties(graph: Graph, keys: Sequence[int] | None = None) -> list[Problem]:
     """Report nodes and relationships whose properties are missing, mistyped or undeclared.
 
     Artifacts' nodes and (:Store) are excluded: other checks compare their values.
+
+    Args:
+        graph: the graph.
+        keys: keys of the nodes to check with their relationships; None for the entire graph.
     """
     return [
-        problem for element in (NODE, *RELATIONSHIPS) for problem in _check_element(graph, element)
+        problem
+        for element in (NODE, *RELATIONSHIPS)
+        for problem in _check_element(graph, element, keys)
     ]
 
 
-def _check_element(graph: Graph, element: Label | Relationship) -> list[Problem]:
-    if isinstance(element, Label):
-        pattern, artifact = f"(n:{element.name})", "n.topology"
-    else:
-        pattern = f"()-[n:{element.name}]->()"
-        artifact = f"n.{element.artifact_property}" if element.artifact_property else "null"
+def _check_element(
+    graph: Graph, element: Label | Relationship, keys: Sequence[int] | None
+) -> list[Problem]:
     tests = {
         declared.name: f"n.{declared.name} IS :: {declared.type} NOT NULL"
         for declared in element.properties
     }
     valid = " AND ".join([*tests.values(), f"size(keys(n)) = {len(tests)}"])
+    condition = f"NOT ({valid})"
+    if isinstance(element, Label):
+        pattern, artifact, key = f"(n:{element.name})", "n.topology", "n.key"
+    else:
+        artifact = f"n.{element.artifact_property}" if element.artifact_property else "null"
+        pattern, key = f"()-[n:{element.name}]->()", None
+        if keys is not None and element.start == NODE.name:
+            pattern, key = f"(a:{NODE.name})-[n:{element.name}]-()", "a.key"
+    count = "count(*)"
+    if keys is not None and key is not None:
+        condition = f"{key} IN $keys AND {condition}"
+        count = "count(DISTINCT n)"  # both ends of a relationship may be among the nodes
     invalid = ", ".join(
         f"CASE WHEN {test} THEN null ELSE '{name}' END" for name, test in tests.items()
     )
     rows = graph.read(
-        f"MATCH {pattern} WHERE NOT ({valid}) WITH {artifact} AS artifact, "
+        f"MATCH {pattern} WHERE {condition} WITH {artifact} AS artifact, "
         f"[name IN [{invalid}] WHERE name IS NOT NULL] AS invalid, "
-        "[name IN keys(n) WHERE NOT name IN $names] AS undeclared, count(*) AS count "
-        "RETURN artifact, invalid, undeclared, count "
+        "[name IN keys(n) WHERE NOT name IN $names] AS undeclared, "
+        f"{count} AS count RETURN artifact, invalid, undeclared, count "
         f"ORDER BY count DESC, invalid, undeclared LIMIT {_GROUPS}",
-        {"names": list(tests)},
+        {"names": list(tests), "keys": keys},
     )
     return [_describe_properties(element, row) for row in rows]
 

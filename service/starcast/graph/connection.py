@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -32,9 +33,11 @@ from neo4j.exceptions import (
     TransientError,
     UnsupportedServerProduct,
 )
+from neo4j.graph import Node, Path, Relationship
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
+from starcast.support import log
 from starcast.support.signals import defer_signals
 
 #: The oldest server that supports our Cypher: the LTS release of version 5.
@@ -117,6 +120,7 @@ class Graph:
         graph = cls(address)
         try:
             graph._check_server()
+            log.event("connected to Neo4j", uri=graph.uri, user=graph.user, version=graph.version)
         except BaseException:
             graph.close()
             raise
@@ -170,8 +174,13 @@ class Graph:
         Raises:
             StarcastError: see `_translate_errors`.
         """
+        start = perf_counter()
         with self._translate_errors(timeout), self._session() as session:
-            return session.execute_read(self._work(cypher, parameters, timeout, row_limit))
+            result = session.execute_read(self._work(cypher, parameters, timeout, row_limit))
+        seconds = round(perf_counter() - start, 3)
+        rows = len(result.rows)
+        log.event("read Neo4j", logging.DEBUG, statement=cypher, rows=rows, seconds=seconds)
+        return result
 
     def write(
         self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
@@ -357,8 +366,36 @@ def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
         for status in summary.gql_status_objects
         if status.is_notification
     )
-    rows = [record.data() for record in records[:row_limit]]
+    rows = [
+        {name: _as_data(value) for name, value in record.items()} for record in records[:row_limit]
+    ]
     return QueryResult(columns, rows, more, notices, summary.plan or summary.profile)
+
+
+def _as_data(value: Any) -> Any:
+    """Return a value with nodes and relationships as maps of their properties, paths as lists.
+
+    The map of a relationship begins with its type and, if the server sent them, the labels of its
+    ends. `Record.data` would omit its properties.
+    """
+    match value:
+        case Node():
+            return dict(value)
+        case Relationship():
+            ends = {"start": value.start_node, "end": value.end_node}
+            known = {name: node["label"] for name, node in ends.items() if node and "label" in node}
+            return {"type": value.type, **known, **value}
+        case Path():
+            steps = zip(value.relationships, value.nodes[1:], strict=True)
+            return [
+                dict(value.start_node or {}),
+                *(_as_data(part) for step in steps for part in step),
+            ]
+        case list():
+            return [_as_data(item) for item in value]
+        case dict():
+            return {name: _as_data(item) for name, item in value.items()}
+    return value
 
 
 def _fetch(result: Result, limit: int) -> list[Record]:

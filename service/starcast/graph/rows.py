@@ -35,6 +35,9 @@ ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
 _BASE = len(ALPHABET) + 1
 
+#: The attributes of a schedule that are the ends and columns of its rows.
+_SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
+
 Column = NDArray[np.int64]
 
 
@@ -173,10 +176,47 @@ def tree_blocks(forest: Forest) -> Iterator[Rows]:
 
 def send_blocks(schedule: Schedule) -> Iterator[Rows]:
     """Yield the rows of a schedule, from sender to receiver, in blocks."""
-    names = ("sender", "receiver", "step", "tree", "port", "unit")
     for part in _slices(len(schedule), BLOCK):
-        columns = (getattr(schedule, name)[part] for name in names)
+        columns = (getattr(schedule, name)[part] for name in _SEND_COLUMNS)
         yield _block(SEND, schedule.id, schedule.topology, *columns)
+
+
+def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
+    """Return the links at some nodes, each once, from its lower rank."""
+    ends = []
+    for port in topology.ports:
+        neighbours = topology.neighbours(port, ranks)
+        ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
+        lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
+        ends.append(np.column_stack([lower, higher, ports]))
+    return _block(LINK, topology.spec, topology, *np.unique(np.concatenate(ends), axis=0).T)
+
+
+def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
+    """Return the edges of all trees that begin or end at some nodes.
+
+    Raises:
+        RejectedError: the port array is not a forest.
+    """
+    topology = forest.topology
+    reverse_ports = topology.reverse_ports()
+    tree, index = np.nonzero(forest.parent_port[:, ranks])
+    edges = [np.column_stack([tree, ranks[index]])]
+    for port in topology.ports:
+        neighbours = topology.neighbours(port, ranks)
+        tree, index = np.nonzero(forest.parent_port[:, neighbours] == reverse_ports[port])
+        edges.append(np.column_stack([tree, neighbours[index]]))
+    tree, child = np.unique(np.concatenate(edges), axis=0).T
+    ports = forest.parent_port[tree, child]
+    columns = (tree, forest.levels()[tree, child], reverse_ports[ports])
+    return _block(TREE_EDGE, forest.id, topology, topology.step(ports, child), child, *columns)
+
+
+def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
+    """Return the rows of a schedule whose sender or receiver is among some nodes."""
+    rows = np.isin(schedule.sender, ranks) | np.isin(schedule.receiver, ranks)
+    columns = (getattr(schedule, name)[rows] for name in _SEND_COLUMNS)
+    return _block(SEND, schedule.id, schedule.topology, *columns)
 
 
 def _slices(length: int, size: int) -> Iterator[slice]:

@@ -1,7 +1,8 @@
 """Storing topologies, forests and schedules in both stores, and exporting them."""
 
-from starcast.ingest.ingestion import Summary, drop, ingest
-from starcast.ingest.planning import IngestRequest, Plan, parse_request, plan
+from starcast.ingest.dropping import drop
+from starcast.ingest.ingestion import Summary, ingest
+from starcast.ingest.planning import IngestRequest, Plan, parse_request
 from starcast.ingest.stores import Stores, open_stores
 from starcast.vocabulary import LoadMethod
 
@@ -15,5 +16,4 @@ __all__ = [
     "ingest",
     "open_stores",
     "parse_request",
-    "plan",
 ]

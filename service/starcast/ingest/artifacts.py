@@ -5,11 +5,13 @@ everything needed to build it again: ``S5``, ``S5:multiple:12345``,
 ``S5:broadcast:multiple:all:segments=4:12345``.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule, schedule
@@ -24,17 +26,21 @@ from starcast.graph.rows import (
     Rows,
     join_blocks,
     link_blocks,
+    links_at,
     rows_content,
     send_blocks,
+    sends_at,
     topology_content,
     tree_blocks,
+    tree_edges_at,
 )
-from starcast.ingest.stores import complete_rows
+from starcast.ingest.stores import Reference, complete_rows
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest
 from starcast.trees import forest as build_forest
+from starcast.trees.catalogue import find as find_construction
 from starcast.trees.spec_syntax import parse_arguments, parse_spec
 
 
@@ -60,6 +66,19 @@ class BuiltArtifact:
     def rows(self) -> Rows:
         """All its relationships, sorted by start node, as writing over Bolt needs them."""
         return join_blocks(self.blocks(), self.node.relationship, self.node.id, self.topology)
+
+
+@dataclass(frozen=True)
+class ArtifactSample:
+    """An artifact's node, and its relationships at some nodes of the topology. Nothing is verified.
+
+    Attributes:
+        node: its node in the graph.
+        rows: its relationships that begin or end at these nodes.
+    """
+
+    node: ArtifactNode
+    rows: Rows
 
 
 class Artifact(Protocol):
@@ -92,6 +111,9 @@ class Artifact(Protocol):
             RejectedError: the verification failed.
         """
 
+    def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
+        """Build its node, and its relationships at the nodes with these ranks."""
+
 
 @dataclass(frozen=True)
 class TopologyArtifact:
@@ -122,6 +144,10 @@ class TopologyArtifact:
         content = topology_content(topology, blocks())
         save = partial(repository.save_topology, topology=topology)
         return BuiltArtifact(topology_node(topology), topology, blocks, content, save)
+
+    def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
+        """See `Artifact.sample`."""
+        return ArtifactSample(topology_node(self.topology), links_at(self.topology, ranks))
 
 
 @dataclass(frozen=True)
@@ -155,6 +181,10 @@ class ForestArtifact:
         save = partial(repository.save_forest, forest=self.forest)
         return BuiltArtifact(forest_node(self.forest), self.topology, blocks, content, save)
 
+    def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
+        """See `Artifact.sample`."""
+        return ArtifactSample(forest_node(self.forest), tree_edges_at(self.forest, ranks))
+
 
 @dataclass(frozen=True)
 class ScheduleArtifact:
@@ -180,15 +210,7 @@ class ScheduleArtifact:
 
     def build(self) -> BuiltArtifact:
         """Build and simulate the schedule; see `Artifact.build`."""
-        algorithm = self.algorithm
-        built = schedule(
-            self.topology,
-            algorithm.collective,
-            algorithm.name,
-            ports=self.ports,
-            root=self.root,
-            **self.arguments,
-        )
+        built = self._schedule()
         simulation = verify_schedule(built)
         if (built.id, len(built)) != (self.id, self.relationships):
             raise StarcastError(
@@ -200,6 +222,22 @@ class ScheduleArtifact:
         content = rows_content(blocks())
         save = partial(repository.save_schedule, schedule=built, simulation=simulation)
         return BuiltArtifact(schedule_node(built), self.topology, blocks, content, save)
+
+    def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
+        """See `Artifact.sample`."""
+        built = self._schedule()
+        return ArtifactSample(schedule_node(built), sends_at(built, ranks))
+
+    def _schedule(self) -> Schedule:
+        algorithm = self.algorithm
+        return schedule(
+            self.topology,
+            algorithm.collective,
+            algorithm.name,
+            ports=self.ports,
+            root=self.root,
+            **self.arguments,
+        )
 
 
 def verify_schedule(built: Schedule) -> Simulation:
@@ -245,9 +283,14 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     return artifact
 
 
-def stored_artifacts(session: Session) -> list[Artifact]:
-    """Return all complete artifacts, in the order of building."""
-    return [artifact_from_id(session, row.kind, row.id) for row in complete_rows(session)]
+def stored_artifacts(session: Session, without: Collection[Reference] = ()) -> list[Artifact]:
+    """Return all complete artifacts except for some, in the order of building."""
+    references = [Reference(row.kind, row.id) for row in complete_rows(session)]
+    return [
+        artifact_from_id(session, reference.kind, reference.id)
+        for reference in references
+        if reference not in without
+    ]
 
 
 def _topology(spec: str) -> Artifact:
@@ -256,7 +299,9 @@ def _topology(spec: str) -> Artifact:
 
 def _forest(spec: str, construction: str, root: str) -> Artifact:
     name, arguments = parse_spec(construction)
-    return ForestArtifact(build_forest(spec, name, root, **arguments))
+    topology = parse_topology(spec)
+    values = find_construction(name, topology).resolve_arguments(topology, arguments)
+    return ForestArtifact(build_forest(topology, name, root, **values))
 
 
 def _schedule(

@@ -6,7 +6,6 @@ script and a guide next to the files explain how.
 """
 
 import errno
-import secrets
 import shlex
 import shutil
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from starcast.ingest.artifacts import stored_artifacts
 from starcast.ingest.load_methods import Estimate
 from starcast.ingest.planning import ArtifactSize, IngestRequest, Plan
 from starcast.progress import Reporter, Silent
+from starcast.support.atomic import temporary_folder
 
 SCRIPT = "import.sh"
 GUIDE = "README.md"
@@ -200,18 +200,13 @@ def _check_space(folder: Path, sizes: Sequence[ArtifactSize], reporter: Reporter
 @contextmanager
 def _create_folder(folder: Path) -> Iterator[Path]:
     """Provide a temporary folder that becomes ``folder`` at the end, or is deleted on an error."""
-    temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     try:
-        temporary.mkdir()
-        try:
+        with temporary_folder(folder) as temporary:
             yield temporary
             # The server's user must be able to read the files, whatever this process's umask is.
             temporary.chmod(0o755)
             for file in temporary.iterdir():
                 file.chmod(0o644)
-            temporary.rename(folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         if error.errno in _DISK_FULL:

@@ -1,4 +1,4 @@
-"""Ingesting, dropping and rebuilding artifacts in both stores.
+"""Ingesting and rebuilding artifacts in both stores.
 
 A rebuild recreates the graph from what PostgreSQL records, by an offline import or over Bolt.
 Everything stored can be built again, so no data of starcast are lost. Data of other programs are
@@ -23,14 +23,13 @@ from starcast.graph.deletion import delete_orphans, delete_outdated_nodes
 from starcast.graph.schema import VERSION
 from starcast.graph.writer import BoltWriter, refresh_plans
 from starcast.ingest.artifacts import Artifact, artifact_from_id
-from starcast.ingest.listing import find
+from starcast.ingest.dropping import recorded_size, refuse_import_losses
 from starcast.ingest.load_methods import choose_method
 from starcast.ingest.loading import (
     LOST,
     Loaded,
     OnStage,
     discard,
-    find_dependents,
     find_references,
     load,
     recover,
@@ -42,7 +41,6 @@ from starcast.ingest.stores import (
     Reference,
     Stores,
     complete_rows,
-    delete_row,
     lock_stores,
     read_state,
     set_columns,
@@ -121,12 +119,12 @@ def ingest(
     """
     listener = reporter or Silent()
     began = time.monotonic()
-    with lock_stores(stores.engine, wait, listener):
+    sizes = request.sizes()
+    with lock_stores(stores.engine, wait, listener, f"ingesting {sizes[0].id}"):
         _tidy(stores, listener)
         ownership.claim(stores.graph, stores.id)
         adopt(stores, listener)
         recovered = recover(stores, listener)
-        sizes = request.sizes()
         missing = _find_missing(stores, sizes)
         created = _create(stores, request, missing, method, listener, on_stage) if missing else []
     present = [size.id for size in sizes if size not in missing]
@@ -150,10 +148,7 @@ def _find_missing(stores: Stores, sizes: Iterable[ArtifactSize]) -> list[Artifac
 
 def _stored_sizes(stores: Stores) -> list[ArtifactSize]:
     with sessions.session(stores.engine) as session:
-        return [
-            ArtifactSize(row.kind, row.id, row.expected_nodes, row.expected_relationships)
-            for row in complete_rows(session)
-        ]
+        return list(map(recorded_size, complete_rows(session)))
 
 
 def _create(
@@ -167,7 +162,7 @@ def _create(
     embedded = stores.embedded is not None
     chosen = choose_method(requested, missing, _stored_sizes(stores), embedded=embedded)
     if chosen.method is LoadMethod.IMPORT:
-        _refuse_import_losses(stores)
+        refuse_import_losses(stores)
     reporter.say(chosen.reason)
     artifacts = request.plan({size.id for size in missing}).artifacts
     if chosen.method is LoadMethod.IMPORT:
@@ -185,74 +180,6 @@ def _create(
 def _report_complete(artifact: Artifact, reporter: Reporter) -> None:
     rows = artifact.nodes + artifact.relationships
     reporter.say(f"{artifact.kind} {artifact.id}: {rows:,} rows, compared and complete")
-
-
-def _refuse_import_losses(stores: Stores) -> None:
-    """Check that the graph holds no data of other programs, since an import replaces the store.
-
-    Raises:
-        RejectedError: it does.
-    """
-    nodes, relationships = audit.describe_losses(stores.graph, None)
-    if nodes or relationships:
-        raise RejectedError(
-            "an offline import would delete data of other programs: "
-            + ", ".join([*nodes, *relationships]),
-            hint="keep them in a Neo4j database of their own, or add --method bolt",
-        )
-
-
-def drop(
-    stores: Stores,
-    kind: str,
-    artifact_id: str,
-    cascade: bool = False,
-    wait: bool = False,
-    reporter: Reporter | None = None,
-) -> list[str]:
-    """Delete an artifact from both stores, in transactions of bounded size.
-
-    Args:
-        stores: both stores, open.
-        kind: topology, forest or schedule.
-        artifact_id: the artifact's id.
-        cascade: also delete the artifacts that depend on it.
-        wait: wait for other processes instead of raising BusyError.
-        reporter: receives progress messages.
-
-    Returns:
-        The ids of the deleted artifacts.
-
-    Raises:
-        NotFoundError: the artifact is not stored.
-        RejectedError: other artifacts depend on it, and ``cascade`` is False.
-        BusyError: another process is changing the stores.
-    """
-    listener = reporter or Silent()
-    with lock_stores(stores.engine, wait, listener):
-        ownership.claim(stores.graph, stores.id)
-        recover(stores, listener)
-        target = Reference(kind, artifact_id)
-        with sessions.session(stores.engine) as session:
-            find(session, kind, artifact_id)
-            dependents = find_dependents(session, target)
-        if dependents and not cascade:
-            raise RejectedError(
-                f"{artifact_id} has dependents: {_format_ids(dependents)}",
-                hint="drop them first, or add --cascade",
-            )
-        dropped = [*dependents, target]
-        for reference in dropped:
-            discard(stores, reference, None, listener)
-            with sessions.session(stores.engine) as session:
-                delete_row(session, reference.kind, reference.id)
-            listener.say(f"{reference.kind} {reference.id}: dropped")
-    return [reference.id for reference in dropped]
-
-
-def _format_ids(references: Sequence[Reference]) -> str:
-    shown = ", ".join(reference.id for reference in references[:5])
-    return shown if len(references) <= 5 else f"{shown} and {len(references) - 5} more"
 
 
 @dataclass(frozen=True)
@@ -288,7 +215,7 @@ def rebuild(
         BusyError: another process is changing the stores.
     """
     listener = reporter or Silent()
-    with lock_stores(stores.engine, request.wait, listener):
+    with lock_stores(stores.engine, request.wait, listener, "rebuilding the graph"):
         _tidy(stores, listener)
         is_outdated = _take_over(stores)
         ids = request.ids

@@ -66,8 +66,8 @@ def find(session: Session, kind: str, artifact_id: str) -> models.Materializatio
     return row
 
 
-def describe_artifact(session: Session, kind: str, artifact_id: str) -> list[Row]:
-    """Return a description of an artifact, as rows of property and value.
+def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
+    """Return the properties of an artifact that are known.
 
     Raises:
         NotFoundError: the artifact is not known.
@@ -85,9 +85,7 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> list[Row
         "finished_at",
     ):
         values[name] = getattr(row, name)
-    return [
-        {"property": name, "value": value} for name, value in values.items() if value is not None
-    ]
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
@@ -133,10 +131,9 @@ def _describe_trees(session: Session, forest_id: str) -> Row:
     if session.get(models.Forest, forest_id) is None:
         return {}
     forest = repository.load_forest(session, forest_id)
-    loads = forest.load_histogram().items()
     return {
         "heights": forest.heights.tolist(),
         "leaves": forest.leaves.tolist(),
         "sizes": forest.sizes.tolist(),
-        "links_by_load": ", ".join(f"{links} carry {load}" for load, links in loads),
+        "links_by_load": forest.load_histogram(),
     }

@@ -244,16 +244,22 @@ def discard(stores: Stores, reference: Reference, error: str | None, reporter: R
             relationships,
         )
     with sessions.session(stores.engine) as session:
-        _DROP[kind](session, artifact_id)
         if before is LoadState.FAILED:
-            return
-        if error is not None:
+            _DELETE[kind](session, artifact_id)
+        elif error is not None:
+            _DELETE[kind](session, artifact_id)
             set_state(session, kind, artifact_id, LoadState.FAILED, error=error)
         else:
-            delete_row(session, kind, artifact_id)
+            forget(session, reference)
 
 
-_DROP = {
+def forget(session: Session, reference: Reference) -> None:
+    """Delete an artifact that is not complete from the relational store, with its record."""
+    _DELETE[reference.kind](session, reference.id)
+    delete_row(session, reference.kind, reference.id)
+
+
+_DELETE = {
     "topology": repository.drop_topology,
     "forest": repository.drop_forest,
     "schedule": repository.drop_schedule,

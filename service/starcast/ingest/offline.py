@@ -14,7 +14,7 @@ that the next ingest or drop deletes it together with its dependents.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import select
@@ -31,7 +31,7 @@ from starcast.graph.ownership import check_ownership
 from starcast.graph.rows import Content
 from starcast.graph.schema import GraphState
 from starcast.ingest.artifacts import Artifact, BuiltArtifact, artifact_from_id, stored_artifacts
-from starcast.ingest.load_methods import Estimate
+from starcast.ingest.load_methods import Estimate, Sized
 from starcast.ingest.loading import (
     Loaded,
     OnStage,
@@ -39,6 +39,7 @@ from starcast.ingest.loading import (
     cleanup_on_error,
     describe_mismatch,
     find_dependents,
+    forget,
     found_columns,
 )
 from starcast.ingest.stores import (
@@ -122,32 +123,90 @@ def import_all(
         RejectedError: a verification failed; the old store stays in use, and nothing new is stored.
         UnavailableError: a server stopped.
     """
-    settings = stores.embedded
-    if settings is None:
-        raise InputError(
-            "only the embedded Neo4j can be stopped for an import",
-            hint="'starcast export' writes files for other servers",
-        )
+    settings = _embedded_settings(stores)
     began = time.monotonic()
-    with sessions.session(stores.engine) as session:
-        old = stored_artifacts(session)
-        checksums = {
-            Reference(row.kind, row.id): row.expected_checksum
-            for row in session.scalars(select(models.Materialization))
-        }
+    old, checksums = _read_stored(stores)
     everything = [*old, *new]
     if not everything:
         return []
-    _check_space(settings, everything)
+    check_space(settings, everything)
     with cleanup_on_error(stores, new, reporter):
         method = LoadMethod.IMPORT.value
         built = [build_and_save(stores, method, artifact, on_stage) for artifact in new]
         work = _Import(stores, settings, reporter, lambda stage: on_stage(stage, everything[0]))
-        work.run(_Everything(old, built, checksums))
+        work.run(_Everything(old, built, checksums), f"importing {everything[-1].topology.spec}")
     return share_seconds(new, time.monotonic() - began)
 
 
-def _check_space(settings: Settings, artifacts: Sequence[Artifact]) -> None:
+def import_remaining(
+    stores: Stores,
+    dropped: Sequence[Reference],
+    reporter: Reporter,
+    on_stage: Callable[[str], None],
+) -> None:
+    """Drop artifacts by recreating the graph store from all other complete artifacts.
+
+    Until the new store replaces the old one, the artifacts stay complete: after an interruption
+    they are either all stored or all dropped. See `import_all` for the stores.
+
+    Args:
+        stores: both stores, with the embedded Neo4j.
+        dropped: the artifacts, in the order of deletion, with all their dependents.
+        reporter: receives progress messages.
+        on_stage: called after each stage from ``written`` on, and after ``marked``.
+
+    Raises:
+        InputError: the graph store is not the embedded Neo4j.
+        LimitError: the disk is too small or becomes full; nothing was dropped.
+        RejectedError: a verification failed; nothing was dropped.
+        UnavailableError: a server stopped.
+    """
+    settings = _embedded_settings(stores)
+    remaining, checksums = _read_stored(stores, dropped)
+    check_space(settings, remaining)
+
+    def mark() -> None:
+        # From here on, the next command finishes the drop if this process is killed.
+        with sessions.session(stores.engine) as session:
+            for reference in dropped:
+                if read_state(session, reference.kind, reference.id) is LoadState.COMPLETE:
+                    set_state(session, reference.kind, reference.id, LoadState.LOADING)
+        on_stage("marked")
+
+    work = _Import(stores, settings, reporter, on_stage)
+    work.run(_Everything(remaining, [], checksums), f"dropping {dropped[-1].id}", mark)
+    with sessions.session(stores.engine) as session:
+        for reference in dropped:
+            forget(session, reference)
+
+
+def _embedded_settings(stores: Stores) -> Settings:
+    if stores.embedded is None:
+        raise InputError(
+            "only the embedded Neo4j can be stopped for an import",
+            hint="'starcast export' writes files for other servers",
+        )
+    return stores.embedded
+
+
+def _read_stored(
+    stores: Stores, without: Sequence[Reference] = ()
+) -> tuple[list[Artifact], dict[Reference, str]]:
+    """Return all complete artifacts except for some, and the recorded checksums of all."""
+    with sessions.session(stores.engine) as session:
+        checksums = {
+            Reference(row.kind, row.id): row.expected_checksum
+            for row in session.scalars(select(models.Materialization))
+        }
+        return stored_artifacts(session, without), checksums
+
+
+def check_space(settings: Settings, artifacts: Iterable[Sized]) -> None:
+    """Check that the disk has enough space for an import of artifacts.
+
+    Raises:
+        LimitError: the disk is too small.
+    """
     size = Estimate.of(artifacts)
     purpose = (
         f"an import of {size.nodes:,} nodes and {size.relationships:,} relationships, files and a "
@@ -206,14 +265,17 @@ class _Import:
         self._reporter = reporter
         self._on_stage = on_stage
 
-    def run(self, everything: _Everything) -> None:
+    def run(
+        self, everything: _Everything, task: str, before_commit: Callable[[], None] = lambda: None
+    ) -> None:
         """Write files, import them, start the server, compare, and replace the old store."""
-        with rebuild_store(self._settings, self._reporter) as work:
+        with rebuild_store(self._settings, self._reporter, task) as work:
             self._load(work, everything)
             address = work.start()
             self._on_stage("started")
             with Graph.open(address) as graph:
                 self._compare(graph, everything.expected)
+            before_commit()
             work.commit()
             self._on_stage("changed")
         self._on_stage("complete")

@@ -197,6 +197,10 @@ def parse_request(
 
     Raises:
         InputError: a name, the root or a number is wrong.
+
+    Example:
+        >>> [artifact.id for artifact in parse_request("S4", "greedy").plan().artifacts]
+        ['S4', 'S4:greedy:1234']
     """
     topology = parse_topology(spec)
     selection = select_schedules(topology, schedules, ports, segments, messages)
@@ -214,28 +218,6 @@ def parse_request(
         format_spec(*construction): construction for construction in map(parse_spec, texts)
     }
     return IngestRequest(topology, topology.node(root), constructions, selection)
-
-
-def plan(
-    spec: str,
-    trees: str | Iterable[str] = (),
-    schedules: str | Iterable[str] = (),
-    root: int | str = 0,
-    ports: str = DEFAULT_PORTS,
-    segments: int | None = None,
-    messages: int | None = None,
-) -> Plan:
-    """Plan the storing of artifacts of a topology; see `parse_request` for the arguments.
-
-    Raises:
-        InputError: a name, the root or a number is wrong.
-        LimitError: the artifacts exceed the limits of all load methods; nothing has been built.
-
-    Example:
-        >>> [artifact.id for artifact in plan("S4", "greedy").artifacts]
-        ['S4', 'S4:greedy:1234']
-    """
-    return parse_request(spec, trees, schedules, root, ports, segments, messages).plan()
 
 
 def select_schedules(

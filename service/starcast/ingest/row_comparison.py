@@ -18,7 +18,7 @@ from starcast.graph.connection import Graph
 from starcast.graph.reader import BEYOND, NOT_AN_INTEGER, PAGE, Table
 from starcast.graph.rows import BLOCK
 from starcast.graph.schema import LINK, SEND, TREE_EDGE, Relationship, first_key
-from starcast.ingest.artifacts import BuiltArtifact
+from starcast.ingest.artifacts import ArtifactSample, BuiltArtifact
 from starcast.progress import Reporter
 from starcast.topologies import Topology
 
@@ -35,11 +35,12 @@ _CONTEXT = {LINK.name: (), TREE_EDGE.name: ("tree",), SEND.name: ("step", "tree"
 
 @dataclass(frozen=True)
 class Depth:
-    """The rows that a verification compares, in addition to counts and checksums.
+    """The part of the graph that a verification reads; by default it sums all rows.
 
     Attributes:
-        all_rows: compare all rows.
-        sample: number of nodes, drawn at random from each topology, whose rows are compared.
+        all_rows: compare all rows, in addition to counts and checksums.
+        sample: number of nodes, drawn at random from each topology, whose rows are compared;
+            nothing else is read.
         seed: random seed for the sample.
     """
 
@@ -90,32 +91,35 @@ class RowComparison:
         self._samples: dict[tuple[str, str], dict[str, Table]] = {}
 
     def compare(self, built: BuiltArtifact) -> Differences:
-        """Compare the rows of an artifact, and the nodes of a topology."""
-        relationship = built.node.relationship
-        differences = Differences()
-        title = f"{built.node.id}, row by row"
-        with self._reporter.task(title, built.content.relationships, "rows") as task:
-            for expected, found in self._parts(built):
-                differences.add(*compare_rows(relationship, built.topology, expected, found))
-                task.advance(len(expected))
-        if built.content.nodes:
-            self._compare_nodes(built.topology, differences)
-        return differences
-
-    def _parts(self, built: BuiltArtifact) -> Iterator[tuple[Table, Table]]:
-        """Yield expected and stored rows of parts of an artifact."""
+        """Compare all rows of an artifact, and all nodes of a topology."""
         relationship, topology, artifact_id = built.node.relationship, built.topology, built.node.id
-        if self._depth.all_rows:
+        differences = Differences()
+        title = f"{artifact_id}, row by row"
+        with self._reporter.task(title, built.content.relationships, "rows") as task:
             for low, high in _split(built):
+                expected = _rows_between(built, low, high)
                 found = reader.read_part(
                     self._graph, relationship, artifact_id, topology, low, high
                 )
-                yield _rows_between(built, low, high), found
-            return
-        sampled = np.zeros(topology.nodes, dtype=bool)
-        sampled[self._depth.ranks(topology)] = True
-        found = self._read_sample(relationship, topology).get(artifact_id, _empty(relationship))
-        yield _rows_at(built, sampled), found
+                differences.add(*compare_rows(relationship, topology, expected, found))
+                task.advance(len(expected))
+        if built.content.nodes:
+            self._compare_nodes(topology, np.arange(topology.nodes), differences)
+            strays = reader.read_stray_nodes(self._graph, topology)
+            differences.add([_describe_stray(row) for row in strays])
+        return differences
+
+    def compare_sample(self, sample: ArtifactSample) -> Differences:
+        """Compare the rows of an artifact at the sampled nodes, and these nodes of a topology."""
+        rows = sample.rows
+        differences = Differences()
+        stored = self._read_sample(rows.relationship, rows.topology)
+        found = stored.get(rows.artifact_id, _empty(rows.relationship))
+        expected = reader.as_table(rows)
+        differences.add(*compare_rows(rows.relationship, rows.topology, expected, found))
+        if rows.relationship is LINK:
+            self._compare_nodes(rows.topology, self._depth.ranks(rows.topology), differences)
+        return differences
 
     def _read_sample(self, relationship: Relationship, topology: Topology) -> dict[str, Table]:
         name = (relationship.name, topology.spec)
@@ -124,28 +128,17 @@ class RowComparison:
             self._samples[name] = reader.read_around(self._graph, relationship, topology, ranks)
         return self._samples[name]
 
-    def _compare_nodes(self, topology: Topology, differences: Differences) -> None:
-        ranks = self._depth.ranks(topology)
-        if self._depth.all_rows:
-            ranks = np.arange(topology.nodes)
+    def _compare_nodes(
+        self, topology: Topology, ranks: NDArray[np.int64], differences: Differences
+    ) -> None:
         for start in range(0, len(ranks), PAGE):
             expected = _expected_nodes(topology, ranks[start : start + PAGE])
             found = reader.read_nodes(self._graph, [row[0] for row in expected])
             differences.add(list(_compare_nodes(expected, found)))
-        strays = reader.read_stray_nodes(self._graph, topology)
-        differences.add([_describe_stray(row) for row in strays])
 
 
 def _empty(relationship: Relationship) -> Table:
     return np.empty((0, 2 + len(relationship.columns)), dtype=np.int64)
-
-
-def _rows_at(built: BuiltArtifact, nodes: NDArray[np.bool_]) -> Table:
-    """Return the expected rows that begin or end at these nodes."""
-    parts = [
-        reader.as_table(block)[nodes[block.start] | nodes[block.end]] for block in built.blocks()
-    ]
-    return np.concatenate([_empty(built.node.relationship), *parts])
 
 
 def _split(built: BuiltArtifact) -> list[tuple[int, int]]:

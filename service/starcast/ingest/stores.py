@@ -18,6 +18,7 @@ from starcast.errors import BusyError
 from starcast.graph.connection import Graph
 from starcast.progress import Reporter
 from starcast.settings import Settings
+from starcast.support.text import describe_activity
 
 LOCK = "starcast ingest"
 _RETRY_SECONDS = 0.5
@@ -65,27 +66,34 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
 
 
 @contextmanager
-def lock_stores(engine: Engine, wait: bool, reporter: Reporter) -> Iterator[None]:
+def lock_stores(
+    engine: Engine, wait: bool, reporter: Reporter, task: str = "changing these stores"
+) -> Iterator[None]:
     """Hold the lock for changing the stores; PostgreSQL releases it when this process ends.
+
+    Args:
+        engine: the relational store.
+        wait: wait for the other process that holds the lock, which is reported.
+        reporter: receives progress messages.
+        task: what this process does, such as ``dropping S10``, for the message of others.
 
     Raises:
         BusyError: another process holds the lock, and ``wait`` is False.
     """
-    busy = BusyError(
-        "another process is ingesting into these stores or dropping from them",
-        hint="try again when it has finished, or add --wait",
-    )
     with ExitStack() as stack:
         is_reported = False
         while True:
             try:
-                stack.enter_context(sessions.advisory_lock(engine, LOCK, busy))
+                lock = sessions.advisory_lock(engine, LOCK, BusyError(""), task)
+                stack.enter_context(lock)
                 break
             except BusyError:
-                if not wait:
-                    raise
+                holder = sessions.read_lock_holder(engine, LOCK)
+            activity = describe_activity(*(holder or ("changing these stores", None)))
+            if not wait:
+                raise BusyError(activity, hint="try again when it has finished, or add --wait")
             if not is_reported:
-                reporter.say("waiting for another process that is ingesting or dropping")
+                reporter.say(f"waiting: {activity}")
                 is_reported = True
             time.sleep(_RETRY_SECONDS)
         yield

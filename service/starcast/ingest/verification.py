@@ -2,8 +2,11 @@
 
 PostgreSQL records which artifacts are stored. Each is built and verified again, and counts,
 checksums, artifacts' nodes and, on request, rows are compared; what PostgreSQL remembers about a
-load is checked as well. Verification only reads and takes no lock: artifacts that an ingest, a drop
-or a rebuild changes meanwhile are skipped and reported.
+load is checked as well. A sample reads only some nodes and the rows at them, without counts and
+checksums, so that its duration hardly depends on the size of the graph.
+
+Verification only reads and takes no lock: artifacts that an ingest, a drop or a rebuild changes
+meanwhile are skipped and reported.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,13 +22,14 @@ from starcast.graph.artifact_nodes import RELATIONSHIP_OF
 from starcast.graph.audit import REBUILD, Problem, StoredNode
 from starcast.graph.ownership import OutdatedSchemaError, OwnershipError, usable_owner
 from starcast.graph.rows import Content
-from starcast.graph.schema import GraphState
+from starcast.graph.schema import GraphState, first_key
 from starcast.ingest.artifacts import Artifact, BuiltArtifact, ForestArtifact, artifact_from_id
 from starcast.ingest.loading import find_references, is_well_formed
-from starcast.ingest.row_comparison import Depth, RowComparison
+from starcast.ingest.row_comparison import Depth, Differences, RowComparison
 from starcast.ingest.stores import LoadState, Reference, Stores
 from starcast.progress import Reporter, Silent
 from starcast.support.text import pluralize
+from starcast.topologies import topology as parse_topology
 from starcast.trees import constructions, forest
 
 _EMPTY = Content(0, 0, (0, 0))
@@ -55,7 +59,7 @@ def verify(
         stores: both stores, open.
         ids: artifacts to verify, each with its dependents. Without ids, the entire store is
             verified, including content that belongs to no artifact.
-        depth: rows to compare as well.
+        depth: what to read. A sample replaces the counts and checksums of the entire store.
         reporter: receives progress messages and what was skipped.
 
     Raises:
@@ -127,15 +131,26 @@ class _Verification:
         problems = audit.check_store_node(graph, str(self._stores.id))
         problems += audit.check_indexes(graph)
         contents = None
+        ordered = sorted(wanted, key=lambda item: item.build_order)
         if whole_store:
             problems += audit.check_undeclared(graph)
-            problems += audit.check_properties(graph)
+            problems += audit.check_properties(graph, self._sampled_keys(ordered))
             problems += self._check_unknown_nodes()
-            contents = self._read_contents()
-            problems += self._check_orphans(contents or {})
-        for reference in sorted(wanted, key=lambda item: item.build_order):
+            if not self._depth.sample:
+                contents = self._read_contents()
+                problems += self._check_orphans(contents or {})
+        for reference in ordered:
             problems += self._check_artifact(reference, contents)
         return problems
+
+    def _sampled_keys(self, references: Iterable[Reference]) -> list[int] | None:
+        """Return the keys of all sampled nodes, or None if nothing is sampled."""
+        if not self._depth.sample:
+            return None
+        specs = [reference.id for reference in references if reference.kind == "topology"]
+        topologies = [parse_topology(spec) for spec in specs if is_well_formed(spec)]
+        parts = [first_key(each) + self._depth.ranks(each) for each in topologies]
+        return [key for part in parts for key in part.tolist()]
 
     def _read_contents(self) -> Contents | None:
         """Return all counts and checksums, or None if a property cannot be summed."""
@@ -182,6 +197,8 @@ class _Verification:
             return []
         try:
             artifact, problems = self._generate(reference)
+            if self._depth.sample:
+                return [*problems, *self._check_sample(reference, artifact)]
             built = artifact.build()
         except StarcastError as error:
             description = f"it cannot be built again: {error.message}"
@@ -195,9 +212,16 @@ class _Verification:
             return [*problems, Problem(reference.id, description, 0, 1, _rebuild_advice(reference))]
         problems += audit.check_artifact_node(built.node, nodes)
         problems += self._check_content(reference, built.content, content)
-        if self._depth.all_rows or self._depth.sample:
-            problems += self._check_rows(reference, built)
+        if self._depth.all_rows:
+            problems += self._describe(reference, self._rows.compare(built))
         return problems
+
+    def _check_sample(self, reference: Reference, artifact: Artifact) -> Iterator[Problem]:
+        """Compare an artifact's node, and its rows at the sampled nodes."""
+        sample = artifact.sample(self._depth.ranks(artifact.topology))
+        nodes = self._nodes.get((reference.kind, reference.id), [])
+        yield from audit.check_artifact_node(sample.node, nodes)
+        yield from self._describe(reference, self._rows.compare_sample(sample))
 
     def _generate(self, reference: Reference) -> tuple[Artifact, list[Problem]]:
         """Generate an artifact, and report if PostgreSQL stores another forest."""
@@ -263,8 +287,7 @@ class _Verification:
                 checksums = (f"checksum {sum_found:x}", f"checksum {sum_expected:x}")
                 yield Problem(artifact_id, description, *checksums, advice)
 
-    def _check_rows(self, reference: Reference, built: BuiltArtifact) -> Iterator[Problem]:
-        differences = self._rows.compare(built)
+    def _describe(self, reference: Reference, differences: Differences) -> Iterator[Problem]:
         advice = _rebuild_advice(reference)
         for description, found, expected in differences.described:
             yield Problem(reference.id, description, found, expected, advice)

@@ -4,6 +4,7 @@ The server refuses writes in a read transaction too; the errors of these checks 
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from starcast.queries.header import Header, file_error
@@ -91,8 +92,8 @@ def _is_label(tokens: Sequence[Token], position: int) -> bool:
 
 
 def _in_batches(before: Sequence[Token]) -> bool:
-    """Return whether tokens end with ``} IN [number] [CONCURRENT]``."""
-    return any(token.is_word("IN") for token in before[-3:])
+    """Return whether tokens contain ``} IN``; any expression may follow, as in ``IN (1+2)``."""
+    return any(bracket.is_symbol("}") and word.is_word("IN") for bracket, word in pairwise(before))
 
 
 def check_parameters(tokens: Sequence[Token], header: Header, path: Path) -> None:

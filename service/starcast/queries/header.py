@@ -14,10 +14,10 @@ from starcast.errors import InputError
 from starcast.queries.parameters import EXPECTED, Parameter, Type
 from starcast.support.text import did_you_mean
 
-#: All fields in their order, those that have items, and the one that may be omitted.
+#: All fields in their order, those that have items, and those that may be omitted.
 FIELDS = ("title", "question", "parameters", "columns", "cost", "revision", "reference")
 ITEMISED = ("parameters", "columns")
-OPTIONAL = ("cost",)
+OPTIONAL = ("cost", "revision", "reference")
 
 _FIELD = re.compile(r"// ([a-z]+):(?: +(.*\S))? *")
 _ITEM = re.compile(r"// {3}(\S.*)")
@@ -57,9 +57,9 @@ class Header:
     question: str
     parameters: tuple[Parameter, ...]
     columns: tuple[Column, ...]
-    revision: int
-    reference: str
     cost: str = ""
+    revision: int = 1
+    reference: str = ""
     lines: dict[str, int] = field(default_factory=dict, compare=False)
 
 
@@ -87,15 +87,12 @@ def parse_header(text: str, path: Path) -> Header:
     columns = _parse_items(fields["columns"], path, _parse_column)
     if not columns:
         raise file_error(path, fields["columns"].line, "a query has at least one column", _HINT)
-    if not re.fullmatch(r"[1-9][0-9]*", values["revision"]):
-        message = "the revision is not an integer of at least 1"
-        raise file_error(
-            path,
-            fields["revision"].line,
-            message,
-            "write 1 in a new file, and add 1 with every change",
-        )
-    values["revision"] = int(values["revision"])
+    if "revision" in fields:
+        if not re.fullmatch(r"[1-9][0-9]{0,8}", values["revision"]):
+            message = "the revision is not an integer of at least 1"
+            hint = "write 1 in a new file, and add 1 with every change"
+            raise file_error(path, fields["revision"].line, message, hint)
+        values["revision"] = int(values["revision"])
     values |= {"parameters": tuple(parameters.values()), "columns": tuple(columns.values())}
     return Header(**values, lines=_line_numbers(fields))
 
@@ -185,7 +182,7 @@ def _parse_parameter(line: Line, path: Path) -> tuple[str, Parameter]:
         return name, Parameter(name, kind, meaning)
     try:
         return name, Parameter(name, kind, meaning, json.loads(default), required=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         message = f"the default {default} is not JSON"
         raise file_error(path, line.number, message, 'write strings as "text"') from None
     except InputError as error:

@@ -1,5 +1,6 @@
 """Query packs: folders of ``<name>.cypher`` files, one query per file."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -80,6 +81,11 @@ class Query:
         return f"{self.pack}/{self.path.stem}"
 
     @property
+    def summary(self) -> str:
+        """Its name, title and question in lower case, to search in."""
+        return f"{self.name} {self.header.title} {self.header.question}".casefold()
+
+    @property
     def cypher(self) -> str:
         """The statement that is sent to the server."""
         return self.text.rstrip().removesuffix(";")
@@ -102,7 +108,7 @@ class Library:
     Attributes:
         queries: the valid queries by full name, in order.
         faults: the errors by the full name of the query; ``pack/`` is a pack that cannot be read,
-            ``/`` the folder of packs.
+            ``FOLDER/`` a folder of packs.
     """
 
     queries: dict[str, Query] = field(default_factory=dict)
@@ -135,6 +141,30 @@ class Library:
             f"unknown query '{name}'", hint=f"{did_you_mean(name, names)}see 'starcast query list'"
         )
 
+    def search(self, text: str | None) -> list[Query]:
+        """Return the queries of a pack, or those with a word in their name, title or question.
+
+        Args:
+            text: the pack or the word; None for all queries.
+
+        Raises:
+            NotFoundError: no query matches.
+        """
+        if text is None:
+            return list(self.queries.values())
+        packs = {query.pack for query in self.queries.values()}
+        matches = [
+            query
+            for query in self.queries.values()
+            if (query.pack == text if text in packs else text.casefold() in query.summary)
+        ]
+        if not matches:
+            raise NotFoundError(
+                f"no query matches '{text}'",
+                hint=f"{did_you_mean(text, packs)}the packs are {', '.join(sorted(packs))}",
+            )
+        return matches
+
     def require_valid(self) -> dict[str, Query]:
         """Return the queries if all of them are valid.
 
@@ -146,45 +176,53 @@ class Library:
         return self.queries
 
 
-def load_library(packs: Path | None = None) -> Library:
-    """Load the shipped packs and those of the user; invalid queries become faults.
+def load_library(*packs: Path) -> Library:
+    """Load the shipped packs and those in folders of the user; invalid queries become faults.
 
-    A pack of the user with the name of a shipped pack makes all queries of both faults.
+    If several folders have a pack of the same name, all its queries are faults.
     """
-    shipped = _load_packs(folder("queries"))
-    own = _load_packs(packs) if packs is not None else Library()
-    queries = shipped.queries | own.queries
-    faults = shipped.faults | own.faults
-    shipped_packs = {query.pack for query in shipped.queries.values()}
-    for pack in shipped_packs & {query.pack for query in own.queries.values()}:
-        everything = [*own.queries.values(), *shipped.queries.values()]
-        conflicting = [query for query in everything if query.pack == pack]
-        for query in conflicting:
-            queries.pop(query.name, None)
-            other = shipped.queries.get(query.name, conflicting[-1])
-            faults[query.name] = _name_conflict(conflicting[0], other)
-    return Library(queries, faults)
+    merged = Library()
+    packs_by_name: dict[str, list[Query]] = {}
+    for directory in (folder("queries"), *dict.fromkeys(packs)):
+        library = _load_packs(directory)
+        merged.faults.update(library.faults)
+        for query in library.queries.values():
+            packs_by_name.setdefault(query.pack, []).append(query)
+    for queries in packs_by_name.values():
+        if len({query.path.parent for query in queries}) == 1:
+            merged.queries.update((query.name, query) for query in queries)
+        else:
+            merged.faults.update(
+                (query.name, _name_conflict(query, queries)) for query in reversed(queries)
+            )
+    return merged
 
 
-def load_queries(packs: Path | None = None) -> dict[str, Query]:
+def load_queries(*packs: Path) -> dict[str, Query]:
     """Return the shipped queries and those of the user by full name.
 
     Raises:
-        InputError: a query is not valid, or a pack of the user has the name of a shipped one.
+        InputError: a query is not valid, or two packs have the same name.
     """
-    return load_library(packs).require_valid()
+    return load_library(*packs).require_valid()
 
 
 def load_folder(directory: Path) -> dict[str, Query]:
-    """Return all queries of the packs in a folder by full name, in order.
+    """Return all queries of a pack, or of the packs in a folder, by full name, in order.
 
     Raises:
         InputError: the folder cannot be read, or a query is not valid.
     """
-    return _load_packs(directory).require_valid()
+    entries = _entries(directory)
+    has_packs = any(entry.is_dir() and not entry.name.startswith(".") for entry in entries)
+    if has_packs or not any(entry.suffix == SUFFIX for entry in entries):
+        return _load_packs(directory).require_valid()
+    library = Library()
+    _load_pack(directory, library)
+    return library.require_valid()
 
 
-def find(name: str, packs: Path | None = None) -> Query:
+def find(name: str, *packs: Path) -> Query:
     """Return a query by name (``pack/name``, or only the name if it is unique) or by file.
 
     Raises:
@@ -193,17 +231,17 @@ def find(name: str, packs: Path | None = None) -> Query:
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
-    return load_library(packs).find(name)
+    return load_library(*packs).find(name)
 
 
 def is_file(name: str) -> bool:
     """Return whether an argument is the path of a query file rather than a name."""
-    return name.endswith(SUFFIX) or Path(name).is_file()
+    return name.endswith(SUFFIX) or os.path.isfile(name)  # noqa: PTH113 - never raises
 
 
 def _load_packs(directory: Path) -> Library:
     library = Library()
-    with _record_fault(library, "/"):
+    with _record_fault(library, f"{directory}/"):
         for entry in _entries(directory):
             key = entry.stem if entry.suffix == SUFFIX else f"{entry.name}/"
             with _record_fault(library, key):
@@ -221,7 +259,8 @@ def _load_pack(pack: Path, library: Library) -> None:
     for path in _entries(pack):
         if path.suffix == SUFFIX:
             with _record_fault(library, f"{pack.name}/{path.stem}"):
-                _check_name(path)
+                for part in (pack.name, path.stem):
+                    check_name(part, path)
                 query = Query.read(path)
                 library.queries[query.name] = query
 
@@ -235,17 +274,26 @@ def _record_fault(library: Library, key: str) -> Iterator[None]:
         library.faults[key] = error
 
 
-def _check_name(path: Path) -> None:
-    for part in (path.parent.name, path.stem):
-        if not _NAME.fullmatch(part):
-            message = f"{path}: '{part}' is not a valid name of a pack or query"
-            raise InputError(message, hint=_NAME_HINT)
+def check_name(name: str, path: Path) -> None:
+    """Check the name of a pack or query.
+
+    Raises:
+        InputError: it is not valid; the message names the file.
+    """
+    if not _NAME.fullmatch(name):
+        message = f"{path}: '{name}' is not a valid name of a pack or query"
+        raise InputError(message, hint=_NAME_HINT)
 
 
-def _name_conflict(own: Query, other: Query) -> InputError:
+def _name_conflict(query: Query, queries: Sequence[Query]) -> InputError:
+    """Return the error for a query of a pack whose queries are in several folders."""
+    last = queries[-1].path.parent
+    own = next(each for each in queries if each.path.parent == last)
+    others = [each for each in queries if each.path.parent != last]
+    other = next((each for each in others if each.name == query.name), others[0])
     return InputError(
-        f"two packs are named '{own.pack}': that of {own.path} and that of {other.path}",
-        hint=f"rename the folder {own.path.parent}",
+        f"two packs are named '{query.pack}': that of {own.path} and that of {other.path}",
+        hint=f"rename the folder {last}",
     )
 
 

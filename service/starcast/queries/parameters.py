@@ -14,6 +14,7 @@ from typing import Any, Self
 from starcast.errors import InputError
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, topology
+from starcast.trees.spec_syntax import normalize_id
 
 #: The values that each type expects, as error messages describe them.
 EXPECTED: dict[str, str] = {
@@ -31,7 +32,7 @@ EXPECTED: dict[str, str] = {
 }
 #: Types whose values are ids of stored artifacts.
 STORED = ("topology", "forest", "schedule")
-_TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?\d+))?")
+_TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?\d{1,18}))?")
 _LINK = re.compile(r"[0-9a-z]+-[0-9a-z]+")
 _INTEGER_LIMIT = 2**63  # Neo4j's integers have 64 bits
 
@@ -147,8 +148,16 @@ def _text(given: object) -> str:
     return given
 
 
+def _label(given: object) -> str:
+    return _text(given).lower()
+
+
+def _artifact_id(given: object) -> str:
+    return normalize_id(_text(given))
+
+
 def _link(given: object) -> str:
-    text = _text(given)
+    text = _label(given)
     if not _LINK.fullmatch(text):
         raise ValueError
     return text
@@ -160,6 +169,10 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "boolean": _boolean,
     "tree": _tree,
     "link": _link,
+    "node": _label,
+    "pattern": _label,
+    "forest": _artifact_id,
+    "schedule": _artifact_id,
 }
 
 

@@ -40,7 +40,7 @@ class AcknowledgedRun:
 
     @property
     def stalled(self) -> tuple[tuple[int, int, int], ...]:
-        """The stalled traversals: (source, tree, hops)."""
+        """The stalled traversals, as (source, tree, hops)."""
         return tuple(zip(self.source.tolist(), self.tree.tolist(), self.hops.tolist(), strict=True))
 
 

@@ -1,5 +1,6 @@
 """Faults: nodes and links that are down, from the start or from a later step on."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -16,6 +17,7 @@ from starcast.topologies import Topology
 End = int | str
 _SYNTAX = "write a node (21345), a link (12345-21345), or either from a step on (21345@3)"
 _NEVER = np.iinfo(np.int64).max
+_NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,11 @@ class Fault:
                 hint="a faulty link is a pair of neighbours",
             )
         step: object = self.step
-        if isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1:
+        is_integer = isinstance(step, int | np.integer) and not isinstance(step, bool)
+        if not is_integer or not 1 <= self.step < _NEVER:
+            shown = "a larger number" if is_integer and self.step > _NEVER else repr(step)
             raise InputError(
-                f"the fault {what!r} has step {step!r}, not a whole number of at least 1",
+                f"the fault {what!r} has step {shown}, not an integer from 1 to {_NEVER - 1}",
                 hint="steps count from 1, which is the start",
             )
 
@@ -63,7 +67,7 @@ class Fault:
         """
         what, at, step = text.strip().partition("@")
         ends = tuple(_parse_end(word.strip()) for word in what.split("-"))
-        is_step = not at or (step.isascii() and step.isdigit())
+        is_step = not at or _NUMBER.fullmatch(step)
         if not 1 <= len(ends) <= 2 or "" in ends or not is_step:
             raise InputError(f"'{text}' is not a fault", hint=_SYNTAX)
         return cls(ends[0] if len(ends) == 1 else (ends[0], ends[1]), int(step) if at else 1)
@@ -182,7 +186,7 @@ def _check_list(faults: Iterable[FaultLike]) -> Iterable[FaultLike]:
 
 def _parse_end(word: str) -> End:
     rank = word.removeprefix("#")
-    return int(rank) if rank != word and rank.isascii() and rank.isdigit() else word
+    return int(rank) if rank != word and _NUMBER.fullmatch(rank) else word
 
 
 def _ports_between(topology: Topology, node: int, other: int) -> list[int]:

@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 from starcast.simulator.rows import Column, Indices, Mask, Rows, Violation
 from starcast.topologies import Topology
 
+_TREE_NUMBERS = 256  # of a schedule without a forest: the column is uint8
+
 
 class Links:
     """Directed links, numbered by port and sender; ports in the topology's order.
@@ -52,11 +54,13 @@ class Receivers:
 
 
 def find_invalid_address(rows: Rows) -> Violation | None:
-    """Return the first row with an invalid step, sender, port, receiver or unit."""
+    """Return the first row with an invalid step, sender, port, receiver, unit or tree."""
     if len(rows) and rows.step[0] < 1:
         return rows.violation(0, "steps count from 1")
     topology = rows.schedule.topology
     units = rows.schedule.units
+    forest = rows.schedule.forest
+    trees = _TREE_NUMBERS if forest is None else forest.trees
     receivers = Receivers(topology, len(rows))
     for batch in rows.batches(len(rows)):
         sender = rows.sender[batch]
@@ -68,6 +72,10 @@ def find_invalid_address(rows: Rows) -> Violation | None:
             (~receivers.links.has_port(port), "the sender has no such port"),
             (wrong_receiver, "the receiver is not across that port"),
             (_out_of_range(rows.unit[batch], units), f"the collective has units 0 to {units - 1}"),
+            (
+                _out_of_range(rows.tree[batch], trees),
+                f"the forest has trees 0 to {trees - 1}, and the row names another",
+            ),
         )
         if violation:
             return violation

@@ -1,13 +1,29 @@
-"""Atomic writes: a file appears under its name complete and on disk, or not at all."""
+"""Atomic writes: a file or folder appears under its name complete and on disk, or not at all.
 
+Data is written to a file without a name, which the operating system deletes if the process is
+killed. A folder, and a file on a file system that has no such files, has a hidden temporary name
+and is locked while it is written. The next write in the same place deletes abandoned ones.
+"""
+
+import errno
+import fcntl
 import os
 import secrets
+import shutil
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from starcast.errors import InputError
+
+#: Beginning of all temporary names; independent of the target, whose name may be of full length.
+PREFIX = ".starcast-"
+#: Errors of file systems and kernels without unnamed files.
+_NO_UNNAMED_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
+#: Seconds after which the file or folder of a running process is certainly locked.
+_GRACE = 60
 
 
 @contextmanager
@@ -20,13 +36,19 @@ def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     Raises:
         OSError: the file cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    temporary = _temporary_path(path)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        descriptor = _open_unnamed(path.parent, mode)
+        is_named = descriptor is None
+        if descriptor is None:
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            _try_lock(descriptor)
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if not is_named:
+                _link(file.fileno(), temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -46,8 +68,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         InputError: the operating system refuses: no such folder, no permission, a full disk.
     """
     target = Path(path)
-    if target.is_dir():
+    if os.path.isdir(target):  # noqa: PTH112 - never raises
         raise InputError(f"{target} is a folder", hint="name a file in it")
+    delete_abandoned(target.parent)
     try:
         with atomic_replace(target, mode=0o666) as file:
             yield file
@@ -56,3 +79,79 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise InputError(
             f"{target} cannot be written: {reason}", hint="check the folder, its mode and its disk"
         ) from None
+
+
+@contextmanager
+def temporary_folder(path: Path) -> Iterator[Path]:
+    """Create a folder that becomes ``path`` at the end, or is deleted on an error.
+
+    Args:
+        path: a new or empty folder.
+
+    Raises:
+        OSError: the folder cannot be created or renamed.
+    """
+    delete_abandoned(path.parent)
+    temporary = _temporary_path(path)
+    temporary.mkdir()
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, temporary, ignore_errors=True)
+        descriptor = os.open(temporary, os.O_RDONLY)
+        stack.callback(os.close, descriptor)
+        _try_lock(descriptor)
+        yield temporary
+        temporary.rename(path)
+
+
+def delete_abandoned(folder: Path) -> None:
+    """Delete the temporary files and folders that killed processes have left in a folder."""
+    with suppress(OSError):
+        for path in folder.glob(f"{PREFIX}*"):
+            _delete_if_abandoned(path)
+
+
+def _delete_if_abandoned(path: Path) -> None:
+    with suppress(OSError), ExitStack() as stack:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        stack.callback(os.close, descriptor)
+        if time.time() - os.fstat(descriptor).st_mtime < _GRACE or not _try_lock(descriptor):
+            return
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+
+
+def _temporary_path(path: Path) -> Path:
+    return path.parent / f"{PREFIX}{secrets.token_hex(8)}"
+
+
+def _open_unnamed(folder: Path, mode: int) -> int | None:
+    """Open a file without a name in a folder; None if the file system has no such files."""
+    if not hasattr(os, "O_TMPFILE"):
+        return None
+    try:
+        return os.open(folder, os.O_WRONLY | os.O_TMPFILE, mode)
+    except OSError as error:
+        if error.errno in _NO_UNNAMED_FILES:
+            return None
+        raise
+
+
+def _link(descriptor: int, path: Path) -> None:
+    """Give an open file without a name a name."""
+    # Python follows the link in /proc only if the folder of the new name is a descriptor.
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.link(f"/proc/self/fd/{descriptor}", path.name, dst_dir_fd=folder, follow_symlinks=True)
+    finally:
+        os.close(folder)
+
+
+def _try_lock(descriptor: int) -> bool:
+    """Lock a file or folder until it is closed; False if another process holds the lock."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # locked, or a file system without locks
+        return False
+    return True

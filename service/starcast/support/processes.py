@@ -2,20 +2,27 @@
 
 The worker processes only compute: they use no database. They end when the process that started them
 ends, however it ends.
+
+Every worker has a pipe of its own. `concurrent.futures` shares queues and their locks among its
+workers instead: a worker that is killed while it holds such a lock blocks all others for ever, and
+the locks of a killed run are left to Python's resource tracker, which reports them.
 """
 
+import logging
 import multiprocessing
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from time import perf_counter
+from typing import Any, Generic, TypeVar
 
 from starcast.errors import InputError, LimitError
+from starcast.support import log
 from starcast.support.signals import block_signals
 
 Item = TypeVar("Item")
@@ -75,67 +82,157 @@ def run_parallel(
     When the context ends, the processes have ended: at once after an error or an interruption.
 
     Raises:
-        LimitError: an item does not fit into the free memory, or a process was killed; the results
-            completed before have been yielded.
+        LimitError: an item does not fit into the free memory, or a process was killed or cannot be
+            started; the results completed before have been yielded.
     """
+    workers: list[_Worker] = []
     try:
-        with _pool(jobs) as pool:
-            yield _results(pool, deque(items), workload, jobs)
-    except BrokenProcessPool:
-        raise LimitError(
-            f"one of {jobs} worker processes was killed",
-            hint="memory may have run out: use fewer --jobs, or a smaller topology",
-        ) from None
+        yield _results(workers, deque(items), workload, jobs)
+    finally:
+        # All results that are needed have arrived, and a worker cannot ignore this signal.
+        with block_signals():
+            for worker in workers:
+                worker.kill()
+
+
+class _Worker:
+    """A process that performs one item at a time, with the pipe to it.
+
+    Attributes:
+        item: the item that it performs.
+        size: the memory that the item needs; 0 if the worker is idle.
+    """
+
+    item: Any = None
+    size = 0
+
+    def __init__(self, perform: Callable[[Any], Any]) -> None:
+        self.connection, remote = multiprocessing.Pipe()
+        # Spawned, not forked: a fork would share this process's database connection.
+        arguments = (remote, perform, log.current_target())
+        self._process = SpawnProcess(target=_serve, args=arguments, daemon=True)
+        try:
+            # The worker inherits the block: Ctrl-C in a terminal is for its parent to handle.
+            with block_signals():
+                self._process.start()
+        except OSError:
+            self.connection.close()
+            raise
+        finally:
+            # The worker's copy is the only one left, so its end closes the pipe.
+            remote.close()
+
+    def send(self, item: Any, size: int) -> None:
+        """Start an item; the end of the worker shows when its result is received."""
+        self.item = item
+        self.size = size
+        with suppress(BrokenPipeError):
+            self.connection.send(item)
+
+    def receive(self) -> tuple[Any, BaseException | None]:
+        """Return the result of the item, or its error.
+
+        Raises:
+            EOFError, OSError: the worker has ended.
+        """
+        result: tuple[Any, BaseException | None] = self.connection.recv()
+        self.size = 0
+        return result
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self.connection.close()
+        self._process.kill()
+        self._process.join()
 
 
 def _results(
-    pool: ProcessPoolExecutor, waiting: deque[Item], workload: Workload[Item, Result], jobs: int
+    workers: list[_Worker],
+    waiting: deque[Item],
+    workload: Workload[Item, Result],
+    jobs: int,
 ) -> Iterator[tuple[Item, Result]]:
-    running: dict[Future[Result], tuple[Item, int]] = {}
     free = 0
-    while waiting or running:
-        if not running:  # the memory that is free now must suffice until no item is running again
+    busy: list[_Worker] = []
+    while waiting or busy:
+        if not busy:  # the memory that is free now must suffice until no item is running again
             free = workload.free()
             workload.demand(waiting[0], free)
-        while waiting and len(running) < jobs and _fits(workload.needed(waiting[0]), running, free):
-            item = waiting.popleft()
-            with block_signals():
-                running[pool.submit(workload.perform, item)] = item, workload.needed(item)
-        for done in wait(running, return_when=FIRST_COMPLETED).done:
-            item, _ = running.pop(done)
-            yield item, done.result()
+        while waiting and len(busy) < jobs:
+            size = workload.needed(waiting[0])
+            # Whether an item fits by itself was checked before.
+            if busy and size + sum(worker.size for worker in busy) > free:
+                break
+            worker = _idle_worker(workers, busy, workload.perform)
+            worker.send(waiting.popleft(), size)
+            busy.append(worker)
+        yield from _completed(busy, jobs)
 
 
-def _fits(needed: int, running: dict[Future[Result], tuple[Item, int]], free: int) -> bool:
-    """Return whether an item may start; whether it fits by itself was checked before."""
-    return not running or needed + sum(size for _, size in running.values()) <= free
-
-
-@contextmanager
-def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool; end its processes with the context, at once after an error or interruption."""
-    before = set(multiprocessing.active_children())
-    # Spawned, not forked: a fork would share this process's database connection.
-    pool = ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("spawn"), initializer=_end_with_parent
-    )
+def _idle_worker(
+    workers: list[_Worker], busy: list[_Worker], perform: Callable[[Any], Any]
+) -> _Worker:
+    """Return a worker that is not busy, a new process if there is none."""
+    idle = [worker for worker in workers if worker not in busy]
+    if idle:
+        return idle[0]
     try:
-        yield pool
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - before:
-            process.kill()
-        raise
+        workers.append(_Worker(perform))
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise LimitError(
+            f"a worker process cannot be started: {reason}", hint="use fewer --jobs"
+        ) from None
+    return workers[-1]
+
+
+def _completed(busy: list[_Worker], jobs: int) -> Iterator[tuple[Any, Any]]:
+    """Wait for results; yield them with their items, then raise the error of a killed worker."""
+    ready = wait([worker.connection for worker in busy])
+    results = []
+    killed = False
+    for worker in [worker for worker in busy if worker.connection in ready]:
+        busy.remove(worker)
+        try:
+            results.append((worker.item, *worker.receive()))
+        except (EOFError, OSError):
+            killed = True
+    for item, result, error in results:
+        if error is not None:
+            raise error
+        yield item, result
+    if killed:
+        raise LimitError(
+            f"one of {jobs} worker processes was killed",
+            hint="memory may have run out: use fewer --jobs, or a smaller topology",
+        )
+
+
+def _serve(
+    connection: Connection, perform: Callable[[Any], Any], target: log.Target | None
+) -> None:
+    """Perform the items that arrive until the pipe is closed; log to the parent's file."""
+    if target is not None:
+        log.start(target)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(EOFError, OSError):
+        while True:
+            connection.send(_attempt(perform, connection.recv()))
+
+
+def _attempt(perform: Callable[[Any], Any], item: object) -> tuple[Any, BaseException | None]:
+    start = perf_counter()
+    try:
+        return perform(item), None
+    except Exception as error:  # noqa: BLE001 - the parent raises it
+        return None, error
     finally:
-        with block_signals():
-            pool.shutdown(cancel_futures=True)
+        seconds = round(perf_counter() - start, 3)
+        log.event("worker item", logging.DEBUG, item=item, seconds=seconds)
 
 
 def _end_with_parent() -> None:
-    """Make this process end when its parent ends, for whatever reason."""
-    threading.Thread(target=_watch_parent, daemon=True).start()
-
-
-def _watch_parent() -> None:
+    """End this process when its parent ends, for whatever reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

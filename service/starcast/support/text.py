@@ -1,7 +1,9 @@
-"""Wording helpers for messages: plurals, sentences, and suggestions for misspelled names."""
+"""Wording helpers for messages: plurals, durations, suggestions for misspelled names, and so on."""
 
 import re
+import time
 from collections.abc import Iterable
+from datetime import datetime
 from difflib import get_close_matches
 
 _WORD = re.compile(r"[a-z]{3,}[ ,:]")
@@ -31,3 +33,23 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
     """
     close = get_close_matches(str(name), list(names), n=1)
     return f"did you mean '{close[0]}'? " if close else ""
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration in the largest suitable unit: 12 s, 4 min, 3 h."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.0f} h"
+
+
+def describe_activity(task: str, seconds: float | None) -> str:
+    """Return what another process does: ``another process has been dropping S10 since 14:03:12``.
+
+    Args:
+        task: a participle with its object, such as ``dropping S10``.
+        seconds: how long it has been running; None if that is unknown.
+    """
+    if seconds is None:
+        return f"another process is {task}"
+    since = datetime.fromtimestamp(time.time() - seconds).astimezone()
+    return f"another process has been {task} since {since:%H:%M:%S}, for {format_duration(seconds)}"

@@ -83,7 +83,7 @@ class Topology(ABC):
 
     @property
     def distance_sum(self) -> int:
-        """The sum t of a node's distances: n!(n + 2/n + H_n - 4) in S_n, d 2^(d-1) in Q_d."""
+        """The sum t of a node's distances, n!(n + 2/n + H_n - 4) in S_n and d 2^(d-1) in Q_d."""
         return sum(distance * count for distance, count in enumerate(self.distance_profile()))
 
     @abstractmethod

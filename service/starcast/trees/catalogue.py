@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from starcast.errors import InputError
 from starcast.registry import Argument, Entry, Registry
 from starcast.topologies import Topology, as_topology, memory
 from starcast.trees.balanced import balanced, near_balanced, perfectly_balanced
@@ -125,6 +128,41 @@ def forest(
         if argument.kind == "construction"
     }
     return entry.build(topology, rank, **{**values, **bases})
+
+
+def find_difference(built: Forest) -> str | None:
+    """Return how a forest differs from the construction that it is named after.
+
+    Args:
+        built: any forest, for example of a file; its name is checked, not trusted.
+
+    Returns:
+        A clause about the first difference, or None if the trees are those that `forest` returns,
+        or if no construction of the catalogue has the name.
+
+    Raises:
+        LimitError: the trees of the construction are larger than the memory of this machine.
+    """
+    if built.construction not in CONSTRUCTIONS:
+        return None
+    try:
+        entry = find(built.construction, built.topology)
+        values = entry.resolve_arguments(built.topology, built.arguments)
+        meant = forest(built.topology, entry.name, built.root, **values)
+    except InputError as error:
+        return error.message
+    if meant.trees != built.trees:
+        return f"the construction yields {meant.trees} trees, not {built.trees}"
+    for tree, (row, expected) in enumerate(zip(built.parent_port, meant.parent_port, strict=True)):
+        if not np.array_equal(row, expected):
+            node = int((row != expected).argmax())
+            return (
+                f"node {built.topology.label(node)} of tree {tree} has parent port {row[node]}, "
+                f"not {expected[node]}"
+            )
+    if meant.spanning != built.spanning:
+        return f"its trees are {'not ' if meant.spanning else ''}marked as spanning"
+    return None
 
 
 def find(name: str, topology: Topology | None = None) -> Construction:

@@ -1,8 +1,9 @@
 """Files of forests: a numpy archive (npz) of the array and its parameters, without pickle.
 
 A file is not trusted: it must say that it is ours and in a version that we read, the checksums of
-the archive must agree, and its parts must have the right types. Whether the array is a forest is
-left to `Forest.verify`.
+the archive must agree, and its parts must have the right types. Sizes are compared with the headers
+before anything is read, because a compressed file can claim a thousand times its own size. Whether
+the array is a forest is left to `Forest.verify`.
 """
 
 import json
@@ -10,14 +11,17 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from math import prod
+from typing import Any, TypedDict, cast
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from starcast.errors import InputError, StarcastError
+from starcast.errors import InputError, LimitError, StarcastError
 from starcast.support.atomic import atomic_write
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology, memory, topology
+from starcast.trees.limits import check_spec, check_trees
 
 FORMAT = "starcast forest"
 #: Increases with every change that an older starcast cannot read.
@@ -33,7 +37,12 @@ _DAMAGE = (
     EOFError,
     MemoryError,
     NotImplementedError,
+    RecursionError,
 )
+#: Greatest size of a part other than the array of ports, and of the header of any part.
+_SMALL_PART = 2**16
+_ENCRYPTED = 1  # the bit of a member's flags
+_READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 class ForestFields(TypedDict):
@@ -82,9 +91,8 @@ def read_fields(path: str | os.PathLike[str]) -> ForestFields:
                     f"{path} is not a starcast forest",
                     hint=f"if it was written as one, it is damaged: {_WRITE_AGAIN}",
                 )
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as parts:
-                return _parse_parts(path, parts)
+            with zipfile.ZipFile(file) as archive:
+                return _parse_parts(path, _Parts(archive))
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror or error}", hint="check its path and its mode"
@@ -93,10 +101,63 @@ def read_fields(path: str | os.PathLike[str]) -> ForestFields:
         raise _damaged(path) from None
 
 
-def _parse_parts(path: str | os.PathLike[str], parts: Any) -> ForestFields:
-    if "format" not in parts or parts["format"].dtype.kind != "U" or str(parts["format"]) != FORMAT:
+class _Parts:
+    """The arrays of an archive, each read only if its header allows it."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._members = {info.filename: info for info in archive.infolist()}
+
+    def __contains__(self, name: str) -> bool:
+        return f"{name}.npy" in self._members
+
+    def small(self, name: str) -> NDArray[Any]:
+        """Return a part other than the array of ports.
+
+        Raises:
+            ValueError: it is missing, larger than such a part can be, or damaged.
+        """
+        shape, dtype = self.header(name)
+        if prod(shape) * dtype.itemsize > _SMALL_PART:
+            raise ValueError(f"{name} is too large")
+        return self.read(name)
+
+    def text(self, name: str) -> str:
+        """Return a part that is text."""
+        part = self.small(name)
+        if part.dtype.kind != "U" or part.ndim:
+            raise ValueError(f"{name} is not text")
+        return str(part)
+
+    def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Return the shape and dtype of a part after comparing them with its size.
+
+        Raises:
+            ValueError: the part is missing, encrypted, of pickled objects, or has another size.
+        """
+        info = self._members.get(f"{name}.npy")
+        if info is None or info.flag_bits & _ENCRYPTED:
+            raise ValueError(f"{name} is missing or encrypted")
+        with self._archive.open(info) as member:
+            version = npy.read_magic(member)
+            if version not in _READ_HEADER:
+                raise ValueError(f"{name} has another format")
+            shape, _, dtype = _READ_HEADER[version](member, max_header_size=_SMALL_PART)
+            size = member.tell() + prod(shape) * dtype.itemsize
+        if dtype.hasobject or info.file_size != size:
+            raise ValueError(f"{name} does not have the size of its array")
+        return shape, dtype
+
+    def read(self, name: str) -> NDArray[Any]:
+        """Return a part whose header was checked."""
+        with self._archive.open(f"{name}.npy") as member:
+            return cast("NDArray[Any]", npy.read_array(member, allow_pickle=False))
+
+
+def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
+    if not _has_format(parts):
         raise InputError(f"{path} is not a starcast forest", hint=_WRITE_AGAIN)
-    version = int(parts["version"])
+    version = int(parts.small("version"))
     if version != VERSION:
         raise InputError(
             f"{path} is a forest file of version {version}, and this starcast reads version "
@@ -104,32 +165,60 @@ def _parse_parts(path: str | os.PathLike[str], parts: Any) -> ForestFields:
             hint=f"read it with the starcast that wrote it, or {_WRITE_AGAIN}",
         )
     # The key was "toward" at first.
-    hub_ranks = parts["verify_hubs" if "verify_hubs" in parts else "toward"]
+    hub_ranks = parts.small("verify_hubs" if "verify_hubs" in parts else "toward")
     try:
-        network = topology(str(parts["topology"]))
+        network = topology(parts.text("topology"))
         hubs = tuple(network.node(int(rank)) for rank in hub_ranks)
-        ports = parts["parent_port"]
-        if ports.dtype != np.uint8 or (hubs and len(hubs) != len(ports)):
+        ports = _read_ports(path, parts, network)
+        if hubs and len(hubs) != len(ports):
             raise _damaged(path)
+        construction = parts.text("construction")
+        arguments = _parse_arguments(parts.text("arguments"))
+        check_spec(construction, arguments)
         return ForestFields(
             topology=network,
             parent_port=ports,
-            root=network.node(int(parts["root"])),
-            construction=str(parts["construction"]),
-            arguments=_parse_arguments(str(parts["arguments"])),
-            spanning=bool(parts["spanning"]),
+            root=network.node(int(parts.small("root"))),
+            construction=construction,
+            arguments=arguments,
+            spanning=bool(parts.small("spanning")),
             verify_hubs=hubs or None,
         )
+    except LimitError:
+        raise
     except StarcastError as error:
         raise _damaged(path) from error
+
+
+def _has_format(parts: _Parts) -> bool:
+    try:
+        return parts.text("format") == FORMAT
+    except _DAMAGE:
+        return False
+
+
+def _read_ports(
+    path: str | os.PathLike[str], parts: _Parts, network: Topology
+) -> NDArray[np.uint8]:
+    """Return the array of ports, which is read only if a forest can have its shape."""
+    shape, dtype = parts.header("parent_port")
+    if dtype != np.uint8:
+        raise _damaged(path)
+    if len(shape) == 2 and shape[1] == network.nodes:
+        check_trees(shape[0])
+        memory.require(
+            memory.forest_bytes(network.nodes, shape[0]),
+            f"the {shape[0]} trees of {path} on the {network.nodes:,} nodes of {network.spec}",
+        )
+    elif prod(shape) > _SMALL_PART:
+        raise _damaged(path)
+    return parts.read("parent_port")
 
 
 def _parse_arguments(text: str) -> dict[str, str | int]:
     arguments = json.loads(text)
     if not isinstance(arguments, dict):
         raise TypeError("arguments must be an object")
-    if not all(isinstance(value, str | int) for value in arguments.values()):
-        raise TypeError("arguments must be strings or integers")
     if "tree" in arguments:  # the first name of ``base``
         arguments["base"] = arguments.pop("tree")
     return arguments

@@ -20,7 +20,7 @@ from starcast.permutations import Ranks
 from starcast.support.arrays import freeze, frozen_copy
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import ValueReader
-from starcast.trees import files, spec_syntax
+from starcast.trees import files, limits, spec_syntax
 
 #: The construction of a forest that was made from an array.
 UNNAMED = "array"
@@ -45,7 +45,8 @@ class Forest:
             makes `verify` fast, and does not affect its result.
 
     Raises:
-        InputError: the array has a wrong shape or type, or the root does not exist.
+        InputError: the array has a wrong shape or type, the root does not exist, or the
+            construction and its arguments cannot be part of an id.
 
     Example:
         >>> own = Forest("S3", [[0, 3, 2, 2, 2, 3]])
@@ -65,6 +66,7 @@ class Forest:
         object.__setattr__(self, "topology", topology)
         object.__setattr__(self, "root", topology.node(self.root))
         object.__setattr__(self, "parent_port", _check_array(self.parent_port, topology))
+        limits.check_spec(self.construction, self.arguments)
         object.__setattr__(self, "arguments", MappingProxyType(dict(self.arguments)))
         if self.verify_hubs is None:
             return
@@ -78,7 +80,7 @@ class Forest:
 
     @property
     def id(self) -> str:
-        """The id under which the forest is stored: ``S5:multiple:12345``."""
+        """The id under which the forest is stored, such as ``S5:multiple:12345``."""
         construction = spec_syntax.format_spec(self.construction, self.arguments)
         return f"{self.topology.spec}:{construction}:{self.topology.label(self.root)}"
 
@@ -402,6 +404,7 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
             f"{list(array.shape)}",
             hint=rows_hint,
         )
+    limits.check_trees(len(array))
     if array.dtype == np.uint8:
         return frozen_copy(array)
     if array.dtype.kind not in "iu":

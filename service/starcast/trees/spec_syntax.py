@@ -31,6 +31,12 @@ def format_arguments(arguments: Mapping[str, str | int]) -> str:
     return ",".join(f"{name}={value}" for name, value in sorted(arguments.items()))
 
 
+def normalize_id(artifact_id: str) -> str:
+    """Return an id with the label at its end in lower case, as ids are stored."""
+    head, colon, label = artifact_id.rpartition(":")
+    return f"{head}:{label.lower()}" if colon else artifact_id
+
+
 def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
     """Return the name and the arguments in a text that `format_spec` could have written.
 

@@ -5,18 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology
 from starcast.permutations import Ranks
-from starcast.topologies import Topology
 
 _ALL_ROOTS = 24  # nodes of S_4: up to this size every node is a sample root
 _SEED = 1997
 
 
-def distances(objects: ObjectCache, spec: str, root: int = 0) -> Ranks:
+def distances(network: CachedTopology, root: int = 0) -> Ranks:
     """Return the distance of every node from the root, int32 ``[nodes]``; -1 if unreachable."""
     name = f"distances by search from {root}"
-    return objects.array(name, spec, lambda: search(objects.neighbours(spec), root))
+    return network.array(name, lambda: search(network.neighbours, root))
 
 
 def search(neighbours: NDArray[Any], root: int) -> Ranks:
@@ -42,49 +41,43 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
     return found
 
 
-def profile(objects: ObjectCache, spec: str, root: int = 0) -> NDArray[np.int64]:
+def profile(network: CachedTopology, root: int = 0) -> NDArray[np.int64]:
     """Return the number of nodes at each distance 0, 1, .. from the root."""
-    return np.bincount(distances(objects, spec, root)).astype(np.int64)
+    return np.bincount(distances(network, root)).astype(np.int64)
 
 
-def diameter(objects: ObjectCache, spec: str) -> int:
+def diameter(network: CachedTopology) -> int:
     """Return the greatest distance from the identity.
 
     It is the diameter because the topologies are node-symmetric, which claim TS.size verifies.
     """
-    return int(distances(objects, spec).max())
+    return int(distances(network).max())
 
 
-def distance_sum(objects: ObjectCache, spec: str) -> int:
+def distance_sum(network: CachedTopology) -> int:
     """Return the sum of all distances from the identity."""
-    return int(distances(objects, spec).sum(dtype=np.int64))
+    return int(distances(network).sum(dtype=np.int64))
 
 
-def roots(topology: Topology, count: int = 4) -> tuple[int, ...]:
+def roots(network: CachedTopology, count: int = 4) -> tuple[int, ...]:
     """Return sample roots: all nodes of a small topology, otherwise ``count`` nodes.
 
     The sample contains the identity, the last node and ``count - 2`` nodes drawn with a fixed seed.
     """
-    if topology.nodes <= _ALL_ROOTS:
-        return tuple(range(topology.nodes))
-    rng = np.random.default_rng(_SEED + topology.nodes)
-    drawn = rng.choice(np.arange(1, topology.nodes - 1), count - 2, replace=False)
-    return (0, *sorted(int(node) for node in drawn), topology.nodes - 1)
+    if network.nodes <= _ALL_ROOTS:
+        return tuple(range(network.nodes))
+    rng = np.random.default_rng(_SEED + network.nodes)
+    drawn = rng.choice(np.arange(1, network.nodes - 1), count - 2, replace=False)
+    return (0, *sorted(int(node) for node in drawn), network.nodes - 1)
 
 
-def parents(objects: ObjectCache, topology: Topology, row: NDArray[np.uint8]) -> Ranks:
-    """Return the parent of each node in one tree, int32 ``[nodes]``.
+def parents(network: CachedTopology, row: NDArray[np.uint8]) -> Ranks:
+    """Return the parent of each node in one tree, int32 ``[nodes]``; -1 if there is none.
 
-    Args:
-        objects: cache for the neighbour table.
-        topology: the topology.
-        row: the port of each node towards its parent.
-
-    Returns:
-        Ranks; -1 where the row has no port of the topology.
+    The row has the port of each node towards its parent.
     """
-    found = np.full(topology.nodes, -1, dtype=np.int32)
-    for port, neighbours in zip(topology.ports, objects.neighbours(topology.spec), strict=True):
+    found = np.full(network.nodes, -1, dtype=np.int32)
+    for port, neighbours in zip(network.ports, network.neighbours, strict=True):
         np.copyto(found, neighbours, where=row == port)
     return found
 
@@ -103,32 +96,28 @@ def levels(parent: Ranks, root: int) -> Ranks:
     return np.where(ancestor == root, steps, np.int32(-1))
 
 
-def depths(
-    objects: ObjectCache, topology: Topology, rows: NDArray[np.uint8], root: int = 0
-) -> Ranks:
+def depths(network: CachedTopology, rows: NDArray[np.uint8], root: int = 0) -> Ranks:
     """Return the levels of all nodes in each tree of a forest, int32 ``[trees, nodes]``."""
-    return np.stack([levels(parents(objects, topology, row), root) for row in rows])
+    return np.stack([levels(parents(network, row), root) for row in rows])
 
 
-def random_tree(
-    objects: ObjectCache, topology: Topology, seed: int, root: int = 0
-) -> NDArray[np.uint8]:
+def random_tree(network: CachedTopology, seed: int, root: int = 0) -> NDArray[np.uint8]:
     """Return the ports towards the parents in a random spanning tree, uint8 ``[nodes]``.
 
     In every round each node next to the tree joins it with probability one half, over one of its
     links to the tree. Every spanning tree can occur.
     """
-    neighbours = objects.neighbours(topology.spec)
+    neighbours = network.neighbours
     rng = np.random.default_rng([_SEED, seed, root])
-    row = np.zeros(topology.nodes, dtype=np.uint8)
-    joined = np.zeros(topology.nodes, dtype=bool)
+    row = np.zeros(network.nodes, dtype=np.uint8)
+    joined = np.zeros(network.nodes, dtype=bool)
     joined[root] = True
-    ports = np.array(topology.ports, dtype=np.uint8)
+    ports = np.array(network.ports, dtype=np.uint8)
     while not joined.all():
         near = joined[neighbours] & ~joined
         if not near.any():
             break  # a disconnected (mutated) table: the checkers report that this is not a tree
-        new = np.flatnonzero(near.any(axis=0) & (rng.random(topology.nodes) < 1 / 2))
+        new = np.flatnonzero(near.any(axis=0) & (rng.random(network.nodes) < 1 / 2))
         weights = rng.random((len(neighbours), len(new)))
         chosen = np.argmax(near[:, new] * weights, axis=0)
         row[new] = ports[chosen]

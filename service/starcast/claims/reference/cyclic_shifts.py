@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference.star_labels import symbols
 from starcast.permutations import Ranks
-from starcast.topologies import Topology
 
 
 class Path(NamedTuple):
@@ -28,59 +27,56 @@ class Path(NamedTuple):
     ports: NDArray[np.uint8]
 
 
-def shifted_root(topology: Topology, root: int, i: int) -> int:
+def shifted_root(network: CachedTopology, root: int, i: int) -> int:
     """Return rho^i(r), the node whose label is that of r shifted right by i positions."""
-    label = topology.label(root)
-    return topology.rank(label[len(label) - i :] + label[: len(label) - i])
+    label = network.label(root)
+    return network.rank(label[len(label) - i :] + label[: len(label) - i])
 
 
-def greedy_dimensions(objects: ObjectCache, topology: Topology, root: int) -> NDArray[np.int64]:
+def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
     """Return the dimension of every node's link in L(r) by Definition 1; 0 at the root."""
-    rows = symbols(objects, topology)
+    rows = symbols(network)
     goal = rows[root]
-    position_of = np.zeros(topology.n + 1, dtype=np.int64)
-    position_of[goal] = np.arange(1, topology.n + 1)
+    position_of = np.zeros(network.n + 1, dtype=np.int64)
+    position_of[goal] = np.arange(1, network.n + 1)
     differs = rows[:, 1:] != goal[1:]
     first_difference = np.where(differs.any(axis=1), differs.argmax(axis=1) + 2, 0)
     goal_position = position_of[rows[:, 0]]
     return np.where(goal_position == 1, first_difference, goal_position)
 
 
-def greedy_ports(objects: ObjectCache, topology: Topology, root: int) -> NDArray[np.uint8]:
+def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
     """Return the port of every node towards its parent in L(r), from the catalogue's forest."""
-    row: NDArray[np.uint8] = objects.forest(topology.spec, "greedy", root=root).parent_port[0]
+    row: NDArray[np.uint8] = network.forest("greedy", root=root).parent_port[0]
     return row
 
 
-def shift_path(objects: ObjectCache, topology: Topology, root: int, i: int) -> Path:
-    """Return p_i, followed link by link; it ends early where the tree (if mutated) has a cycle."""
-    goal = shifted_root(topology, root, i)
-    row = greedy_ports(objects, topology, goal)
-    neighbours = objects.neighbours(topology.spec)
+def shift_paths(network: CachedTopology, root: int) -> list[Path]:
+    """Return p_1, .., p_{n-1}, link by link; they end early if a (mutated) tree has a cycle."""
+    return [_shift_path(network, root, i) for i in range(1, network.n)]
+
+
+def _shift_path(network: CachedTopology, root: int, i: int) -> Path:
+    goal = shifted_root(network, root, i)
+    row = greedy_ports(network, goal)
     nodes = [root]
     ports = []
-    while nodes[-1] != goal and row[nodes[-1]] and len(nodes) <= topology.nodes:
-        port = row[nodes[-1]]
-        ports.append(port)
-        nodes.append(int(neighbours[int(port) - 2, nodes[-1]]))
+    while nodes[-1] != goal and row[nodes[-1]] and len(nodes) <= network.nodes:
+        ports.append(row[nodes[-1]])
+        nodes.append(int(network.neighbours[int(ports[-1]) - 2, nodes[-1]]))
     return Path(i, np.array(nodes, dtype=np.int32), np.array(ports, dtype=np.uint8))
 
 
-def shift_paths(objects: ObjectCache, topology: Topology, root: int) -> list[Path]:
-    """Return p_1, .., p_{n-1}."""
-    return [shift_path(objects, topology, root, i) for i in range(1, topology.n)]
-
-
-def loads_towards_roots(objects: ObjectCache, topology: Topology, root: int) -> NDArray[np.int64]:
+def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]:
     """Return how many trees L(rho^i(r)), i = 1..n-1, contain each link towards their root.
 
     Returns:
         int64 ``[nodes, ports]``.
     """
-    loads = np.zeros((topology.nodes, topology.degree), dtype=np.int64)
-    for i in range(1, topology.n):
-        goal = shifted_root(topology, root, i)
-        for row in objects.forest(topology.spec, "greedy", root=goal).parent_port:
-            for column, port in enumerate(topology.ports):
+    loads = np.zeros((network.nodes, network.degree), dtype=np.int64)
+    for i in range(1, network.n):
+        goal = shifted_root(network, root, i)
+        for row in network.forest("greedy", root=goal).parent_port:
+            for column, port in enumerate(network.ports):
                 loads[:, column] += row == port
     return loads

@@ -10,22 +10,28 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology
 from starcast.collectives.model import Schedule
-from starcast.topologies import Topology
 
 #: Whether a fault keeps a copy of a unit from a node, bool ``[units, copies, faults, nodes]``.
 Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
+_MOST_SETS = 3_000  # of more sets, half as many are drawn
+
+
+def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
+    """Return the label of a faulty node, or the labels of the ends of a faulty link."""
+    ends = fault if isinstance(fault, tuple) else (fault,)
+    return " - ".join(map(network.label, ends))
 
 
 class PossibleFaults:
     """Everything that can be faulty except the source, numbered from 0.
 
     Attributes:
-        topology: the topology.
+        network: the topology.
         source: rank of the source, which is healthy.
         nodes: the other nodes in rank order: faults 0, 1, ..
         links: all links, lower end first: the faults after the nodes.
@@ -33,14 +39,14 @@ class PossibleFaults:
         of_node: number of the fault of a node, int64 ``[nodes]``; -1 for the source.
     """
 
-    def __init__(self, objects: ObjectCache, topology: Topology, source: int = 0) -> None:
-        self.topology = topology
-        self.source = source
-        self.nodes = np.delete(np.arange(topology.nodes), source)
-        self.of_node = np.full(topology.nodes, -1)
+    def __init__(self, network: CachedTopology) -> None:
+        self.network = network
+        self.source = 0
+        self.nodes = np.arange(1, network.nodes)
+        self.of_node = np.full(network.nodes, -1)
         self.of_node[self.nodes] = np.arange(len(self.nodes))
-        neighbours = objects.neighbours(topology.spec)
-        tails = np.repeat(np.arange(topology.nodes), len(neighbours))
+        neighbours = network.neighbours
+        tails = np.repeat(np.arange(network.nodes), len(neighbours))
         heads = neighbours.T.ravel()
         ordered = tails < heads
         self.links = list(zip(tails[ordered].tolist(), heads[ordered].tolist(), strict=True))
@@ -62,13 +68,10 @@ class PossibleFaults:
 
     def describe(self, numbers: Iterable[int]) -> str:
         """Return the labels of a set of faults."""
-        return ", ".join(self._label(self.fault(int(number))) for number in numbers) or "none"
+        faults = [self.fault(int(number)) for number in numbers]
+        return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
-    def _label(self, fault: FaultyPart) -> str:
-        ends = fault if isinstance(fault, tuple) else (fault,)
-        return " - ".join(map(self.topology.label, ends))
-
-    def sets(self, size: int, limit: int = 3_000) -> NDArray[np.int64]:
+    def sets(self, size: int) -> NDArray[np.int64]:
         """Return all sets of faults of a size, or a random sample if there are too many.
 
         Half of the sample are faults next to one node.
@@ -78,11 +81,11 @@ class PossibleFaults:
         """
         if size == 0:
             return np.empty((1, 0), dtype=np.int64)
-        if size == 1 or (size == 2 and len(self) ** 2 // 2 <= limit):
+        if size == 1 or (size == 2 and len(self) ** 2 // 2 <= _MOST_SETS):
             return np.array(list(combinations(range(len(self)), size)), dtype=np.int64)
-        rng = np.random.default_rng([_SEED, self.topology.n, size])
-        drawn = [rng.choice(len(self), size, replace=False) for _ in range(limit // 4)]
-        drawn += [self._draw_near_node(rng, size) for _ in range(limit // 4)]
+        rng = np.random.default_rng([_SEED, self.network.n, size])
+        drawn = [rng.choice(len(self), size, replace=False) for _ in range(_MOST_SETS // 4)]
+        drawn += [self._draw_near_node(rng, size) for _ in range(_MOST_SETS // 4)]
         return np.sort(np.array(drawn), axis=1)
 
     def _draw_near_node(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
@@ -94,7 +97,7 @@ class PossibleFaults:
         return rng.choice(np.append(links, neighbours[neighbours >= 0]), size, replace=False)
 
 
-def blocked_copies(objects: ObjectCache, schedule: Schedule, faults: PossibleFaults) -> Cuts:
+def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
     """Return which faults keep which copies of a broadcast from which nodes.
 
     The trees of a unit are its copies. A copy without a path from the source is blocked by every
@@ -111,7 +114,7 @@ def blocked_copies(objects: ObjectCache, schedule: Schedule, faults: PossibleFau
         padded = [cuts + [missing] * (copies - len(cuts)) for cuts in cuts_of_units]
         return np.array(padded)
 
-    return objects.array(f"cuts of {schedule.id}", schedule.topology.spec, create)
+    return faults.network.array(f"cuts of {schedule.id}", create)
 
 
 def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8]:

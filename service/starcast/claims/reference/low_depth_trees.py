@@ -12,11 +12,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.object_cache import ObjectCache
-from starcast.claims.reference import bfs
-from starcast.claims.reference.star_labels import rotation, rotation_function
+from starcast.claims.object_cache import CachedTopology
+from starcast.claims.reference import bfs, star_labels
 from starcast.permutations import Ranks
-from starcast.topologies import Topology
 
 #: Depth of a node that has no path to the root, greater than every real depth.
 _UNREACHABLE = 1_000
@@ -24,7 +22,7 @@ _MAX_COMBINATIONS = 1_000_000
 _BATCH = 100_000
 
 
-def least_depth(objects: ObjectCache, topology: Topology) -> int:
+def least_depth(network: CachedTopology) -> int:
     """Return a lower bound for the depth of such trees.
 
     In every tree a node is one level deeper than its parent. Assignments of parents by which a node
@@ -34,13 +32,13 @@ def least_depth(objects: ObjectCache, topology: Topology) -> int:
     """
 
     def create() -> NDArray[np.int64]:
-        depths = (depth for depth in count(1) if _is_possible(objects, topology, depth))
+        depths = (depth for depth in count(1) if _is_possible(network, depth))
         return np.array([next(depths)])
 
-    return int(objects.array("least depth of edge-disjoint trees", topology.spec, create)[0])
+    return int(network.array("least depth of edge-disjoint trees", create)[0])
 
 
-def rotated_trees(objects: ObjectCache, topology: Topology, depth: int) -> NDArray[np.uint8]:
+def rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uint8]:
     """Return edge-disjoint trees up to a depth that are rotations of one another.
 
     All combinations of assignments are tried, except those by which a single node is too deep. The
@@ -50,50 +48,42 @@ def rotated_trees(objects: ObjectCache, topology: Topology, depth: int) -> NDArr
         uint8 ``[trees, nodes]``, the dimensions toward the parents; no rows if there are no such
         trees, or too many combinations.
     """
-    return objects.array(
-        f"trees of depth {depth}",
-        topology.spec,
-        lambda: _search_rotated_trees(objects, topology, depth),
-    )
+    return network.array(f"trees of depth {depth}", lambda: _search_rotated_trees(network, depth))
 
 
-def _least_levels(objects: ObjectCache, topology: Topology) -> NDArray[np.int64]:
+def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
     """Return the distance of each node from the root in each tree, int64 ``[trees, nodes]``.
 
     Paths begin with the only child of the root in the tree, and do not return to the root.
     """
-    neighbours = objects.neighbours(topology.spec)
-    without_root = neighbours.copy()
-    for port, child in enumerate(neighbours[:, 0]):
+    without_root = network.neighbours.copy()
+    for port, child in enumerate(network.neighbours[:, 0]):
         without_root[port, child] = child
-    levels = [1 + bfs.search(without_root, int(child)) for child in neighbours[:, 0]]
+    levels = [1 + bfs.search(without_root, int(child)) for child in network.neighbours[:, 0]]
     return np.stack(levels).astype(np.int64)
 
 
-def _levels_by_parent(
-    objects: ObjectCache, topology: Topology, levels: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _levels_by_parent(network: CachedTopology, levels: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the least level of a node if its parent is across a port.
 
     Returns:
         int64 ``[trees, ports, nodes]``.
     """
-    neighbours = objects.neighbours(topology.spec)
-    by_parent = 1 + levels[:, neighbours]
-    for port, child in enumerate(neighbours[:, 0]):
+    by_parent = 1 + levels[:, network.neighbours]
+    for port, child in enumerate(network.neighbours[:, 0]):
         by_parent[:, port, child] = _UNREACHABLE
         by_parent[port, port, child] = 1
     return by_parent
 
 
-def _is_possible(objects: ObjectCache, topology: Topology, depth: int) -> bool:
+def _is_possible(network: CachedTopology, depth: int) -> bool:
     """Return whether the least levels leave every node an assignment within a depth."""
-    levels = _least_levels(objects, topology)
-    trees = np.arange(topology.degree)
+    levels = _least_levels(network)
+    trees = np.arange(network.degree)
     while True:
-        by_parent = _levels_by_parent(objects, topology, levels)
+        by_parent = _levels_by_parent(network, levels)
         raised = np.full_like(levels, _UNREACHABLE)
-        for assignment in permutations(range(topology.degree)):
+        for assignment in permutations(range(network.degree)):
             assigned = by_parent[trees, np.array(assignment)]
             within = np.where(assigned.max(axis=0) <= depth, assigned, _UNREACHABLE)
             np.minimum(raised, within, out=raised)
@@ -103,47 +93,37 @@ def _is_possible(objects: ObjectCache, topology: Topology, depth: int) -> bool:
         levels = np.maximum(levels, raised)
 
 
-def _search_rotated_trees(
-    objects: ObjectCache, topology: Topology, depth: int
-) -> NDArray[np.uint8]:
-    orbits = _rotation_orbits(rotation(objects, topology))
-    levels = _levels_by_parent(objects, topology, _least_levels(objects, topology))
+def _search_rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uint8]:
+    orbits = _rotation_orbits(network)
+    levels = _levels_by_parent(network, _least_levels(network))
     options = [
-        _parent_options(topology.degree, orbit, levels[:, :, orbit[0]], depth) for orbit in orbits
+        _parent_options(network.degree, orbit, levels[:, :, orbit[0]], depth) for orbit in orbits
     ]
     combinations = prod(map(len, options))
-    best = np.empty((0, topology.nodes), dtype=np.uint8)
+    best = np.empty((0, network.nodes), dtype=np.uint8)
     if combinations > _MAX_COMBINATIONS:
         return best
     best_depth = depth + 1
     for start in range(0, combinations, _BATCH):
-        trees = np.zeros((min(_BATCH, combinations - start), topology.nodes), dtype=np.uint8)
+        trees = np.zeros((min(_BATCH, combinations - start), network.nodes), dtype=np.uint8)
         # The number of a combination has one digit per orbit: the index of its option.
         remaining = np.arange(start, start + len(trees))
         for orbit, parents in zip(orbits, options, strict=True):
             remaining, chosen = np.divmod(remaining, len(parents))
             trees[:, orbit] = parents[chosen]
-        depths = _tree_depths(objects.neighbours(topology.spec), trees)
+        depths = _tree_depths(network.neighbours, trees)
         if depths.min() < best_depth:
             best = trees[depths.argmin()][None]
             best_depth = int(depths.min())
-    return _with_rotations(objects, topology, best[0]) if len(best) else best
+    return _with_rotations(network, best[0]) if len(best) else best
 
 
-def _rotation_orbits(rotated: Ranks) -> list[list[int]]:
+def _rotation_orbits(network: CachedTopology) -> list[list[int]]:
     """Return the necklaces except that of the identity, each from its lowest node."""
-    orbits = []
-    visited = {0}
-    for first in range(len(rotated)):
-        orbit = []
-        node = first
-        while node not in visited:
-            visited.add(node)
-            orbit.append(node)
-            node = int(rotated[node])
-        if orbit:
-            orbits.append(orbit)
-    return orbits
+    images = star_labels.rotations(network)
+    sizes = star_labels.return_times(network)
+    leaders = np.unique(images.min(axis=0))[1:]
+    return [images[: sizes[leader], leader].tolist() for leader in leaders]
 
 
 def _parent_options(
@@ -182,14 +162,12 @@ def _tree_depths(neighbours: Ranks, trees: NDArray[np.uint8]) -> NDArray[np.int6
     return np.where((ends == 0).all(axis=1), levels.max(axis=1), _UNREACHABLE)
 
 
-def _with_rotations(
-    objects: ObjectCache, topology: Topology, tree: NDArray[np.uint8]
-) -> NDArray[np.uint8]:
+def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return a tree and its rotations."""
-    rotated_node = rotation(objects, topology)
+    rotated_node = star_labels.rotation(network)
     trees = [tree]
-    for _ in range(topology.degree - 1):
+    for _ in range(network.degree - 1):
         rotated = np.zeros_like(tree)
-        rotated[rotated_node] = rotation_function(topology.n)[trees[-1]]
+        rotated[rotated_node] = star_labels.rotation_function(network.n)[trees[-1]]
         trees.append(rotated)
     return np.stack(trees)

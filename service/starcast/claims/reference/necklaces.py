@@ -8,29 +8,37 @@ from numpy.typing import NDArray
 
 from starcast.claims.formulas import distance_sum
 from starcast.claims.growth import EXACT, Number, divided, factorial, harmonic
-from starcast.claims.object_cache import ObjectCache
-from starcast.claims.reference import bfs, lower_bound_counts
-from starcast.claims.reference.star_labels import rotation, symbols
-from starcast.topologies import Topology
+from starcast.claims.object_cache import CachedTopology
+from starcast.claims.reference import bfs
+from starcast.claims.reference.star_labels import rotation, rotations, symbols
 
 
-def periods(objects: ObjectCache, topology: Topology) -> NDArray[np.int64]:
+def leaders(network: CachedTopology) -> NDArray[np.int32]:
+    """Return the least rank in every node's necklace (its orbit under R), int32 ``[nodes]``."""
+    return network.array("necklaces by turning", lambda: rotations(network).min(axis=0))
+
+
+def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
+    """Return the distance of every necklace but that of the identity, by their least nodes."""
+    distinct = np.unique(leaders(network))
+    return bfs.distances(network)[distinct[distinct > 0]]
+
+
+def periods(network: CachedTopology) -> NDArray[np.int64]:
     """Return the number of nodes in each node's necklace."""
-    leader = lower_bound_counts.necklaces(objects, topology.spec)
-    return objects.array(
-        "periods", topology.spec, lambda: np.bincount(leader, minlength=topology.nodes)[leader]
-    )
+    leader = leaders(network)
+    return network.array("periods", lambda: np.bincount(leader, minlength=network.nodes)[leader])
 
 
-def named_generators(objects: ObjectCache, topology: Topology) -> NDArray[np.bool_]:
+def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
     """Return the nodes that Definition 7 names as generators, bool ``[nodes]``.
 
     It names none in the necklace of 12..n, in which 2 is in no cycle.
     """
 
     def create() -> NDArray[np.bool_]:
-        labels = symbols(objects, topology)
-        leader = lower_bound_counts.necklaces(objects, topology.spec).tolist()
+        labels = symbols(network)
+        leader = leaders(network).tolist()
         is_generator = np.asarray(labels[:, 1] == 1)
         starting = np.flatnonzero((labels[:, 0] == 1) & (labels[:, 1] != 2)).tolist()
         cycles = {node: cycle_of(labels[node].tolist(), 2) for node in starting}
@@ -41,10 +49,10 @@ def named_generators(objects: ObjectCache, topology: Topology) -> NDArray[np.boo
             is_generator[node] = cycle == least[leader[node]]
         return is_generator
 
-    return objects.array("generators by Definition 7", topology.spec, create)
+    return network.array("generators by Definition 7", create)
 
 
-def displacements(objects: ObjectCache, topology: Topology) -> NDArray[np.int64]:
+def displacements(network: CachedTopology) -> NDArray[np.int64]:
     """Return the number of rotations from the generator to each node (Definition 8).
 
     Returns:
@@ -52,18 +60,18 @@ def displacements(objects: ObjectCache, topology: Topology) -> NDArray[np.int64]
     """
 
     def create() -> NDArray[np.int64]:
-        leader = lower_bound_counts.necklaces(objects, topology.spec)
-        rotated = rotation(objects, topology)
-        generators = np.flatnonzero(named_generators(objects, topology))
+        leader = leaders(network)
+        rotated = rotation(network)
+        generators = np.flatnonzero(named_generators(network))
         _, first = np.unique(leader[generators], return_index=True)
-        displacement = np.full(topology.nodes, -1, dtype=np.int64)
+        displacement = np.full(network.nodes, -1, dtype=np.int64)
         members = generators[first].astype(np.int32)
-        for turns in range(topology.n - 1):
+        for turns in range(network.n - 1):
             displacement[members[displacement[members] < 0]] = turns
             members = rotated[members]
         return displacement
 
-    return objects.array("displacements", topology.spec, create)
+    return network.array("displacements", create)
 
 
 def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
@@ -72,12 +80,6 @@ def cycle_of(label: list[int], symbol: int) -> tuple[int, ...]:
     while label[cycle[-1] - 1] != symbol:
         cycle.append(label[cycle[-1] - 1])
     return tuple(cycle)
-
-
-def total_distance(objects: ObjectCache, topology: Topology) -> int:
-    """Return the sum of the distances of all necklaces from 12..n, by search."""
-    leaders = np.unique(lower_bound_counts.necklaces(objects, topology.spec))
-    return int(bfs.distances(objects, topology.spec)[leaders].sum(dtype=np.int64))
 
 
 # Counts by Burnside's lemma. R^e has m cycles of length d, m d = n-1, on the symbols 2..n. The

@@ -30,19 +30,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference.bfs import parents
-from starcast.claims.reference.nk_labels import n_and_k
 from starcast.claims.reference.nk_pipelines import MANY_TREES
-from starcast.topologies import Topology
 
 
-def contains_shared_links(objects: ObjectCache, topology: Topology) -> NDArray[np.bool_]:
+def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
     """Return whether each link of the argument uses its port and is in each of its trees."""
-    n, k = n_and_k(topology)
-    neighbours = dict(zip(topology.ports, objects.neighbours(topology.spec), strict=True))
-    rows = objects.forest(topology.spec, MANY_TREES).parent_port
-    parents_in = [parents(objects, topology, row) for row in rows]
+    n, k = network.n_and_k
+    neighbours = dict(zip(network.ports, network.neighbours, strict=True))
+    rows = network.forest(MANY_TREES).parent_port
+    parents_in = [parents(network, row) for row in rows]
     contained = []
     for t, s in _cases(n, k):
         v, w = _ends(n, k, t, s)

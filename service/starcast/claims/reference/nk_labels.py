@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import permutations
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology
 from starcast.permutations import Perms, Ranks
-from starcast.topologies import Topology
 
 Counts = NDArray[np.int64]
 
@@ -66,16 +65,9 @@ class Cycles(NamedTuple):
         return np.where(self.beta > 0, self.chained + self.beta + at_first, 0)
 
 
-def n_and_k(topology: Topology) -> tuple[int, int]:
-    """Return n and k of S_{n,k}."""
-    return topology.n, int(topology.k or 0)
-
-
-def symbols(objects: ObjectCache, topology: Topology) -> Perms:
+def symbols(network: CachedTopology) -> Perms:
     """Return the symbols of every node, uint8 ``[nodes, k]``."""
-    return objects.array(
-        "symbols", topology.spec, lambda: permutations.arrangements(*n_and_k(topology))
-    )
+    return network.array("symbols", lambda: permutations.arrangements(*network.n_and_k))
 
 
 def cycles(label_symbols: Perms) -> Cycles:
@@ -97,33 +89,33 @@ def cycles(label_symbols: Perms) -> Cycles:
     return Cycles(end, np.where(chained, -1, first), np.where(chained, 0, length))
 
 
-def right_shifts(objects: ObjectCache, topology: Topology) -> Perms:
+def right_shifts(network: CachedTopology) -> Perms:
     """Return R_1(Id), .., R_n(Id): the label 12..n shifted right by i, uint8 ``[n, n]``."""
 
     def create() -> Perms:
-        label = np.arange(1, topology.n + 1, dtype=np.uint8)
-        return np.stack([np.roll(label, i) for i in range(1, topology.n + 1)])
+        label = np.arange(1, network.n + 1, dtype=np.uint8)
+        return np.stack([np.roll(label, i) for i in range(1, network.n + 1)])
 
-    return objects.array("right shifts", topology.spec, create)
+    return network.array("right shifts", create)
 
 
-def shifted_roots(objects: ObjectCache, topology: Topology) -> list[int]:
+def shifted_roots(network: CachedTopology) -> list[int]:
     """Return the ranks of the nodes R_1(Id), .., R_{n-1}(Id)."""
-    _, k = n_and_k(topology)
-    shifts = right_shifts(objects, topology)[:-1]
-    return [topology.rank(label) for label in permutations.labels(shifts[:, :k])]
+    _, k = network.n_and_k
+    shifts = right_shifts(network)[:-1]
+    return [network.rank(label) for label in permutations.labels(shifts[:, :k])]
 
 
-def shift_nodes(topology: Topology, label_symbols: Perms, last: int, places: int) -> Ranks:
+def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places: int) -> Ranks:
     """Return the images of nodes if positions and symbols 2..last are shifted cyclically.
 
     Args:
-        topology: S_{n,k}, of which the shift is an automorphism.
+        network: S_{n,k}, of which the shift is an automorphism.
         label_symbols: symbols of the nodes.
         last: k, or n for k = n-1, where the missing symbol is in position n.
         places: number of places of the shift.
     """
-    n, k = n_and_k(topology)
+    n, k = network.n_and_k
     shifted = np.arange(n + 1)
     if last > 1:
         shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference.bfs import depths, parents
-from starcast.claims.reference.nk_labels import n_and_k, shift_nodes, symbols
+from starcast.claims.reference.nk_labels import shift_nodes, symbols
 from starcast.claims.reference.nk_pipelines import ONE_TREE
-from starcast.collectives.broadcast import build_pipeline
+from starcast.claims.reference.pipelines import allgather_by_levels
 from starcast.collectives.model import Schedule
 from starcast.collectives.translation import ports_between
 from starcast.topologies import Topology
@@ -31,12 +31,12 @@ from starcast.trees import Forest
 _ALGORITHM = "nk-greedy with dimension changes"
 
 
-def link_classes(topology: Topology) -> tuple[tuple[int, ...], ...]:
+def link_classes(network: CachedTopology) -> tuple[tuple[int, ...], ...]:
     """Return the ports of each class of links that automorphisms map to each other."""
-    n, k = n_and_k(topology)
+    n, k = network.n_and_k
     if k in (1, n - 1):
-        return (topology.ports,)
-    return (topology.ports[: k - 1], topology.ports[k - 1 :])
+        return (network.ports,)
+    return (network.ports[: k - 1], network.ports[k - 1 :])
 
 
 def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
@@ -47,12 +47,11 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
     Returns:
         fractions ``[levels, classes]``.
     """
-    topology = check.topology
-    forest = check.objects.forest(topology.spec, construction)
-    depth = depths(check.objects, topology, forest.parent_port)
+    forest = check.forest(construction)
+    depth = depths(check, forest.parent_port)
     if depth.min() < 0:
-        raise ValueError(f"{forest.id} does not span {topology.spec}")
-    classes = link_classes(topology)
+        raise ValueError(f"{forest.id} does not span {check.spec}")
+    classes = link_classes(check)
     links = Counter[tuple[int, int]]()
     for row, level in zip(forest.parent_port, depth, strict=True):
         for kind, ports in enumerate(classes):
@@ -71,17 +70,17 @@ def all_port_bytes(loads: NDArray[Any]) -> Fraction:
     return sum((max(level) for level in loads), Fraction(0))
 
 
-def one_port_bytes(topology: Topology, loads: NDArray[Any]) -> Fraction:
+def one_port_bytes(network: CachedTopology, loads: NDArray[Any]) -> Fraction:
     """Return the sum of the loads of all ports and levels: the one-port bytes, divided by m."""
-    sizes = [len(ports) for ports in link_classes(topology)]
+    sizes = [len(ports) for ports in link_classes(network)]
     return sum((loads @ sizes).tolist(), Fraction(0))
 
 
-def last_sub_slot(topology: Topology, loads: NDArray[Any]) -> int:
+def last_sub_slot(network: CachedTopology, loads: NDArray[Any]) -> int:
     """Return the last sub-slot in which something is sent, with n-1 sub-slots per level."""
-    classes = zip(loads[-1], link_classes(topology), strict=True)
+    classes = zip(loads[-1], link_classes(network), strict=True)
     last_port = max(max(ports) for load, ports in classes if load)
-    return (len(loads) - 1) * topology.degree + last_port - 1
+    return (len(loads) - 1) * network.degree + last_port - 1
 
 
 def bytes_by_class(loads: NDArray[Any]) -> Fraction:
@@ -108,7 +107,7 @@ def optimal_bytes(n: int, k: int) -> Number:
     return divided(arrangements(n, k) - 1, n - 1)
 
 
-def dimension_change_allgather(objects: ObjectCache, topology: Topology) -> Schedule:
+def dimension_change_allgather(network: CachedTopology) -> Schedule:
     """Return the all-port all-to-all broadcast on SP by levels, with dimension changes.
 
     Each message has a part for every cyclic shift of positions 2..k, or 2..n for k = n-1. For k = 1
@@ -116,28 +115,21 @@ def dimension_change_allgather(objects: ObjectCache, topology: Topology) -> Sche
     """
 
     def create() -> Schedule:
-        n, k = n_and_k(topology)
+        n, k = network.n_and_k
         last = n if k == n - 1 else k
-        row = objects.forest(topology.spec, ONE_TREE).parent_port[0]
-        parent = parents(objects, topology, row)
+        row = network.forest(ONE_TREE).parent_port[0]
+        parent = parents(network, row)
         child = np.flatnonzero(parent >= 0)
-        rows = np.zeros((max(1, last - 1), topology.nodes), dtype=np.uint8)
+        rows = np.zeros((max(1, last - 1), network.nodes), dtype=np.uint8)
         rows[0] = row
         for places in range(1, last - 1):
-            image = shift_nodes(topology, symbols(objects, topology), last, places)
-            rows[places, image[child]] = ports_between(topology, image[child], image[parent[child]])
+            image = shift_nodes(network, symbols(network), last, places)
+            tails, heads = image[child], image[parent[child]]
+            rows[places, tails] = ports_between(network.topology, tails, heads)
         rows.flags.writeable = False
-        return build_pipeline(
-            Forest(topology, rows),
-            "all",
-            1,
-            collective="allgather",
-            algorithm=_ALGORITHM,
-            packets=True,
-            symmetric=True,
-        )
+        return allgather_by_levels(Forest(network.topology, rows), _ALGORITHM)
 
-    return objects.get_or_create("schedule", (topology.spec, "allgather", _ALGORITHM), create)
+    return network.build(create, "allgather", _ALGORITHM)
 
 
 def allgather_bytes(topology: Topology) -> int:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast import checkers
 from starcast.claims.check import ClaimCheck
-from starcast.claims.formulas import nk_diameter
 from starcast.claims.reference import bfs
-from starcast.claims.reference.nk_labels import n_and_k
 from starcast.claims.reference.pipelines import Parameters, parameters
 from starcast.claims.reference.surds import floor_sqrt
 from starcast.collectives.model import Schedule
@@ -34,10 +33,13 @@ def broadcast_bytes(topology: Topology) -> int:
 
 def heights(check: ClaimCheck, construction: str) -> NDArray[np.int64]:
     """Return the height of each tree of a construction at Id; -1 if it is not spanning."""
-    topology = check.topology
-    forest = check.objects.forest(topology.spec, construction)
-    depths = bfs.depths(check.objects, topology, forest.parent_port)
+    depths = bfs.depths(check, check.forest(construction).parent_port)
     return np.where(depths.min(axis=1) >= 0, depths.max(axis=1), -1).astype(np.int64)
+
+
+def link_loads(check: ClaimCheck, construction: str) -> NDArray[np.integer]:
+    """Return the number of trees of a construction on each directed link, ``[nodes, ports]``."""
+    return checkers.loads(check.topology, check.forest(construction).parent_port, 0)
 
 
 def greatest_height(check: ClaimCheck, construction: str) -> int:
@@ -113,14 +115,11 @@ class Broadcast:
 
 def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broadcast:
     """Execute a broadcast with p = 1, .., h+2 segments; beyond p = h the increment is constant."""
-    spec = check.topology.spec
-    degree = check.topology.degree
-    trees = 1 if construction == ONE_TREE else degree
-    slot = 1 if ports == "all" else degree
+    trees = 1 if construction == ONE_TREE else check.degree
+    slot = 1 if ports == "all" else check.degree
     p = np.arange(1, greatest_height(check, construction) + 3)
     schedules = [
-        check.objects.schedule(spec, "broadcast", construction, ports, segments=count)
-        for count in p.tolist()
+        check.schedule("broadcast", construction, ports, segments=count) for count in p.tolist()
     ]
     simulations = [check.execute(schedule) for schedule in schedules]
     steps = tuple(simulation.steps for simulation in simulations)
@@ -130,33 +129,10 @@ def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broad
     units = [schedule.units for schedule in schedules]
     check.equal("segments of the broadcast", units, trees * p, p=p, of=first)
     last = packets[-1] - packets[-2]
-    previous = packets[-2] - packets[-3]
-    check.equal("packets that one more segment adds", last, previous, of=first)
+    check.equal("packets that one more segment adds", last, packets[-2] - packets[-3], of=first)
     return Broadcast(first, trees, slot, steps, packets)
 
 
 def exact_array(values: Iterable[Any]) -> NDArray[Any]:
     """Return exact numbers as an array of objects."""
     return np.array(list(values), dtype=object)
-
-
-def count_doublings(count: int) -> int:
-    """Return the number of times that 1 has to be doubled to reach a count."""
-    reached = 1
-    doublings = 0
-    while reached < count:
-        reached *= 2
-        doublings += 1
-    return doublings
-
-
-def check_node_counts(check: ClaimCheck, root: int) -> None:
-    """Check the counts of the lower bounds: the greatest distance and the links of the source."""
-    topology = check.topology
-    label = topology.label(root)
-    distances = bfs.distances(check.objects, topology.spec, root)
-    diameter = nk_diameter(*n_and_k(topology))
-    what = "greatest distance from the source"
-    check.equal(what, int(distances.max()), diameter, source=label)
-    links = set(check.objects.neighbours(topology.spec)[:, root].tolist()) - {root}
-    check.equal("links of the source", len(links), topology.n - 1, source=label)

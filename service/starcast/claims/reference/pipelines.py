@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 from starcast.claims import growth
 from starcast.claims.growth import Number
 from starcast.claims.reference.surds import Surd, add_sqrt, floor_sqrt
+from starcast.collectives.broadcast import build_pipeline
+from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
+from starcast.trees.model import Forest
 
 #: A time as a function of n, T_s and b = m T_c.
 Time = Callable[[int, Number, Number], Number]
@@ -77,6 +80,10 @@ class Parameters(NamedTuple):
         """The parameters as places of a `ClaimCheck`."""
         return self._asdict()
 
+    def time(self, steps: Number, share: Number) -> NDArray[Any]:
+        """Return the time of some start-ups and a share of the message: steps T_s + share m T_c."""
+        return np.asarray(self.T_s * steps + self.m * self.T_c * share)
+
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:
         """Yield T_s and b = m T_c for each grid point."""
         for m, start, byte in zip(*self, strict=True):
@@ -89,9 +96,26 @@ def parameters(
     T_c: tuple[int, ...] = (1, 2, 4),  # noqa: N803
 ) -> Parameters:
     """Return the grid of all combinations of values."""
-    return Parameters(
-        *(np.array(column, dtype=object) for column in zip(*product(m, T_s, T_c), strict=True))
+    columns = zip(*product(m, T_s, T_c), strict=True)
+    return Parameters(*(np.array(column, dtype=object) for column in columns))
+
+
+def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
+    """Return the all-port allgather down all translates of trees, with level t in step t."""
+    return build_pipeline(
+        forest, "all", 1, collective="allgather", algorithm=algorithm, packets=True, symmetric=True
     )
+
+
+def units_per_message(schedule: Schedule) -> int:
+    """Return the number of units into which each message of a source is cut."""
+    has_one_source = schedule.collective == "broadcast" or schedule.symmetric
+    return schedule.units // (1 if has_one_source else schedule.topology.nodes)
+
+
+def carried_share(simulation: Simulation, units: int) -> Fraction:
+    """Return the sum of the largest packets of all steps, in messages of that many units."""
+    return Fraction(int(simulation.packet_sizes.sum()), units)
 
 
 def exact_time(simulation: Simulation, units: int, of: Parameters) -> NDArray[Any]:
@@ -102,31 +126,15 @@ def exact_time(simulation: Simulation, units: int, of: Parameters) -> NDArray[An
         units: number of units of a message.
         of: the parameters.
     """
-    return _time(simulation.steps, Fraction(int(simulation.packet_sizes.sum()), units), of)
-
-
-def slotted(steps: int, packet: Fraction, of: Parameters) -> NDArray[Any]:
-    """Return the time of steps that each send a packet with a share of the message."""
-    return _time(steps, steps * packet, of)
-
-
-def _time(steps: int, carried: Fraction, of: Parameters) -> NDArray[Any]:
-    return np.asarray(of.T_s * int(steps) + of.m * of.T_c * carried)
+    return of.time(simulation.steps, carried_share(simulation, units))
 
 
 def loads(n: int) -> list[tuple[Number, Number]]:
     """Return pairs of T_s and b = m T_c on a wide grid of powers of n, and with one of them 0."""
-    powers = [
-        Fraction(n) ** power * Fraction(4) ** turn
-        for power in range(-4, 9)
-        for turn in range(-2, 3)
-    ]
-    return [
-        (1, 0),
-        (0, 1),
-        *((1, b) for b in powers),
-        *((1, growth.sqrt(n) * b) for b in powers[2::5]),
-    ]
+    exponents = product(range(-4, 9), range(-2, 3))
+    powers = [Fraction(n) ** power * Fraction(4) ** turn for power, turn in exponents]
+    roots = [growth.sqrt(n) * b for b in powers[2::5]]
+    return [(1, 0), (0, 1), *((1, b) for b in (*powers, *roots))]
 
 
 def greatest(

@@ -11,12 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.object_cache import ObjectCache
-from starcast.claims.reference import bfs, lower_bound_counts, star_labels
-from starcast.claims.reference.necklaces import cycle_of, displacements, periods
-from starcast.claims.reference.star_labels import rotation, symbols
+from starcast.claims.object_cache import CachedTopology
+from starcast.claims.reference import bfs, necklaces, star_labels
 from starcast.permutations import Ranks
-from starcast.topologies import Topology
 
 #: Parent or children function, bool ``[nodes, n]``.
 Dimensions = NDArray[np.bool_]
@@ -33,7 +30,7 @@ def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     k = label.index(1) + 1
     cycles = []
     for symbol in range(1, n + 1):
-        cycle = cycle_of(label, symbol)
+        cycle = necklaces.cycle_of(label, symbol)
         if len(cycle) > 1 and symbol == min(cycle, key=lambda s: order_index(s, k, n)):
             cycles.append((*cycle[1:], symbol))
     return sorted(cycles, key=lambda cycle: -order_index(cycle[-1], k, n))
@@ -45,11 +42,7 @@ def order_index(symbol: int, k: int, n: int) -> int:
 
 
 def parents(
-    objects: ObjectCache,
-    topology: Topology,
-    second: Literal["left", "right"],
-    *,
-    repeated: bool = False,
+    network: CachedTopology, second: Literal["left", "right"], *, repeated: bool = False
 ) -> Dimensions:
     """Return the parent function of Definition 13, or of Definition 15 if nodes are repeated.
 
@@ -57,54 +50,50 @@ def parents(
     """
 
     def create() -> Dimensions:
-        labels = symbols(objects, topology)
-        function = np.zeros((topology.nodes, topology.n), dtype=bool)
+        labels = star_labels.symbols(network)
+        function = np.zeros((network.nodes, network.n), dtype=bool)
         index = 1 if second == "left" else -2
         for node in np.flatnonzero(labels[:, 0] != 1).tolist():
             cycles = canonical_notation(labels[node].tolist())
             dimension = int(labels[node, 0]) if len(cycles) == 1 else cycles[index][-1]
             function[node, dimension - 1] = True
         starting = np.flatnonzero(labels[:, 0] == 1)[1:]
-        identity = np.arange(topology.nodes, dtype=np.int32)
-        leaves = leaf_parents(objects, topology, identity, repeated=repeated)
+        identity = np.arange(network.nodes, dtype=np.int32)
+        leaves = leaf_parents(network, identity, repeated=repeated)
         function[starting] = leaves[starting]
         return function
 
     name = f"parents, second from the {second}, repeated {repeated}"
-    return objects.array(name, topology.spec, create)
+    return network.array(name, create)
 
 
-def leaf_parents(
-    objects: ObjectCache, topology: Topology, c: Ranks, *, repeated: bool
-) -> Dimensions:
+def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
     """Return the condition for parents of nodes i that start with 1, with c(i) = F_r^{-1}(i).
 
     It is d(c) = d(c') = j-2 or, if nodes are repeated, d(c') = d(c) + k p(c) = j-2; i' = g_j(i).
     """
-    d = displacements(objects, topology)[c]
-    p = periods(objects, topology)[c]
-    function = np.zeros((topology.nodes, topology.n), dtype=bool)
-    for j, heads in zip(topology.ports, objects.neighbours(topology.spec), strict=True):
+    d = necklaces.displacements(network)[c]
+    p = necklaces.periods(network)[c]
+    function = np.zeros((network.nodes, network.n), dtype=bool)
+    for j, heads in zip(network.ports, network.neighbours, strict=True):
         in_subtree = d == j - 2
         if repeated:
-            for k in range(1, topology.n - 1):
-                in_subtree |= (d + k * p == j - 2) & ((k + 1) * p < topology.n)
+            for k in range(1, network.n - 1):
+                in_subtree |= (d + k * p == j - 2) & ((k + 1) * p < network.n)
         function[:, j - 1] = in_subtree & (d[heads] == j - 2) & (d >= 0)
     return function
 
 
-def children(
-    objects: ObjectCache, topology: Topology, *, repaired: bool, repeated: bool = False
-) -> Dimensions:
+def children(network: CachedTopology, *, repaired: bool, repeated: bool = False) -> Dimensions:
     """Return the printed or repaired children function of Definition 13, or 15 with repetition."""
 
     def create() -> Dimensions:
-        n = topology.n
-        labels = symbols(objects, topology)
-        d = displacements(objects, topology)
-        p = periods(objects, topology)
-        neighbours = objects.neighbours(topology.spec)
-        function = np.zeros((topology.nodes, n), dtype=bool)
+        n = network.n
+        labels = star_labels.symbols(network)
+        d = necklaces.displacements(network)
+        p = necklaces.periods(network)
+        neighbours = network.neighbours
+        function = np.zeros((network.nodes, n), dtype=bool)
         function[0, 1:] = True
         for node in np.flatnonzero(labels[:, 0] != 1).tolist():
             label = labels[node].tolist()
@@ -118,7 +107,7 @@ def children(
         return function
 
     name = f"children, repaired {repaired}, repeated {repeated}"
-    return objects.array(name, topology.spec, create)
+    return network.array(name, create)
 
 
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
@@ -140,81 +129,68 @@ def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
     return minima if repaired and others else [*fixed, *minima]
 
 
-def seen_from_children(objects: ObjectCache, topology: Topology, below: Dimensions) -> Dimensions:
+def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions:
     """Return whether each node y is among the children of g_j(y), across j."""
     function = np.zeros_like(below)
-    for j, heads in zip(topology.ports, objects.neighbours(topology.spec), strict=True):
+    for j, heads in zip(network.ports, network.neighbours, strict=True):
         function[:, j - 1] = below[heads, j - 1]
     return function
 
 
-def translation_and_inverse(
-    objects: ObjectCache, topology: Topology, root: int
-) -> tuple[Ranks, Ranks]:
+def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, Ranks]:
     """Return F_r(x) and F_r^{-1}(x) for every node x."""
-    forward = star_labels.translation(objects, topology, root)
+    forward = star_labels.translation(network, root)
     return forward, np.argsort(forward).astype(np.int32)
 
 
-def parents_at_root(
-    objects: ObjectCache, topology: Topology, root: int, *, repeated: bool
-) -> Dimensions:
+def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
     """Return the parent function of Definition 14 (16 if nodes are repeated), repaired as 13."""
-    _, c = translation_and_inverse(objects, topology, root)
-    starts_with_1 = symbols(objects, topology)[c][:, 0] == 1
-    function = np.where(
-        starts_with_1[:, None],
-        leaf_parents(objects, topology, c, repeated=repeated),
-        parents(objects, topology, "right")[c],
-    )
+    _, c = translation_and_inverse(network, root)
+    starts_with_1 = star_labels.symbols(network)[c][:, 0] == 1
+    leaves = leaf_parents(network, c, repeated=repeated)
+    function = np.where(starts_with_1[:, None], leaves, parents(network, "right")[c])
     function[root] = False
     return function
 
 
-def translated_parents(
-    objects: ObjectCache, topology: Topology, root: int, above: Dimensions
-) -> Dimensions:
+def translated_parents(network: CachedTopology, root: int, above: Dimensions) -> Dimensions:
     """Return a parent function at 12..n, every node and its parent translated to another root."""
-    forward, inverse = translation_and_inverse(objects, topology, root)
-    neighbours = objects.neighbours(topology.spec)
+    forward, inverse = translation_and_inverse(network, root)
     function = np.zeros_like(above)
-    for j, heads in zip(topology.ports, neighbours, strict=True):
+    for j, heads in zip(network.ports, network.neighbours, strict=True):
         parent = forward[heads[inverse]]
-        function[:, 1:] |= above[inverse, j - 1][:, None] & (neighbours == parent).T
+        function[:, 1:] |= above[inverse, j - 1][:, None] & (network.neighbours == parent).T
     return function
 
 
-def random_trees(objects: ObjectCache, topology: Topology, count: int) -> NDArray[np.uint8]:
+def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
     """Return random trees among those that section 5.1 allows, uint8 ``[count, nodes]``."""
 
     def create() -> NDArray[np.uint8]:
         generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
-        return np.stack([_random_tree(objects, topology, rng) for rng in generators])
+        return np.stack([_random_tree(network, rng) for rng in generators])
 
-    return objects.array("balanced trees drawn at random", topology.spec, create)
+    return network.array("balanced trees drawn at random", create)
 
 
-def _random_tree(
-    objects: ObjectCache, topology: Topology, rng: np.random.Generator
-) -> NDArray[np.uint8]:
-    labels = symbols(objects, topology)
-    n = topology.n
-    ports = np.zeros(topology.nodes, dtype=np.uint8)
+def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[np.uint8]:
+    labels = star_labels.symbols(network)
+    ports = np.zeros(network.nodes, dtype=np.uint8)
     for node in np.flatnonzero(labels[:, 0] != 1).tolist():
         *others, _ = canonical_notation(labels[node].tolist())
         candidates = [symbol for cycle in others for symbol in cycle]
         ports[node] = rng.choice(candidates) if candidates else labels[node, 0]
-    leader = lower_bound_counts.necklaces(objects, topology.spec)
-    rotated = rotation(objects, topology)
-    distance = bfs.distances(objects, topology.spec)
-    leaders = rng.permutation(np.unique(leader[1 : len(leader) // n]))
+    leader = necklaces.leaders(network)
+    rotated = star_labels.rotation(network)
+    distance = bfs.distances(network)
+    leaders = rng.permutation(np.unique(leader[1 : len(leader) // network.n]))
     m = 1
     for first in leaders[np.argsort(distance[leaders], kind="stable")].tolist():
         members = np.flatnonzero(leader == first)
-        v = (m - 1) % (n - 1) + 2
+        v = (m - 1) % (network.n - 1) + 2
         node = int(rng.choice(members[labels[members, v - 1] != v]))
         for _ in range(len(members)):
-            ports[node] = (m - 1) % (n - 1) + 2
+            ports[node] = (m - 1) % (network.n - 1) + 2
             node = int(rotated[node])
             m += 1
     return ports

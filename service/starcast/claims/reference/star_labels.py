@@ -10,17 +10,14 @@ from itertools import permutations as orders
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology
 from starcast.permutations import Perms, Ranks
-from starcast.topologies import Topology
 
 
-def symbols(objects: ObjectCache, topology: Topology) -> Perms:
+def symbols(network: CachedTopology) -> Perms:
     """Return the symbols x_1, .., x_n of every node, in rank order, uint8 ``[nodes, n]``."""
-    return objects.array(
-        "symbols",
-        topology.spec,
-        lambda: np.array(list(orders(range(1, topology.n + 1))), dtype=np.uint8),
+    return network.array(
+        "symbols", lambda: np.array(list(orders(range(1, network.n + 1))), dtype=np.uint8)
     )
 
 
@@ -29,34 +26,34 @@ def positions(rows: Perms) -> NDArray[np.int64]:
     return np.argsort(rows, axis=1).T + 1
 
 
-def ranks_of(objects: ObjectCache, topology: Topology, rows: NDArray[np.integer]) -> Ranks:
+def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
     """Return the lexicographic ranks of rows of symbols, int32 ``[rows]``."""
-    weights = (topology.n + 1) ** np.arange(topology.n - 1, -1, -1)
-    found = np.searchsorted(symbols(objects, topology) @ weights, rows @ weights)
-    return np.minimum(found, topology.nodes - 1).astype(np.int32)
+    weights = (network.n + 1) ** np.arange(network.n - 1, -1, -1)
+    found = np.searchsorted(symbols(network) @ weights, rows @ weights)
+    return np.minimum(found, network.nodes - 1).astype(np.int32)
 
 
-def translation(objects: ObjectCache, topology: Topology, q: int) -> Ranks:
+def translation(network: CachedTopology, q: int) -> Ranks:
     """Return the rank of (q[x_1], .., q[x_n]) for every node x, int32 ``[nodes]``.
 
     The papers call it F_q(x), T_q(x), LC(q, .) and q∘x.
     """
 
     def create() -> Ranks:
-        rows = symbols(objects, topology)
-        return ranks_of(objects, topology, np.append(0, rows[q])[rows])
+        rows = symbols(network)
+        return ranks_of(network, np.append(0, rows[q])[rows])
 
-    return objects.array(f"translation by {q}", topology.spec, create)
+    return network.array(f"translation by {q}", create)
 
 
-def translations(objects: ObjectCache, topology: Topology) -> Ranks:
+def translations(network: CachedTopology) -> Ranks:
     """Return all translations, int32 ``[nodes q, nodes x]``."""
 
     def create() -> Ranks:
-        rows = symbols(objects, topology)
-        return np.stack([ranks_of(objects, topology, np.append(0, q)[rows]) for q in rows])
+        rows = symbols(network)
+        return np.stack([ranks_of(network, np.append(0, q)[rows]) for q in rows])
 
-    return objects.array("translations", topology.spec, create)
+    return network.array("translations", create)
 
 
 def rotation_function(n: int) -> NDArray[np.int64]:
@@ -67,7 +64,7 @@ def rotation_function(n: int) -> NDArray[np.int64]:
     return np.array([0, 1, *range(3, n + 1), 2][: n + 1])
 
 
-def rotation(objects: ObjectCache, topology: Topology) -> Ranks:
+def rotation(network: CachedTopology) -> Ranks:
     """Return the rank of R(x) for every node x, int32 ``[nodes]``: r(x_s) is in position r(s).
 
     In cycle notation (Definition 5): if s is followed by x_s in x, r(s) is followed by r(x_s) in
@@ -75,9 +72,28 @@ def rotation(objects: ObjectCache, topology: Topology) -> Ranks:
     """
 
     def create() -> Ranks:
-        rows, to = symbols(objects, topology), rotation_function(topology.n)
+        rows, to = symbols(network), rotation_function(network.n)
         out = np.empty_like(rows)
         out[:, to[1:] - 1] = to[rows]
-        return ranks_of(objects, topology, out)
+        return ranks_of(network, out)
 
-    return objects.array("rotation", topology.spec, create)
+    return network.array("rotation", create)
+
+
+def rotations(network: CachedTopology) -> Ranks:
+    """Return the nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
+    rotated = rotation(network)
+    rows = [np.arange(network.nodes, dtype=np.int32)]
+    for _ in range(network.n - 2):
+        rows.append(rotated[rows[-1]])
+    return np.stack(rows)
+
+
+def return_times(network: CachedTopology) -> NDArray[np.int64]:
+    """Return the number of rotations after which each node first returns; 0 if it is above 4n."""
+    node = rotated = rotation(network)
+    times = np.zeros(network.nodes, dtype=np.int64)
+    for count in range(1, 4 * network.n):
+        times = np.where((node == np.arange(network.nodes)) & (times == 0), count, times)
+        node = rotated[node]
+    return times

@@ -4,35 +4,21 @@ S_n is compared with the smallest hypercube that has at least n! nodes, of dimen
 k = ceil(log2 n!); 2^k is between n! and 2 n!.
 """
 
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from math import isqrt
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import mpmath
 
 from starcast.claims.check import REVERSED, ClaimCheck
 from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import EXACT, Number, divided, factorial, greatest, log2, rounded_up
-from starcast.claims.reference.lower_bound_counts import count_from_node
+from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.reference.lower_bound_counts import NetworkCounts, count_from_node
+from starcast.topologies import Topology
 
 _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
-
-
-class NetworkCounts(NamedTuple):
-    """Counts of a network from which the bounds are computed.
-
-    Attributes:
-        nodes: number of nodes.
-        links: degree.
-        far: diameter.
-        total: sum of all distances from a node.
-    """
-
-    nodes: Number
-    links: Number
-    far: Number
-    total: Number
 
 
 @cache
@@ -56,9 +42,8 @@ def dimension(n: int) -> Number:
 
 def power_of_2(exponent: Number) -> Number:
     """Return 2^exponent, exact for small integers."""
-    return (
-        2**exponent if isinstance(exponent, int) and exponent < 4096 else mpmath.mpf(2) ** exponent
-    )
+    is_small = isinstance(exponent, int) and exponent < 4096
+    return 2**exponent if is_small else mpmath.mpf(2) ** exponent
 
 
 def least_steps(count: Number, links: Number) -> Number:
@@ -70,16 +55,13 @@ def check_counts(
     check: ClaimCheck, which: Iterable[Callable[[int], NetworkCounts]] = (star, cube)
 ) -> None:
     """Check the closed forms against counts by search."""
-    n = check.topology.n
+    n = check.n
     for side in which:
         stated = side(n)
         spec = f"S{n}" if side is star else f"Q{stated.links}"
         found = count_from_node(check, spec, degree=stated.links)
-        check.equal(
-            f"nodes, degree, diameter and distances of {spec}",
-            [found.nodes, *found[1:]],
-            list(stated),
-        )
+        what = f"nodes, degree, diameter and distances of {spec}"
+        check.equal(what, list(found), list(stated))
 
 
 def describe_cell(cell: str) -> str:
@@ -89,22 +71,100 @@ def describe_cell(cell: str) -> str:
     return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
 
 
-# The greatest quotient over all M and x
+def network_bytes(topology: Topology) -> int:
+    """Return the bytes per node of both neighbour tables: the hypercube has up to 2 n! nodes."""
+    return BYTES_PER_LINK * 4 * topology.n
 
 
-def amounts(n: int) -> list[tuple[int, int]]:
+# Orders of growth. Bounds and orders are functions of the counts of a network, or of n, and of
+# further amounts, such as M and x; quotients are the greatest over all amounts.
+
+Network = Callable[[int], NetworkCounts]
+Bound = Callable[..., Number]
+Amounts = Callable[[int], list[tuple[int, ...]]]
+
+
+class Order(NamedTuple):
+    """A stated order of growth: its formula, and its value as a function of n and the amounts."""
+
+    formula: str
+    value: Callable[..., Number]
+
+
+class GrowthCell(NamedTuple):
+    """A cell of a table of orders: its row, the bound, the network, and the stated order."""
+
+    row: str
+    bound: Bound
+    network: Network
+    stated: Order
+
+    @property
+    def quotient_words(self) -> str:
+        """The quotient of the bound and the order, in words."""
+        return f"{describe_cell(self.row)} / {self.stated.formula}"
+
+    def quotient(self, n: int, *amounts: int) -> Number:
+        """Return the quotient of the bound and the stated order."""
+        bound = self.bound(self.network(n), *amounts)
+        return divided(bound, self.stated.value(n, *amounts))
+
+
+def growth_cells(
+    table: str, bounds: Mapping[str, Bound], orders: Mapping[str, tuple[Order, Order]]
+) -> dict[str, GrowthCell]:
+    """Return the cells of a table by claim id, from the orders on S_n and on the hypercube."""
+    return {
+        f"{table}.{row}-{name}": GrowthCell(row, bounds[row], network, stated)
+        for row, stated_orders in orders.items()
+        for name, network, stated in zip(
+            ("star", "hypercube"), (star, cube), stated_orders, strict=True
+        )
+    }
+
+
+def one_message(_n: int) -> list[tuple[int, ...]]:
+    """Return no amounts: bounds for one message are functions of the counts alone."""
+    return [()]
+
+
+def messages_and_copies(n: int) -> list[tuple[int, ...]]:
     """Return pairs of M and x: powers of n as M up to far beyond the rest, x up to n-1."""
     return [
         (m, x) for m in (1, isqrt(n), n, n**2, n**3, n**6) for x in sorted({1, isqrt(n), n - 1})
     ]
 
 
-def order(check: ClaimCheck, what: str, quotient: Callable[[int, int, int], Number]) -> None:
-    """Check that a quotient stays below one constant for all n, M and x."""
-    check.order(what, lambda n: greatest(quotient(n, m, x) for m, x in amounts(n)))
+def order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
+    """Check that a quotient stays below one constant for all n and amounts."""
+    check.order(what, lambda n: greatest(quotient(n, *values) for values in amounts(n)))
 
 
-def same_order(check: ClaimCheck, what: str, quotient: Callable[[int, int, int], Number]) -> None:
-    """Check that a quotient and its reciprocal stay below one constant for all n, M and x."""
-    order(check, what, quotient)
-    order(check, f"{what}{REVERSED}", lambda n, m, x: divided(1, quotient(n, m, x)))
+def same_order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
+    """Check that a quotient and its reciprocal stay below one constant for all n and amounts."""
+    order(check, what, quotient, amounts)
+    what = f"{what}{REVERSED}"
+    order(check, what, lambda *values: divided(1, quotient(*values)), amounts)
+
+
+Comparison = Literal["star / hypercube", "star / hypercube / log n", "hypercube / star / log n"]
+
+
+def compare(
+    check: ClaimCheck,
+    comparison: Comparison,
+    *rows: str,
+    bounds: Mapping[str, Bound],
+    amounts: Amounts,
+) -> None:
+    """Check that quotients of the bounds on both networks are of constant order."""
+    for row in rows:
+        quotient = partial(_compared, comparison, bounds[row])
+        same_order(check, f"{describe_cell(row)}, {comparison}", quotient, amounts)
+
+
+def _compared(comparison: Comparison, bound: Bound, n: int, *values: int) -> Number:
+    factor = divided(bound(star(n), *values), bound(cube(n), *values))
+    if comparison == "hypercube / star / log n":
+        return divided(1, factor * log2(n))
+    return factor if comparison == "star / hypercube" else divided(factor, log2(n))

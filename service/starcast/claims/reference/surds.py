@@ -13,9 +13,7 @@ Exact = int | Fraction
 def rational_sqrt(value: Exact) -> Fraction | None:
     """Return the square root of a fraction; None if it is irrational."""
     fraction = Fraction(value)
-    numerator = isqrt(fraction.numerator)
-    denominator = isqrt(fraction.denominator)
-    root = Fraction(numerator, denominator)
+    root = Fraction(isqrt(fraction.numerator), isqrt(fraction.denominator))
     return root if root * root == fraction else None
 
 

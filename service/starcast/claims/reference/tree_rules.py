@@ -8,10 +8,9 @@ symbol 1, and S^k the substar of the nodes that have it there.
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference.star_labels import positions
 from starcast.permutations import Perms, Ranks
-from starcast.topologies import Topology
 
 #: Symbols, positions or dimensions.
 Numbers = NDArray[np.int64]
@@ -162,13 +161,13 @@ def _placed_run(labels: Perms, m: Numbers) -> Mask:
 # Trees of forests
 
 
-def is_child(objects: ObjectCache, topology: Topology, parent_port: NDArray[np.integer]) -> Mask:
+def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
     """Return whether dimension d leads to a child of x in a tree, bool ``[ports, nodes]``.
 
     The neighbour is a child if d is also its own dimension toward its parent, which is x.
     """
-    dimensions = np.array(topology.ports)[:, None]
-    return np.asarray(parent_port[objects.neighbours(topology.spec)] == dimensions)
+    dimensions = np.array(network.ports)[:, None]
+    return np.asarray(parent_port[network.neighbours] == dimensions)
 
 
 def branches(parent: Ranks, root: int) -> Ranks:

@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.object_cache import ObjectCache
+from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, star_labels
 from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
-from starcast.topologies import Topology
 from starcast.trees.catalogue import single_trees
 
 _CHUNK = 4_000_000  # array entries that are computed at once
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
+_DEEPEST = 6  # up to S_6 trees of height of order (n-1)! are samples
 
 Row = NDArray[np.uint8]
 
@@ -36,66 +36,59 @@ class Tree(NamedTuple):
     in_catalogue: bool = False
 
 
-def sample_trees(
-    objects: ObjectCache, topology: Topology, *, other_roots: bool = False, deepest: int = 6
-) -> list[Tree]:
+def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
     """Return the single trees of the catalogue and three random trees, rooted at the identity.
 
-    Args:
-        objects: cache for the forests.
-        topology: S_n.
-        other_roots: add two random trees with other roots.
-        deepest: the greatest n with trees of height of order (n-1)!.
+    With ``other_roots`` two random trees with other roots are added.
     """
     trees = []
-    for name in single_trees(topology):
-        if topology.n <= deepest or name not in _DEEP:
-            row = objects.forest(topology.spec, name).parent_port[0]
+    for name in single_trees(network.topology):
+        if network.n <= _DEEPEST or name not in _DEEP:
+            row = network.forest(name).parent_port[0]
             trees.append(Tree(name, 0, row, in_catalogue=True))
     roots = [0, 0, 0]
     if other_roots:
-        roots += [topology.nodes // 2, topology.nodes - 1]
-    return trees + [random_tree(objects, topology, *drawn) for drawn in enumerate(roots, 1)]
+        roots += [network.nodes // 2, network.nodes - 1]
+    return trees + [random_tree(network, *drawn) for drawn in enumerate(roots, 1)]
 
 
-def random_tree(objects: ObjectCache, topology: Topology, seed: int, root: int = 0) -> Tree:
+def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
     """Return a random spanning tree."""
-    name = f"random tree {seed} rooted at {topology.label(root)}"
-    create = partial(bfs.random_tree, objects, topology, seed, root)
-    return Tree(name, root, objects.array(name, topology.spec, create))
+    name = f"random tree {seed} rooted at {network.label(root)}"
+    create = partial(bfs.random_tree, network, seed, root)
+    return Tree(name, root, network.array(name, create))
 
 
-def label_change(objects: ObjectCache, topology: Topology, tree: Tree, x: int) -> Tree:
+def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
     """Return LC(x, T): every node y becomes x∘y, and every link keeps its dimension."""
-    image = star_labels.translation(objects, topology, x)
+    image = star_labels.translation(network, x)
     row = np.zeros_like(tree.row)
     row[image] = tree.row
-    return Tree(f"LC({topology.label(x)}, {tree.name})", int(image[tree.root]), row)
+    return Tree(f"LC({network.label(x)}, {tree.name})", int(image[tree.root]), row)
 
 
-def dimension_change(objects: ObjectCache, topology: Topology, tree: Tree, i: int) -> Tree:
+def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
     """Return DC(i, T): every path d1, d2, .. from the root becomes d1 + i, d2 + i, ...
 
     Dimensions are counted cyclically from 2 to n.
     """
-    neighbours = objects.neighbours(topology.spec)
-    parent = bfs.parents(objects, topology, tree.row)
+    parent = bfs.parents(network, tree.row)
     levels = bfs.levels(parent, tree.root)
-    column = (tree.row.astype(np.int64) - 2 + i) % (topology.n - 1)
-    image = np.full(topology.nodes, tree.root, dtype=np.int32)
+    column = (tree.row.astype(np.int64) - 2 + i) % (network.n - 1)
+    image = np.full(network.nodes, tree.root, dtype=np.int32)
     row = np.zeros_like(tree.row)
     order = np.argsort(levels, kind="stable")
     ends = np.searchsorted(levels[order], np.arange(int(levels.max()) + 2))
     # Level by level, because the image of a node depends on the image of its parent.
     for begin, end in pairwise(ends[1:].tolist()):
         nodes = order[begin:end]
-        image[nodes] = neighbours[column[nodes], image[parent[nodes]]]
+        image[nodes] = network.neighbours[column[nodes], image[parent[nodes]]]
         row[image[nodes]] = column[nodes] + 2
     return Tree(f"DC({i}, {tree.name})", tree.root, row)
 
 
 def link_loads(
-    objects: ObjectCache, topology: Topology, tree: Tree, changes: int
+    network: CachedTopology, tree: Tree, changes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many trees LC(x, DC(i, T)), i < changes, have each directed link on each level.
 
@@ -103,43 +96,43 @@ def link_loads(
         The loads, int64 ``[levels, nodes, ports]``, from parent to child; and the number of nodes
         of T on each level from 1.
     """
-    images = star_labels.translations(objects, topology)
-    parent = bfs.parents(objects, topology, tree.row)
+    images = star_labels.translations(network)
+    parent = bfs.parents(network, tree.row)
     profile = np.bincount(np.maximum(bfs.levels(parent, tree.root), 0))[1:]
-    links = topology.nodes * topology.degree
+    links = network.nodes * network.degree
     loads = np.zeros(len(profile) * links, dtype=np.int64)
-    chunk = max(1, _CHUNK // topology.nodes)
+    chunk = max(1, _CHUNK // network.nodes)
     for i in range(changes):
-        changed = dimension_change(objects, topology, tree, i)
-        changed_parent = bfs.parents(objects, topology, changed.row)
+        changed = dimension_change(network, tree, i)
+        changed_parent = bfs.parents(network, changed.row)
         levels = bfs.levels(changed_parent, changed.root).astype(np.int64)
         nodes = np.flatnonzero(levels > 0)
         column = changed.row[nodes].astype(np.int64) - 2
         offset = (levels[nodes] - 1) * links + column
-        for begin in range(0, topology.nodes, chunk):
+        for begin in range(0, network.nodes, chunk):
             senders = images[begin : begin + chunk, changed_parent[nodes]].astype(np.int64)
-            index = senders * topology.degree + offset
+            index = senders * network.degree + offset
             loads += np.bincount(index.ravel(), minlength=len(loads))[: len(loads)]
-    return loads.reshape(len(profile), topology.nodes, topology.degree), profile.astype(np.int64)
+    return loads.reshape(len(profile), network.nodes, network.degree), profile.astype(np.int64)
 
 
-def allgather_schedule(objects: ObjectCache, topology: Topology, tree: Tree) -> Schedule:
+def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
     """Return Algorithm 2, all-port, on a tree rooted at the identity.
 
     In step t segment i crosses the links of level t of DC(i, T).
     """
 
     def create() -> Schedule:
-        segments = [_segment_columns(objects, topology, tree, i) for i in range(topology.n - 1)]
+        segments = [_segment_columns(network, tree, i) for i in range(network.n - 1)]
         columns = [np.concatenate(parts) for parts in zip(*segments, strict=True)]
         order = np.argsort(columns[0], kind="stable")
         step, sender, port, receiver, unit = (column[order] for column in columns)
         return Schedule(
-            topology,
+            network.topology,
             "allgather",
             "dimension-change",
             "all",
-            topology.n - 1,
+            network.n - 1,
             packets=True,
             step=step,
             sender=sender,
@@ -151,42 +144,41 @@ def allgather_schedule(objects: ObjectCache, topology: Topology, tree: Tree) -> 
             symmetric=True,
         )
 
-    return objects.get_or_create("schedule", (topology.spec, "Algorithm 2 on", tree.name), create)
+    return network.build(create, "Algorithm 2 on", tree.name)
 
 
 def _segment_columns(
-    objects: ObjectCache, topology: Topology, tree: Tree, i: int
+    network: CachedTopology, tree: Tree, i: int
 ) -> tuple[Ranks, Ranks, Row, Ranks, Ranks]:
-    changed = dimension_change(objects, topology, tree, i)
-    parent = bfs.parents(objects, topology, changed.row)
+    changed = dimension_change(network, tree, i)
+    parent = bfs.parents(network, changed.row)
     levels = bfs.levels(parent, changed.root)
     nodes = np.flatnonzero(levels > 0).astype(np.int32)
     unit = np.full(len(nodes), i, dtype=np.int32)
     return levels[nodes], parent[nodes], changed.row[nodes], nodes, unit
 
 
-def tree_with_detour(objects: ObjectCache, topology: Topology) -> Tree | None:
+def tree_with_detour(network: CachedTopology) -> Tree | None:
     """Return a tree of height D_n at the identity that is not a shortest-path tree.
 
     Returns:
         None if no node can get a longer path within D_n while all others keep shortest paths.
     """
     name = "tree of height D_n with a detour"
-    row = objects.array(name, topology.spec, partial(_row_with_detour, objects, topology))
+    row = network.array(name, partial(_row_with_detour, network))
     return Tree(name, 0, row) if len(row) else None
 
 
-def _row_with_detour(objects: ObjectCache, topology: Topology) -> Row:
-    distances = bfs.distances(objects, topology.spec)
-    neighbours = objects.neighbours(topology.spec)
-    nodes = np.arange(topology.nodes, dtype=np.int32)
+def _row_with_detour(network: CachedTopology) -> Row:
+    distances = bfs.distances(network)
+    nodes = np.arange(network.nodes, dtype=np.int32)
     height = int(distances.max())
     for node in np.flatnonzero((distances > 0) & (distances < height - 1)).tolist():
         # Shortest paths that avoid the node; it then becomes the child of a remote neighbour.
-        without = np.where(neighbours == node, nodes, neighbours)
+        without = np.where(network.neighbours == node, nodes, network.neighbours)
         without[:, node] = node
         detours = bfs.search(without, 0)
-        level = detours[neighbours[:, node]] + 1
+        level = detours[network.neighbours[:, node]] + 1
         longer = np.flatnonzero((level > distances[node]) & (level <= height))
         if detours.max() > height or not len(longer):
             continue

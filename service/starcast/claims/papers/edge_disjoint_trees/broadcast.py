@@ -12,6 +12,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.papers.edge_disjoint_trees.collectives import (
     ExecutedCollective,
+    check_transmissions,
     execute_collective,
 )
 from starcast.claims.reference import bfs
@@ -33,7 +34,7 @@ def numbers_of_messages(n: int) -> range:
 
 def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     """Yield the broadcasts of section 4.2 from the identity, one copy of each message."""
-    for messages in numbers_of_messages(check.topology.n):
+    for messages in numbers_of_messages(check.n):
         yield execute_collective(check, "broadcast", messages, 1)
 
 
@@ -43,42 +44,33 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
 @check("EDT.S41-pipe")
 def pipelined_steps(check: ClaimCheck) -> None:
     """Check the steps of pipelines along shortest-path trees."""
-    n = check.topology.n
-    for messages in (1, 2, 3, n - 1, 2 * n):
+    for messages in (1, 2, 3, check.n - 1, 2 * check.n):
         for tree in shortest_path_trees(check):
-            key = (check.topology.spec, "pipelined", tree.id, tree.construction, messages)
-            create = partial(_build_pipeline, tree, messages)
-            schedule = check.objects.get_or_create("schedule", key, create)
+            parameters = {"algorithm": tree.construction, "arguments": {"segments": messages}}
+            create = partial(build_pipeline, tree, "all", messages, **parameters)
+            schedule = check.build(create, "pipelined", tree.id, tree.construction, messages)
             steps = check.execute(schedule).steps
             place = {"M": messages, "tree": tree.construction, "of": schedule}
-            check.equal("steps", steps, messages + diameter(n) - 1, **place)
-
-
-def _build_pipeline(tree: Forest, messages: int) -> Schedule:
-    arguments = {"segments": messages}
-    return build_pipeline(tree, "all", messages, algorithm=tree.construction, arguments=arguments)
+            check.equal("steps", steps, messages + diameter(check.n) - 1, **place)
 
 
 def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
     """Yield shortest-path trees of the catalogue, then trees drawn at random."""
-    topology = check.topology
-    roots = bfs.roots(topology)
+    roots = bfs.roots(check)
     for root in (*roots[:3], roots[-1]):
-        yield check.objects.forest(topology.spec, "greedy", root=root)
+        yield check.forest("greedy", root=root)
     for construction in SHORTEST_PATH_TREES[1:]:
-        yield check.objects.forest(topology.spec, construction)
+        yield check.forest(construction)
     for seed in range(3):
-        create = partial(_draw_tree, check, seed)
-        row = check.objects.array(f"shortest-path tree {seed}", topology.spec, create)
-        yield Forest(topology, row[None], 0, f"random-{seed}", spanning=False)
+        row = check.array(f"shortest-path tree {seed}", partial(_draw_tree, check, seed))
+        yield Forest(check.topology, row[None], 0, f"random-{seed}", spanning=False)
 
 
 def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
     """Draw a port of each node from those that lead closer to the identity, uint8 ``[nodes]``."""
-    distance = bfs.distances(check.objects, check.topology.spec)
-    neighbours = check.objects.neighbours(check.topology.spec)
-    weight = np.random.default_rng([seed, check.topology.n]).random(neighbours.shape)
-    is_closer = distance[neighbours] < distance
+    distance = bfs.distances(check)
+    weight = np.random.default_rng([seed, check.n]).random(check.neighbours.shape)
+    is_closer = distance[check.neighbours] < distance
     ports = np.asarray(np.argmax(weight * is_closer, axis=0) + 2, dtype=np.uint8)
     ports[0] = 0
     return ports
@@ -95,10 +87,10 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
     Returns:
         The steps, and the algorithms that take them.
     """
-    schedule_of = partial(check.objects.schedule, check.topology.spec, "broadcast")
+    schedule_of = partial(check.schedule, "broadcast")
     fewest = []
     algorithms = []
-    for messages in numbers_of_messages(check.topology.n):
+    for messages in numbers_of_messages(check.n):
         schedules = {
             "greedy": schedule_of("greedy", segments=messages),
             "recursive-substar": schedule_of("recursive-substar", messages=messages),
@@ -114,7 +106,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
 @check("EDT.S42-bound")
 def lower_bound(check: ClaimCheck) -> None:
     """Check that no broadcast beats the bound, and the bound of section 4.1 and Table 1."""
-    n = check.topology.n
+    n = check.n
     messages = np.array(numbers_of_messages(n))
     bound = -(-messages // (n - 1)) + diameter(n)
     fewest, algorithms = fewest_steps(check)
@@ -132,49 +124,44 @@ def lower_bound(check: ClaimCheck) -> None:
 @check("EDT.SNB.steps")
 def steps_of_broadcasts(check: ClaimCheck) -> None:
     """Check the steps for all numbers of messages, and for n messages at other sources."""
-    n = check.topology.n
+    n = check.n
     for broadcast in broadcasts(check):
         bound = ceil_div(broadcast.messages, n - 1) + diameter(n) + 3
-        place = {"M": broadcast.messages, "of": broadcast.schedule}
-        check.at_most("steps", broadcast.simulation.steps, bound, **place)
-    for root in bfs.roots(check.topology):
+        check.at_most("steps", broadcast.steps, bound, **broadcast.place)
+    for root in bfs.roots(check):
         broadcast = execute_collective(check, "broadcast", n, 1, root)
         bound = ceil_div(n, n - 1) + diameter(n) + 3
-        place = {"M": n, "root": check.topology.label(root), "of": broadcast.schedule}
-        check.at_most("steps", broadcast.simulation.steps, bound, **place)
+        check.at_most("steps", broadcast.steps, bound, **broadcast.place, root=check.label(root))
 
 
 @check("EDT.SNB.transmissions", given=broadcasts)
 def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that a broadcast takes M(n!-1) transmissions."""
-    stated = broadcast.messages * (factorial(check.topology.n) - 1)
-    place = {"M": broadcast.messages, "of": broadcast.schedule}
-    check.equal("transmissions", broadcast.simulation.transmissions, stated, **place)
+    check_transmissions(check, broadcast, factorial(check.n) - 1)
 
 
 @check("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Compare the additional steps for n-1 more messages along one tree and along EDT."""
-    n = check.topology.n
-    for messages in range(1, 2 * n):
-        more = messages + n - 1
+    for messages in range(1, 2 * check.n):
+        more = messages + check.n - 1
         one_tree = _one_tree_steps(check, more) - _one_tree_steps(check, messages)
         longer = execute_collective(check, "broadcast", more, 1)
         shorter = execute_collective(check, "broadcast", messages, 1)
-        several_trees = longer.simulation.steps - shorter.simulation.steps
+        several_trees = longer.steps - shorter.steps
         limit = Fraction(one_tree, several_trees) if several_trees else Fraction(0)
-        place = {"M": messages, "of": longer.schedule}
-        check.equal("limit of the quotient of the steps", limit, Fraction(n - 1), **place)
+        what = "limit of the quotient of the steps"
+        check.equal(what, limit, Fraction(check.n - 1), M=messages, of=longer.schedule)
 
 
 def _one_tree_steps(check: ClaimCheck, messages: int) -> int:
-    schedule = check.objects.schedule(check.topology.spec, "broadcast", "greedy", segments=messages)
+    schedule = check.schedule("broadcast", "greedy", segments=messages)
     return check.execute(schedule).steps
 
 
 def long_broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     """Yield broadcasts of n-1 and more messages."""
-    for messages in range(check.topology.n - 1, 2 * check.topology.n):
+    for messages in range(check.n - 1, 2 * check.n):
         yield execute_collective(check, "broadcast", messages, 1)
 
 
@@ -188,17 +175,15 @@ def _used_links(schedule: Schedule) -> NDArray[np.bool_]:
 @check("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
     """Check which directed links carry a message."""
-    topology = check.topology
-    neighbours = check.objects.neighbours(topology.spec)
-    links = outgoing_links(check.objects, topology)
+    links = outgoing_links(check)
     instead = check.correction("it sends over every directed link but the n-1 into the source")
     what = "whether the directed link carries a message"
     for broadcast in long_broadcasts(check):
         messages = broadcast.messages
         used = _used_links(broadcast.schedule)
-        check.true(what, used, M=messages, link=links, of=broadcast.schedule)
-        instead.equal(what, used, neighbours.T != 0, M=messages, link=links)
-        stated = (topology.n - 1) * (factorial(topology.n) - 1)
+        check.true(what, used, **broadcast.place, link=links)
+        instead.equal(what, used, check.neighbours.T != 0, M=messages, link=links)
+        stated = (check.n - 1) * (factorial(check.n) - 1)
         count = np.count_nonzero(used)
         instead.equal("directed links that carry a message", count, stated, M=messages)
 
@@ -206,16 +191,13 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 @check("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that every link carries a message in one direction at least."""
-    topology = check.topology
     used = _used_links(broadcast.schedule)
-    neighbours = check.objects.neighbours(topology.spec)
-    reverse = [used[row, port] for port, row in enumerate(neighbours)]
+    reverse = [used[row, port] for port, row in enumerate(check.neighbours)]
     either = used | np.stack(reverse, axis=1)
-    links = outgoing_links(check.objects, topology)
-    place = {"M": broadcast.messages, "link": links, "of": broadcast.schedule}
-    check.true("whether the link carries a message", either, **place)
+    links = outgoing_links(check)
+    check.true("whether the link carries a message", either, **broadcast.place, link=links)
     count = np.count_nonzero(either)
-    stated = factorial(topology.n) * (topology.n - 1)
+    stated = factorial(check.n) * (check.n - 1)
     what = "links that carry a message, each from both ends"
     check.equal(what, count, stated, M=broadcast.messages)
 
@@ -223,14 +205,12 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) 
 @check("EDT.concl-optimal")
 def steps_against_the_bound(check: ClaimCheck) -> None:
     """Compare the steps of the broadcast with the lower bound."""
-    n = check.topology.n
+    n = check.n
     instead = check.correction(
         "it takes ceil(M/(n-1)) + D_n + 1 steps for odd n, one more for even n: "
         "2 or 3 above the bound"
     )
     for broadcast in broadcasts(check):
-        messages = broadcast.messages
-        steps = broadcast.simulation.steps
-        bound = ceil_div(messages, n - 1) + diameter(n) - 1
-        check.at_most("steps", steps, bound, M=messages, of=broadcast.schedule)
-        instead.equal("steps", steps, bound + (2 if n % 2 else 3), M=messages)
+        bound = ceil_div(broadcast.messages, n - 1) + diameter(n) - 1
+        check.at_most("steps", broadcast.steps, bound, **broadcast.place)
+        instead.equal("steps", broadcast.steps, bound + (2 if n % 2 else 3), M=broadcast.messages)

@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1996, sections 4.4 to 4.6: allgather, scatter and alltoall in n-1 copies."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from math import factorial
 
@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
+from starcast.claims.growth import divided
 from starcast.claims.papers.edge_disjoint_trees.collectives import (
     ExecutedCollective,
+    check_transmissions,
     execute_collective,
 )
 from starcast.claims.reference import bfs
 from starcast.claims.reference import star_labels as labels
-from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults
+from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults, describe_fault
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import Provider, check
 from starcast.collectives.model import Schedule
@@ -31,7 +33,7 @@ def collectives(collective: str, numbers: Sequence[int]) -> Provider[ExecutedCol
 
     def provide(check: ClaimCheck) -> Iterator[ExecutedCollective]:
         for messages in numbers:
-            yield execute_collective(check, collective, messages, check.topology.n - 1)
+            yield execute_collective(check, collective, messages, check.n - 1)
 
     return provide
 
@@ -41,25 +43,23 @@ scatters = collectives("scatter", (1, 2, 3))
 alltoalls = collectives("alltoall", (1, 2, 3))
 
 
+@check("EDT.MNB.conflict-free", given=allgathers)
 def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None:
     """Check that no directed link carries two messages in a step if all n! sources send.
 
     The simulator verifies a symmetric schedule by its dimensions. Small schedules are expanded to
     the rows of all sources as well.
     """
-    messages = executed.messages
-    place = {"M": messages, "of": executed.schedule}
     what = "messages on a directed link in a step, at most"
-    check.equal(what, executed.simulation.largest_packet, 1, **place)
-    if check.topology.n + messages > MAX_EXPANDED:
+    check.equal(what, executed.simulation.largest_packet, 1, **executed.place)
+    if check.n + executed.messages > MAX_EXPANDED:
         return
-    key = (executed.schedule.id, "expanded")
-    expanded = check.objects.get_or_create("schedule", key, executed.schedule.expand)
-    place = {"M": messages, "of": expanded}
+    expanded = check.build(executed.schedule.expand, executed.schedule.id, "expanded")
+    place = {"M": executed.messages, "of": expanded}
     largest_packet = check.execute(expanded).largest_packet
     check.equal("messages on a directed link, written out", largest_packet, 1, **place)
-    senders = expanded.step.astype(np.int64) * check.topology.nodes + expanded.sender
-    link_steps = np.unique(senders * (check.topology.n + 1) + expanded.port)
+    senders = expanded.step.astype(np.int64) * check.nodes + expanded.sender
+    link_steps = np.unique(senders * (check.n + 1) + expanded.port)
     what = "rows on different links or in different steps"
     check.equal(what, len(link_steps), len(expanded), **place)
 
@@ -67,40 +67,27 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
 # Section 4.4
 
 
-@check("EDT.MNB.conflict-free", given=allgathers)
-def allgather_is_conflict_free(check: ClaimCheck, allgather: ExecutedCollective) -> None:
-    """Check that no directed link carries two messages in a step."""
-    check_conflict_free(check, allgather)
-
-
 @check("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
     """Check the steps with and without acknowledgements, and that subtrees send in every step."""
     schedule = allgather.schedule
     messages = allgather.messages
-    steps = allgather.simulation.steps
-    stated = messages * (factorial(check.topology.n) - 1)
-    check.equal("steps", steps, stated, M=messages, of=schedule)
+    stated = messages * (factorial(check.n) - 1)
+    check.equal("steps", allgather.steps, stated, **allgather.place)
     acknowledged = _execute_acknowledged(check, schedule, []).steps
     check.equal("steps, waiting for acknowledgements", acknowledged, stated, M=messages)
     rows = np.lexsort((schedule.step, schedule.tree))
-    check.equal(
-        "step of a row of a subtree",
-        schedule.step[rows],
-        np.resize(np.arange(1, steps + 1), len(schedule)),
-        subtree=schedule.tree[rows] + 2,
-        M=messages,
-        of=schedule,
-    )
+    what = "step of a row of a subtree"
+    expected = np.resize(np.arange(1, allgather.steps + 1), len(schedule))
+    subtree = schedule.tree[rows] + 2
+    check.equal(what, schedule.step[rows], expected, subtree=subtree, **allgather.place)
 
 
 @check("EDT.MNB.transmissions", given=allgathers)
 def allgather_transmissions(check: ClaimCheck, allgather: ExecutedCollective) -> None:
     """Check that an allgather takes M n!(n-1)(n!-1) transmissions."""
-    nodes = factorial(check.topology.n)
-    stated = allgather.messages * nodes * (check.topology.n - 1) * (nodes - 1)
-    place = {"M": allgather.messages, "of": allgather.schedule}
-    check.equal("transmissions", allgather.simulation.transmissions, stated, **place)
+    nodes = factorial(check.n)
+    check_transmissions(check, allgather, nodes * (check.n - 1) * (nodes - 1))
 
 
 def _execute_acknowledged(
@@ -110,10 +97,12 @@ def _execute_acknowledged(
 
     A node sends a message to its next child when the child before has acknowledged it.
     """
+
+    def create() -> Simulation:
+        return simulate_acknowledged(schedule, faults).simulation
+
     key = ("acknowledged", schedule.id, *map(str, faults))
-    return check.objects.get_or_create(
-        "simulation", key, lambda: simulate_acknowledged(schedule, faults).simulation
-    )
+    return check.objects.get_or_create("simulation", key, create)
 
 
 @check(
@@ -121,12 +110,12 @@ def _execute_acknowledged(
 )
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
     """Count what sets of faults keep from healthy nodes, with and without acknowledgements."""
-    schedule = execute_collective(check, "allgather", 1, check.topology.n - 1).schedule
+    schedule = execute_collective(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction(
         "driven by steps, the same schedule waits for nobody and survives every such set of faults"
     )
     for faults in _fault_sets(check):
-        described = " and ".join(_describe_fault(check, fault) for fault in faults)
+        described = " and ".join(describe_fault(check, fault) for fault in faults)
         simulation = _execute_acknowledged(check, schedule, faults)
         place = {"faults": described, **_first_missing(check, simulation), "of": schedule}
         what = "(healthy node, message) pairs that are missing"
@@ -141,7 +130,7 @@ def _first_missing(check: ClaimCheck, simulation: Simulation) -> dict[str, str]:
         return {}
     node, unit = simulation.undelivered[0]
     # With one message per source, the number of a unit is the rank of its source.
-    return {"node": node, "source": check.topology.label(unit)}
+    return {"node": node, "source": check.label(unit)}
 
 
 def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
@@ -149,24 +138,18 @@ def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
 
     All single faults come first, then random sets.
     """
-    topology = check.topology
-    faults = PossibleFaults(check.objects, topology)
-    neighbours = check.objects.neighbours(topology.spec)[:, 0]
+    faults = PossibleFaults(check)
+    neighbours = check.neighbours[:, 0]
     first: list[FaultyPart] = [0, *((0, int(neighbour)) for neighbour in neighbours)]
     sets: list[list[FaultyPart]] = [[fault] for fault in first]
-    rng = np.random.default_rng(topology.n)
-    for size in range(2, topology.n - 1):
-        for _ in range(16 if topology.n == 4 else 2):
+    rng = np.random.default_rng(check.n)
+    for size in range(2, check.n - 1):
+        for _ in range(16 if check.n == 4 else 2):
             numbers = rng.choice(len(faults), size - 1, replace=False)
             others = [faults.fault(int(number)) for number in numbers]
             chosen = [first[int(rng.integers(len(first)))], *others]
             sets.append(list(dict.fromkeys(chosen)))
     return sets
-
-
-def _describe_fault(check: ClaimCheck, fault: FaultyPart) -> str:
-    ends = fault if isinstance(fault, tuple) else (fault,)
-    return " - ".join(check.topology.label(end) for end in ends)
 
 
 # Section 4.5
@@ -175,19 +158,18 @@ def _describe_fault(check: ClaimCheck, fault: FaultyPart) -> str:
 def scatters_from_roots(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     """Yield scatters of some numbers of messages at the identity, of one message at other roots."""
     yield from scatters(check)
-    for root in bfs.roots(check.topology)[1:]:
-        yield execute_collective(check, "scatter", 1, check.topology.n - 1, root)
+    for root in bfs.roots(check)[1:]:
+        yield execute_collective(check, "scatter", 1, check.n - 1, root)
 
 
 @check("EDT.SC.steps", given=scatters_from_roots)
 def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
     """Check the number of steps, and that the messages for the deepest nodes leave first."""
-    n = check.topology.n
+    n = check.n
     schedule = scatter.schedule
     stated = scatter.messages * (factorial(n) - 1)
-    root = check.topology.label(schedule.root)
-    place = {"M": scatter.messages, "root": root, "of": schedule}
-    check.equal("steps", scatter.simulation.steps, stated, **place)
+    place = {"M": scatter.messages, "root": check.label(schedule.root), "of": schedule}
+    check.equal("steps", scatter.steps, stated, **place)
     # The links that a unit crosses in a tree are the level of its destination there.
     keys = schedule.unit * np.int64(n) + schedule.tree
     levels = np.bincount(keys, minlength=schedule.units * n)
@@ -208,16 +190,13 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 @check("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: ExecutedCollective) -> None:
     """Check that every link of the source carries M(n!-1) messages."""
-    topology = check.topology
     schedule = scatter.schedule
     root = schedule.root
-    stated = scatter.messages * (factorial(topology.n) - 1)
-    leaving = np.bincount(schedule.port[schedule.sender == root], minlength=topology.n + 1)[2:]
-    link = partial(outgoing_links(check.objects, topology), root)
-    place = {"M": scatter.messages, "of": schedule}
-    check.equal("messages over a link of the source", leaving, stated, **place, link=link)
-    steps = scatter.simulation.steps
-    check.at_least("steps", steps, stated, **place, root=topology.label(root))
+    stated = scatter.messages * (factorial(check.n) - 1)
+    leaving = np.bincount(schedule.port[schedule.sender == root], minlength=check.n + 1)[2:]
+    link = partial(outgoing_links(check), root)
+    check.equal("messages over a link of the source", leaving, stated, **scatter.place, link=link)
+    check.at_least("steps", scatter.steps, stated, **scatter.place, root=check.label(root))
 
 
 def level_sum(n: int) -> growth.Number:
@@ -226,23 +205,14 @@ def level_sum(n: int) -> growth.Number:
 
 
 def _levels_by_distances(n: int) -> growth.Number:
-    return growth.divided(level_sum(n), distance_sum(n))
-
-
-def _check_transmissions(
-    check: ClaimCheck, executed: ExecutedCollective, stated: Callable[[int], int]
-) -> None:
-    """Check the exact count behind an order: M times the levels of all trees."""
-    expected = executed.messages * stated(check.topology.n)
-    place = {"M": executed.messages, "of": executed.schedule}
-    check.equal("transmissions", executed.simulation.transmissions, expected, **place)
+    return divided(level_sum(n), distance_sum(n))
 
 
 @check("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
     """Check the transmissions of scatters, and their order."""
     for scatter in scatters(check):
-        _check_transmissions(check, scatter, lambda n: (n - 1) * int(level_sum(n)))
+        check_transmissions(check, scatter, (check.n - 1) * int(level_sum(check.n)))
     check.same_order("transmissions / (M(n-1) t_n)", _levels_by_distances)
 
 
@@ -254,44 +224,37 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     """Check that no directed link carries two messages in a step, and the order of messages."""
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
-    schedule = execute_collective(check, "alltoall", 1, check.topology.n - 1).schedule
+    schedule = execute_collective(check, "alltoall", 1, check.n - 1).schedule
     _, unit = _first_hops(schedule)
-    destination = np.resize(unit, (check.topology.n - 1, factorial(check.topology.n) - 1))
-    rotated = labels.rotation(check.objects, check.topology)
-    check.equal(
-        "destinations through the next subtree",
-        destination[1:],
-        rotated[destination[:-1]],
-        subtree=lambda row, _: row + 3,
-        of=schedule,
-    )
+    destination = np.resize(unit, (check.n - 1, factorial(check.n) - 1))
+    rotated = labels.rotation(check)
+    what = "destinations through the next subtree"
+    stated = rotated[destination[:-1]]
+    check.equal(what, destination[1:], stated, subtree=lambda row, _: row + 3, of=schedule)
 
 
 @check("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
     """Check the steps of total exchanges, and their order without M(n!-1)."""
     for alltoall in alltoalls(check):
-        stated = alltoall.messages * int(level_sum(check.topology.n))
-        place = {"M": alltoall.messages, "of": alltoall.schedule}
-        check.equal("steps", alltoall.simulation.steps, stated, **place)
-    check.order(
-        "(steps - M(n!-1)) / (M t_n)",
-        lambda n: growth.divided(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)),
-    )
+        stated = alltoall.messages * int(level_sum(check.n))
+        check.equal("steps", alltoall.steps, stated, **alltoall.place)
+    what = "(steps - M(n!-1)) / (M t_n)"
+    check.order(what, lambda n: divided(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)))
 
 
 @check("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
     """Check the transmissions of total exchanges, and their order."""
+    per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
     for alltoall in alltoalls(check):
-        _check_transmissions(check, alltoall, lambda n: factorial(n) * (n - 1) * int(level_sum(n)))
+        check_transmissions(check, alltoall, per_message)
     check.same_order("transmissions / (M n!(n-1) t_n)", _levels_by_distances)
 
 
 @check("EDT.TE.fault-tolerant", given=collectives("alltoall", (1, 2)))
 def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     """Check that every message takes n-1 paths to its destination that share no inner node."""
-    topology = check.topology
     schedule = alltoall.schedule
     messages = alltoall.messages
     order = np.lexsort((schedule.step, schedule.tree, schedule.unit))
@@ -302,31 +265,25 @@ def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     destination = unit // messages
     first = np.append(True, (unit[1:] != unit[:-1]) | (tree[1:] != tree[:-1]))
     last = np.append(first[1:], True)
-    place = {"M": messages, "of": schedule}
+    place = alltoall.place
 
-    check.equal(
-        "where a path begins",
-        sender[first],
-        0,
-        destination=node_labels(topology, destination[first]),
-        subtree=tree[first] + 2,
-        **place,
-    )
+    begins = {"destination": node_labels(check, destination[first]), "subtree": tree[first] + 2}
+    check.equal("where a path begins", sender[first], 0, **begins, **place)
     subtrees = tree[last] + 2
     check.equal("where a path ends", receiver[last], destination[last], subtree=subtrees, **place)
-    names = node_labels(topology, destination[~first])
+    names = node_labels(check, destination[~first])
     check.equal("next hop from", sender[~first], receiver[~last], destination=names, **place)
 
-    units = np.arange(messages, topology.nodes * messages)
-    paths = np.bincount(unit[first], minlength=topology.nodes * messages)[messages:]
-    names = node_labels(topology, units // messages)
-    check.equal("paths of a message", paths, topology.n - 1, destination=names, **place)
+    units = np.arange(messages, check.nodes * messages)
+    paths = np.bincount(unit[first], minlength=check.nodes * messages)[messages:]
+    names = node_labels(check, units // messages)
+    check.equal("paths of a message", paths, check.n - 1, destination=names, **place)
     inner = receiver[~last]
-    inner_of_unit = unit[~last] * topology.nodes + inner
+    inner_of_unit = unit[~last] * check.nodes + inner
     distinct = len(np.unique(inner_of_unit))
     what = "inner nodes of a message's paths, all different"
     check.equal(what, distinct, len(inner_of_unit), **place)
     direct = np.count_nonzero(first & last)
-    check.equal("paths of a single link", direct, messages * topology.degree, **place)
+    check.equal("paths of a single link", direct, messages * check.degree, **place)
     is_own_end = (inner == 0) | (inner == destination[~last])
     check.equal("paths that pass their own ends", np.count_nonzero(is_own_end), 0, **place)

@@ -8,12 +8,8 @@ import numpy as np
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
-from starcast.claims.papers.edge_disjoint_trees.collectives import (
-    ExecutedCollective,
-    execute_collective,
-)
+from starcast.claims.papers.edge_disjoint_trees import collectives
 from starcast.claims.reference import fault_cuts
-from starcast.claims.reference.fault_cuts import PossibleFaults
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
@@ -28,12 +24,12 @@ def divisors(n: int) -> list[int]:
     return [copies for copies in range(1, n) if (n - 1) % copies == 0]
 
 
-def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
+def broadcasts(check: ClaimCheck) -> Iterator[collectives.ExecutedCollective]:
     """Yield broadcasts whose copies divide n-1: one message, fewer than trees, as many, more."""
-    n = check.topology.n
+    n = check.n
     for copies in divisors(n):
         for messages in sorted({1, 2, n - 2, n - 1, n}):
-            broadcast = execute_collective(check, "broadcast", messages, copies)
+            broadcast = collectives.execute_collective(check, "broadcast", messages, copies)
             # Stored evidence has this finding twice; new evidence stays comparable with it.
             check.execute(broadcast.schedule)
             yield broadcast
@@ -45,38 +41,24 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     If no fault keeps two copies from a node, this follows for all sets of faults. In addition, all
     sets of up to two faults (or a sample) are tried, and some sets are executed.
     """
-    schedule = execute_collective(check, "broadcast", messages, copies).schedule
-    faults = PossibleFaults(check.objects, check.topology)
-    cuts = fault_cuts.blocked_copies(check.objects, schedule, faults)
+    schedule = collectives.execute_collective(check, "broadcast", messages, copies).schedule
+    faults = fault_cuts.PossibleFaults(check)
+    cuts = fault_cuts.blocked_copies(schedule, faults)
     place = {"M": messages, "x": copies}
     units = np.arange(schedule.units)
     trees = _trees_per_unit(schedule)
-    what = "subtrees that carry a message"
-    check.equal(what, trees, copies, message=units, of=schedule, **place)
+    check.equal("subtrees that carry a message", trees, copies, message=units, of=schedule, **place)
 
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
     unit, fault, node = np.unravel_index(int(blocked.argmax()), blocked.shape)
-    check.equal(
-        "copies that a fault keeps from a node, at most",
-        int(blocked.max()),
-        1,
-        of=schedule,
-        **place,
-        message=unit,
-        faults=faults.describe([int(fault)]),
-        node=check.topology.label(int(node)),
-    )
+    worst = {"faults": faults.describe([int(fault)]), "node": check.label(int(node))}
+    what = "copies that a fault keeps from a node, at most"
+    check.equal(what, int(blocked.max()), 1, of=schedule, **place, message=unit, **worst)
 
     sets = faults.sets(copies - 1)
     missing = fault_cuts.count_missing(cuts, faults, sets)
-    check.equal(
-        "healthy nodes without a message",
-        missing,
-        0,
-        faults=lambda index: faults.describe(sets[index]),
-        of=schedule,
-        **place,
-    )
+    what = "healthy nodes without a message"
+    check.equal(what, missing, 0, faults=lambda i: faults.describe(sets[i]), of=schedule, **place)
     for numbers in sets[:: max(1, len(sets) // EXECUTED_SETS)]:
         executed = [faults.fault(int(number)) for number in numbers]
         missing_units = check.objects.simulation(schedule, executed).missing
@@ -97,27 +79,25 @@ def cuts_bytes(topology: Topology) -> int:
 @check("EDT.FT.survives", bytes_per_node=cuts_bytes)
 def all_copies_survive(check: ClaimCheck) -> None:
     """Check that n-1 copies survive any n-2 faults."""
-    n = check.topology.n
-    for messages in (1, 2) if n <= 5 else (1,):
-        check_survives(check, messages, n - 1)
+    for messages in (1, 2) if check.n <= 5 else (1,):
+        check_survives(check, messages, check.n - 1)
 
 
 @check("EDT.FT.copies", bytes_per_node=cuts_bytes)
 def some_copies_survive(check: ClaimCheck) -> None:
     """Check that x copies survive any x-1 faults, for x that divide n-1."""
-    n = check.topology.n
-    for copies in divisors(n):
-        for messages in sorted({1, (n - 1) // copies}):
+    for copies in divisors(check.n):
+        for messages in sorted({1, (check.n - 1) // copies}):
             check_survives(check, messages, copies)
 
 
 @check("EDT.FT.steps", given=broadcasts)
-def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
+def steps_of_copies(check: ClaimCheck, broadcast: collectives.ExecutedCollective) -> None:
     """Check the bounds for the number of steps."""
-    n = check.topology.n
+    n = check.n
     messages = broadcast.messages
     copies = broadcast.copies
-    steps = broadcast.simulation.steps
+    steps = broadcast.steps
     place = {"M": messages, "x": copies, "of": broadcast.schedule}
     bound = ceil_div(messages * copies, n - 1) + diameter(n) + 3
     check.at_most("steps", steps, bound, **place)
@@ -126,13 +106,10 @@ def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
 
 
 @check("EDT.FT.transmissions", given=broadcasts)
-def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
+def transmissions_of_copies(check: ClaimCheck, broadcast: collectives.ExecutedCollective) -> None:
     """Check that x copies of M messages take Mx(n!-1) transmissions."""
-    messages = broadcast.messages
     copies = broadcast.copies
-    stated = messages * copies * (factorial(check.topology.n) - 1)
-    place = {"M": messages, "x": copies, "of": broadcast.schedule}
-    check.equal("transmissions", broadcast.simulation.transmissions, stated, **place)
+    collectives.check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 
 
 #: M and x that are tried for n > 4, besides (n-1, 2) and (n, 3).
@@ -142,7 +119,7 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 @check("EDT.FT.divides", bytes_per_node=lambda topology: 4 * cuts_bytes(topology))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
     """Check whether distributing copies round robin suffices if x does not divide n-1."""
-    n = check.topology.n
+    n = check.n
     instead = check.correction(
         "dealt like cards, x copies of any M messages take ceil(Mx/(n-1)) + h - 1 steps "
         "and survive x-1 faults"
@@ -167,15 +144,13 @@ def copies_that_do_not_divide(check: ClaimCheck) -> None:
 
 
 def _broadcast(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    return check.objects.schedule(
-        check.topology.spec, "broadcast", "edge-disjoint", messages=messages, copies=copies
-    )
+    return check.schedule("broadcast", "edge-disjoint", messages=messages, copies=copies)
 
 
 def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> bool:
     """Return whether all messages use x subtrees, and no fault keeps two copies from a node."""
-    faults = PossibleFaults(check.objects, check.topology)
-    cuts = fault_cuts.blocked_copies(check.objects, schedule, faults)
+    faults = fault_cuts.PossibleFaults(check)
+    cuts = fault_cuts.blocked_copies(schedule, faults)
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
     return bool(blocked.max() <= 1) and set(_trees_per_unit(schedule)) == {copies}
 
@@ -184,7 +159,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 def example(check: ClaimCheck) -> None:
     """Check the two packets of the example, and that any two subtrees survive a fault."""
     for messages in (2, 4):
-        schedule = execute_collective(check, "broadcast", messages, 2).schedule
+        schedule = collectives.execute_collective(check, "broadcast", messages, 2).schedule
         trees = [tuple(fault_cuts.trees_of_unit(schedule, u)) for u in range(schedule.units)]
         packets = sorted(set(trees))
         place = {"M": messages, "of": schedule}
@@ -193,9 +168,9 @@ def example(check: ClaimCheck) -> None:
         check.equal("messages of a packet", sizes, messages // 2, **place)
         check.equal("subtrees", [*chain(*packets)], np.arange(4), **place)
         check_survives(check, messages, 2)
-    schedule = execute_collective(check, "broadcast", 1, 4).schedule
-    faults = PossibleFaults(check.objects, check.topology)
-    cuts = fault_cuts.blocked_copies(check.objects, schedule, faults)[0]
+    schedule = collectives.execute_collective(check, "broadcast", 1, 4).schedule
+    faults = fault_cuts.PossibleFaults(check)
+    cuts = fault_cuts.blocked_copies(schedule, faults)[0]
     for second in range(len(cuts)):
         for first in range(second):
             pair = cuts[None, [first, second]]

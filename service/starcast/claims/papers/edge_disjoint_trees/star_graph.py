@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from starcast import checkers
 from starcast.claims.check import ClaimCheck
-from starcast.claims.providers import forests, neighbour_table
+from starcast.claims.providers import forests
 from starcast.claims.reference import bfs
 from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
@@ -23,27 +23,25 @@ shortest_path_graphs = forests("shortest-path-graph")
 @check("EDT.ex")
 def cycle_notation(check: ClaimCheck) -> None:
     """Check the symbols that follow one another in the cycles of the example."""
-    topology = check.topology
-    label = topology.label(topology.rank("341526"))
+    label = check.label(check.rank("341526"))
     following = {1: 3, 3: 1, 2: 4, 4: 5, 5: 2}
-    symbols = np.arange(1, topology.n + 1)
+    symbols = np.arange(1, check.n + 1)
     stated = [following.get(symbol, symbol) for symbol in symbols.tolist()]
     check.equal("symbol that follows", [int(symbol) for symbol in label], stated, symbol=symbols)
 
 
-@check("EDT.S1", given=neighbour_table())
-def substars(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("EDT.S1")
+def substars(check: ClaimCheck) -> None:
     """Check the nodes and links of S^1, and map S^2, .., S^n to S_{n-1}."""
-    topology = check.topology
-    n = topology.n
-    symbols = labels.symbols(check.objects, topology)
+    n = check.n
+    symbols = labels.symbols(check)
     k = labels.positions(symbols)[0]
     sizes = np.bincount(k, minlength=n + 1)[1:]
     stated = factorial(n - 1)
     check.equal("nodes of S^k", sizes, stated, substar=np.arange(1, n + 1))
     nodes = np.flatnonzero(k == 1)
-    inside = (k[neighbours[:, nodes]] == 1).sum(axis=0)
-    check.equal("nodes of S^1 next to one of S^1", inside, 0, node=node_labels(topology, nodes))
+    inside = (k[check.neighbours[:, nodes]] == 1).sum(axis=0)
+    check.equal("nodes of S^1 next to one of S^1", inside, 0, node=node_labels(check, nodes))
     if n > 2 and (sizes == stated).all():
         for position in range(2, n + 1):
             _check_substar(check, symbols, k, position)
@@ -51,58 +49,44 @@ def substars(check: ClaimCheck, neighbours: Ranks) -> None:
 
 def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], position: int) -> None:
     """Check that S^k without position k and symbol 1 is S_{n-1}, node by node and link by link."""
-    topology = check.topology
-    n = topology.n
-    neighbours = check.objects.neighbours(topology.spec)
-    smaller = check.objects.topology(f"S{n - 1}")
-    smaller_neighbours = check.objects.neighbours(smaller.spec)
+    n = check.n
+    smaller = check.at(f"S{n - 1}")
     nodes = np.flatnonzero(k == position)
     rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
-    image = labels.ranks_of(check.objects, smaller, rest[nodes])
+    image = labels.ranks_of(smaller, rest[nodes])
     expected = np.arange(smaller.nodes)
     what = "nodes of S_{n-1} that are met"
     check.equal(what, np.sort(image), expected, node=nodes, substar=position)
-    node_names = np.array([topology.label(int(node)) for node in nodes])
+    node_names = np.array([check.label(int(node)) for node in nodes])
     for dimension in np.delete(np.arange(2, n + 1), position - 2):
-        neighbour = neighbours[dimension - 2, nodes]
-        neighbour_image = labels.ranks_of(check.objects, smaller, rest[neighbour])
+        neighbour = check.neighbours[dimension - 2, nodes]
+        neighbour_image = labels.ranks_of(smaller, rest[neighbour])
         # Dimensions beyond the deleted position shift by one.
         smaller_dimension = dimension - 1 if dimension > position else dimension
-        check.equal(
-            "neighbour in S_{n-1}",
-            np.where(k[neighbour] == position, neighbour_image, -1),
-            smaller_neighbours[smaller_dimension - 2, image],
-            substar=position,
-            node=node_names,
-            dimension=dimension,
-        )
+        place = {"substar": position, "node": node_names, "dimension": dimension}
+        observed = np.where(k[neighbour] == position, neighbour_image, -1)
+        stated = smaller.neighbours[smaller_dimension - 2, image]
+        check.equal("neighbour in S_{n-1}", observed, stated, **place)
 
 
-@check("EDT.L1", given=neighbour_table())
-def translations_keep_dimensions(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("EDT.L1")
+def translations_keep_dimensions(check: ClaimCheck) -> None:
     """Check that T_h is a permutation of the nodes and keeps the dimension of every link."""
-    topology = check.topology
-    dimensions = np.array(topology.ports)[:, None]
-    links = links_by_port(check.objects, topology)
-    for h in range(topology.nodes) if topology.n <= 5 else bfs.roots(topology, 24):
-        image = labels.translation(check.objects, topology, h)
-        place = {"h": topology.label(h)}
-        nodes = np.arange(topology.nodes)
-        check.equal("nodes that are met", np.sort(image), nodes, **place, node=topology.label)
-        observed = _dimensions(neighbours, image, image[neighbours])
+    dimensions = np.array(check.ports)[:, None]
+    links = links_by_port(check)
+    for h in range(check.nodes) if check.n <= 5 else bfs.roots(check, 24):
+        image = labels.translation(check, h)
+        place = {"h": check.label(h)}
+        nodes = np.arange(check.nodes)
+        check.equal("nodes that are met", np.sort(image), nodes, **place, node=check.label)
+        observed = _dimensions(check.neighbours, image, image[check.neighbours])
         check.equal("dimension of the translated link", observed, dimensions, **place, link=links)
 
 
 def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
     """Return the dimension of the link from each tail to each head; 0 if there is no link.
 
-    Args:
-        neighbours: neighbour table.
-        tail: ``[nodes]``.
-        head: ``[ports, nodes]``.
-
-    Returns:
-        int64 ``[ports, nodes]``.
+    Tails are ``[nodes]``, heads ``[ports, nodes]``; the result is int64 ``[ports, nodes]``.
     """
     dimensions = np.zeros(head.shape, dtype=np.int64)
     for port, row in enumerate(neighbours):
@@ -110,27 +94,25 @@ def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64
     return dimensions
 
 
-@check("EDT.L2", given=neighbour_table())
-def rotation_of_links(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("EDT.L2")
+def rotation_of_links(check: ClaimCheck) -> None:
     """Check dimensions, first symbols and distances after the rotation R."""
-    topology = check.topology
-    rotated = labels.rotation(check.objects, topology)
-    first = labels.symbols(check.objects, topology)[:, 0]
-    links = links_by_port(check.objects, topology)
-    nodes = np.arange(topology.nodes)
-    check.equal("nodes that are met", np.sort(rotated), nodes, node=topology.label)
-    observed = _dimensions(neighbours, rotated, rotated[neighbours])
-    stated = labels.rotation_function(topology.n)[np.array(topology.ports)][:, None]
+    rotated = labels.rotation(check)
+    first = labels.symbols(check)[:, 0]
+    links = links_by_port(check)
+    check.equal("nodes that are met", np.sort(rotated), np.arange(check.nodes), node=check.label)
+    observed = _dimensions(check.neighbours, rotated, rotated[check.neighbours])
+    stated = labels.rotation_function(check.n)[np.array(check.ports)][:, None]
     check.equal("dimension of the rotated link", observed, stated, link=links)
     is_kept = first[rotated] == first
-    check.equal("whether the first symbol is kept", is_kept, first == 1, node=topology.label)
-    for root in bfs.roots(topology):
-        before = bfs.distances(check.objects, topology.spec, root)
-        after = bfs.distances(check.objects, topology.spec, int(rotated[root]))
-        place = {"of_node": topology.label(root), "node": topology.label}
+    check.equal("whether the first symbol is kept", is_kept, first == 1, node=check.label)
+    for root in bfs.roots(check):
+        before = bfs.distances(check, root)
+        after = bfs.distances(check, int(rotated[root]))
+        place = {"of_node": check.label(root), "node": check.label}
         check.equal("distance after the rotation", after[rotated], before, **place)
     what = "different dimensions of a link and its rotations"
-    check.equal(what, _count_dimensions(neighbours, rotated), topology.n - 1, link=links)
+    check.equal(what, _count_dimensions(check.neighbours, rotated), check.n - 1, link=links)
 
 
 def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
@@ -150,37 +132,24 @@ def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
 @check("EDT.L3")
 def necklaces(check: ClaimCheck) -> None:
     """Check the sizes of the orbits of R, distances along them, and the examples."""
-    topology = check.topology
-    n = topology.n
-    rotated = labels.rotation(check.objects, topology)
-    sizes = _necklace_sizes(rotated, n)
-    outside = np.flatnonzero(labels.symbols(check.objects, topology)[:, 0] != 1)
+    n = check.n
+    rotated = labels.rotation(check)
+    sizes = labels.return_times(check)
+    outside = np.flatnonzero(labels.symbols(check)[:, 0] != 1)
     what = "nodes of a necklace outside S^1"
-    check.equal(what, sizes[outside], n - 1, node=node_labels(topology, outside))
+    check.equal(what, sizes[outside], n - 1, node=node_labels(check, outside))
     remainder = (n - 1) % np.maximum(sizes, 1)
-    check.equal("n-1 modulo the nodes of a necklace", remainder, 0, node=topology.label)
-    check.true("a necklace ends within n-1 rotations", sizes > 0, node=topology.label)
-    distance = bfs.distances(check.objects, topology.spec)
-    check.equal("distance along a necklace", distance[rotated], distance, node=topology.label)
+    check.equal("n-1 modulo the nodes of a necklace", remainder, 0, node=check.label)
+    check.true("a necklace ends within n-1 rotations", (sizes > 0) & (sizes < n), node=check.label)
+    distance = bfs.distances(check)
+    check.equal("distance along a necklace", distance[rotated], distance, node=check.label)
     for example in (("4123", "2413", "3421"), ("13254", "15432")):
         if len(example[0]) != n:
             continue
-        nodes = np.array([topology.rank(label) for label in example])
+        nodes = np.array([check.rank(label) for label in example])
         names = np.array(example)
-        what = "nodes of the example, rotated"
-        check.equal(what, rotated[nodes], np.roll(nodes, -1), node=names)
+        check.equal("nodes of the example, rotated", rotated[nodes], np.roll(nodes, -1), node=names)
         check.equal("nodes of the example's necklace", sizes[nodes], len(nodes), node=names)
-
-
-def _necklace_sizes(rotated: Ranks, n: int) -> NDArray[np.int64]:
-    """Return after how many rotations each node returns to itself; 0 if not within n-1."""
-    nodes = np.arange(len(rotated), dtype=np.int32)
-    sizes = np.zeros(len(rotated), dtype=np.int64)
-    current = nodes
-    for count in range(1, n):
-        current = rotated[current]
-        sizes = np.where((current == nodes) & (sizes == 0), count, sizes)
-    return sizes
 
 
 # SPT and SPG
@@ -189,74 +158,64 @@ def _necklace_sizes(rotated: Ranks, n: int) -> NDArray[np.int64]:
 @check("EDT.D6", given=shortest_path_trees)
 def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in SPT against Definition 6."""
-    topology = check.topology
-    symbols = labels.symbols(check.objects, topology)
+    symbols = labels.symbols(check)
     parent_port = forest.parent_port[0]
     stated = rules.parents_spt(symbols)
-    check.equal("dimension toward the parent in SPT", parent_port, stated, node=topology.label)
-    is_child = rules.is_child(check.objects, topology, parent_port)
-    links = links_by_port(check.objects, topology)
+    check.equal("dimension toward the parent in SPT", parent_port, stated, node=check.label)
+    is_child = rules.is_child(check, parent_port)
+    links = links_by_port(check)
     check.equal("whether it is a child in SPT", is_child, rules.children_spt(symbols), link=links)
 
 
 @check("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree k consists of the nodes of S^k, each at the level of its distance."""
-    topology = check.topology
-    check.passes(checkers.rooted(topology, forest.parent_port, forest.root), of=forest)
-    neighbours = check.objects.neighbours(topology.spec)
-    k = labels.positions(labels.symbols(check.objects, topology))[0]
-    parent = bfs.parents(check.objects, topology, forest.parent_port[0])
-    stated = np.where(k > 1, neighbours[np.maximum(k - 2, 0), 0], -1)
-    nodes = np.arange(1, topology.nodes)
-    check.equal(
-        "neighbour of the root above",
-        rules.branches(parent, 0)[1:],
-        stated[1:],
-        node=node_labels(topology, nodes),
-        of=forest,
-    )
+    check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
+    k = labels.positions(labels.symbols(check))[0]
+    parent = bfs.parents(check, forest.parent_port[0])
+    stated = np.where(k > 1, check.neighbours[np.maximum(k - 2, 0), 0], -1)
+    nodes = np.arange(1, check.nodes)
+    measured = rules.branches(parent, 0)[1:]
+    expected = stated[1:]
+    place = {"node": node_labels(check, nodes), "of": forest}
+    check.equal("neighbour of the root above", measured, expected, **place)
     level = bfs.levels(parent, 0)
-    distance = bfs.distances(check.objects, topology.spec)
+    distance = bfs.distances(check)
     outside = np.flatnonzero(k > 1)
-    place = {"node": node_labels(topology, outside), "of": forest}
+    place = {"node": node_labels(check, outside), "of": forest}
     check.equal("level in SPT", level[outside], distance[outside], **place)
 
 
 @check("EDT.D7", given=shortest_path_graphs)
 def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in every subtree against Definition 7."""
-    topology = check.topology
-    symbols = labels.symbols(check.objects, topology)
-    check.equal("subtrees of SPG", forest.trees, topology.n - 1, of=forest)
+    symbols = labels.symbols(check)
+    check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     k = labels.positions(symbols)[0]
-    links = links_by_port(check.objects, topology)
+    links = links_by_port(check)
     parents_spt = rules.parents_spt(symbols)
     children_spg = rules.children_spg(symbols)
-    for subtree, row, children in zip(
-        topology.ports, forest.parent_port, children_spg, strict=False
-    ):
+    for subtree, row, children in zip(check.ports, forest.parent_port, children_spg, strict=False):
         stated = np.where(k == 1, subtree, np.where(k == subtree, parents_spt, 0))
         stated[0] = 0
         place = {"subtree": subtree, "of": forest}
-        check.equal("dimension toward the parent in SPG", row, stated, **place, node=topology.label)
-        is_child = rules.is_child(check.objects, topology, row)
+        check.equal("dimension toward the parent in SPG", row, stated, **place, node=check.label)
+        is_child = rules.is_child(check, row)
         check.equal("whether it is a child in SPG", is_child, children, **place, link=links)
 
 
 @check("EDT.L5", given=shortest_path_graphs)
 def spg_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that the n-1 paths of the nodes of S^1 are disjoint and of the least total length."""
-    topology = check.topology
-    check.equal("subtrees of SPG", forest.trees, topology.n - 1, of=forest)
-    check.passes(checkers.rooted(topology, forest.parent_port, forest.root), of=forest)
-    nodes = np.flatnonzero(labels.symbols(check.objects, topology)[:, 0] == 1)[1:]
-    place = {"node": node_labels(topology, nodes), "of": forest}
+    check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
+    check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
+    nodes = np.flatnonzero(labels.symbols(check)[:, 0] == 1)[1:]
+    place = {"node": node_labels(check, nodes), "of": forest}
     subtrees = (forest.parent_port[:, nodes] != 0).sum(axis=0)
-    check.equal("subtrees that have the node", subtrees, topology.n - 1, **place)
-    check.passes(checkers.disjoint_paths(topology, forest.parent_port, forest.root), of=forest)
-    levels = bfs.depths(check.objects, topology, forest.parent_port)[:, nodes]
-    distance = bfs.distances(check.objects, topology.spec)
-    neighbours = check.objects.neighbours(topology.spec)
-    least = (1 + distance[neighbours[:, nodes]]).sum(axis=0)
+    check.equal("subtrees that have the node", subtrees, check.n - 1, **place)
+    disjoint = checkers.disjoint_paths(check.topology, forest.parent_port, forest.root)
+    check.passes(disjoint, of=forest)
+    levels = bfs.depths(check, forest.parent_port)[:, nodes]
+    distance = bfs.distances(check)
+    least = (1 + distance[check.neighbours[:, nodes]]).sum(axis=0)
     check.equal("total length of the paths", levels.sum(axis=0), least, **place)

@@ -1,97 +1,196 @@
-"""Fragopoulou & Akl 1996, Tables 1 to 3: lower bounds for M messages in x copies.
+"""Fragopoulou & Akl 1996, Tables 1 to 4: lower bounds for M messages in x copies, and orders.
 
 Each copy of a message reaches a node over its own path, which shares no link with the paths of the
 other copies. So the source sends a message over x of its links, a node receives it x times, and
-every path is at least as long as the distance. `QUANTITIES` counts this for each row, and `TABLES`
-has the formulas that the tables state.
+every path is at least as long as the distance. `BOUNDS` counts this for each row, in the words of
+`ARGUMENTS`, and `TABLES` has the formulas that the tables state.
+
+Table 4 and section 5 compare S_n with the smallest hypercube Q_k of at least n! nodes: k is of
+order n log n.
 """
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, distance_sum
-from starcast.claims.growth import factorial
+from starcast.claims.growth import Number, divided, factorial, log2
 from starcast.claims.model import BYTES_PER_LINK
-from starcast.claims.reference import lower_bound_counts
-from starcast.claims.reference.cube_schedules import unit_schedules_on_cube
-from starcast.claims.reference.lower_bound_counts import NodeCounts, count_from_node
-from starcast.claims.registry import check_rows
-from starcast.collectives.model import Schedule
+from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
+from starcast.claims.reference.star_vs_hypercube import (
+    Bound,
+    GrowthCell,
+    NetworkCounts,
+    Order,
+    check_counts,
+    least_steps,
+    messages_and_copies,
+    network_bytes,
+    star,
+)
+from starcast.claims.registry import check, check_rows
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
-Value = int | Fraction
+
+def n_log_n(n: int) -> Number:
+    """Return n log2 n, the order of the degree and of the diameter of the hypercube."""
+    return n * log2(n)
+
+
+def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
+    """Return ceil(units/degree) + D - 1."""
+    return least_steps(units, counts.links) + counts.far - 1
+
+
+def by_degree_and_diameter(units: Number, links: Number) -> Number:
+    """Return units/links + links, the order of a pipeline: links is of the order of D as well."""
+    return divided(units, links) + links
+
+
+M_STAR = Order("O(M/n + n)", lambda n, m, _: by_degree_and_diameter(m, n))
+M_CUBE = Order("O(M/(n log n) + n log n)", lambda n, m, _: by_degree_and_diameter(m, n_log_n(n)))
+COPIES_STAR = Order("O(Mx/n + n)", lambda n, m, x: by_degree_and_diameter(m * x, n))
+COPIES_CUBE = Order(
+    "O(Mx/(n log n) + n log n)", lambda n, m, x: by_degree_and_diameter(m * x, n_log_n(n))
+)
+M_NODES = Order("O(M n!)", lambda n, m, _: m * factorial(n))
+NODES = Order("O(Mx n!)", lambda n, m, x: m * x * factorial(n))
+PAIRS = Order("O(Mx n!^2)", lambda n, m, x: m * x * factorial(n) ** 2)
+NODES_BY_N = Order("O(Mx n!/n)", lambda n, m, x: divided(m * x * factorial(n), n))
+NODES_BY_N_LOG_N = Order(
+    "O(Mx n!/(n log n))", lambda n, m, x: divided(m * x * factorial(n), n_log_n(n))
+)
+NODES_N = Order("O(Mx n! n)", lambda n, m, x: m * x * factorial(n) * n)
+NODES_N_LOG_N = Order("O(Mx n! n log n)", lambda n, m, x: m * x * factorial(n) * n_log_n(n))
+PAIRS_N = Order("O(Mx n!^2 n)", lambda n, m, x: m * x * factorial(n) ** 2 * n)
+PAIRS_N_LOG_N = Order("O(Mx n!^2 n log n)", lambda n, m, x: m * x * factorial(n) ** 2 * n_log_n(n))
+
+ALLTOALL_TIME = "ft-alltoall-time"
+#: The bounds of Tables 2 and 3 as functions of the counts of a network, M and x.
+BOUNDS: dict[str, Bound] = {
+    "broadcast-time": lambda c, m, _: pipeline_steps(c, m),
+    "broadcast-transmissions": lambda c, m, _: m * (c.nodes - 1),
+    "ft-broadcast-time": lambda c, m, x: pipeline_steps(c, m * x),
+    "ft-broadcast-transmissions": lambda c, m, x: m * x * (c.nodes - 1),
+    "ft-allgather-time": lambda c, m, x: least_steps(m * x * (c.nodes - 1), c.links),
+    "ft-allgather-transmissions": lambda c, m, x: m * x * c.nodes * (c.nodes - 1),
+    "ft-scatter-time": lambda c, m, x: least_steps(m * x * (c.nodes - 1), c.links),
+    "ft-scatter-transmissions": lambda c, m, x: m * x * c.total,
+    ALLTOALL_TIME: lambda c, m, x: divided(m * x * c.total, c.links),
+    "ft-alltoall-transmissions": lambda c, m, x: m * x * c.nodes * c.total,
+}
+#: Table 4: the order of each bound on S_n and on the hypercube.
+ORDERS = {
+    "broadcast-time": (M_STAR, M_CUBE),
+    "broadcast-transmissions": (M_NODES, M_NODES),
+    "ft-broadcast-time": (COPIES_STAR, COPIES_CUBE),
+    "ft-broadcast-transmissions": (NODES, NODES),
+    "ft-allgather-time": (NODES_BY_N, NODES_BY_N_LOG_N),
+    "ft-allgather-transmissions": (PAIRS, PAIRS),
+    "ft-scatter-time": (NODES_BY_N, NODES_BY_N_LOG_N),
+    "ft-scatter-transmissions": (NODES_N, NODES_N_LOG_N),
+    ALLTOALL_TIME: (NODES, NODES),
+    "ft-alltoall-transmissions": (PAIRS_N, PAIRS_N_LOG_N),
+}
+CELLS = star_vs_hypercube.growth_cells("EDT.Tab4", BOUNDS, ORDERS)
+
+
+def check_order(check: ClaimCheck, cell: GrowthCell) -> None:
+    """Check that a bound is of the stated order, for all M and x."""
+    check_counts(check, (cell.network,))
+    star_vs_hypercube.order(check, cell.quotient_words, cell.quotient, messages_and_copies)
+    if cell.row == ALLTOALL_TIME:
+        by_degree = cell._replace(stated=NODES_BY_N if cell.network is star else NODES_BY_N_LOG_N)
+        other = check.reading(
+            f"{by_degree.stated.formula}: what follows Mx n! in the damaged cell is read as a "
+            "fraction with the degree, as the closing comparison has it"
+        )
+        what = by_degree.quotient_words
+        star_vs_hypercube.order(other, what, by_degree.quotient, messages_and_copies)
+
+
+check_rows(check_order, CELLS, bytes_per_node=lambda topology, _: network_bytes(topology))
+
+
+# The closing comparison
+
+
+compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and_copies)
+
+
+@check("EDT.hyper.degree", bytes_per_node=network_bytes)
+def allgather_and_scatter_steps(check: ClaimCheck) -> None:
+    """Check that the hypercube takes fewer steps by a factor of order log n."""
+    check_counts(check)
+    compare(check, "star / hypercube / log n", "ft-allgather-time", "ft-scatter-time")
+
+
+@check("EDT.hyper.te-time", bytes_per_node=network_bytes)
+def alltoall_steps(check: ClaimCheck) -> None:
+    """Check the factor of the steps of total exchanges, and that it is bounded instead."""
+    check_counts(check)
+    compare(check, "star / hypercube / log n", ALLTOALL_TIME)
+    instead = check.correction(
+        "Mx t_n/(n-1) and Mx 2^(k-1) steps are of the same order: "
+        "a hypercube has more links and longer ways"
+    )
+    compare(instead, "star / hypercube", ALLTOALL_TIME)
+    other = check.reading(
+        "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), "
+        "which are bounds too, and weaker ones"
+    )
+    # The terms are the same as in the row of scatters.
+    compare(other, "star / hypercube / log n", "ft-scatter-time")
+
+
+@check("EDT.hyper.diameter", bytes_per_node=network_bytes)
+def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
+    """Check that the star graph takes fewer transmissions by a factor of order log n."""
+    check_counts(check)
+    rows = ("ft-scatter-transmissions", "ft-alltoall-transmissions")
+    compare(check, "hypercube / star / log n", *rows)
+
+
+@check("EDT.hyper.broadcast", bytes_per_node=network_bytes)
+def broadcast_steps(check: ClaimCheck) -> None:
+    """Check that the steps of broadcasts are exactly of the stated orders."""
+    check_counts(check)
+    for cell in CELLS.values():
+        if cell.row in ("broadcast-time", "ft-broadcast-time"):
+            what = cell.quotient_words
+            star_vs_hypercube.same_order(check, what, cell.quotient, messages_and_copies)
+
+
+@check("EDT.hyper.other", bytes_per_node=network_bytes)
+def broadcast_transmissions(check: ClaimCheck) -> None:
+    """Check that both networks take transmissions of the same order."""
+    check_counts(check)
+    collectives = ("broadcast", "ft-broadcast", "ft-allgather")
+    rows = [f"{collective}-transmissions" for collective in collectives]
+    compare(check, "star / hypercube", *rows)
+
+
+# Tables 1 to 3
+
+
 #: A stated bound as a function of n (of k for hypercubes), M and x.
-Formula = Callable[[int, int, int], Value]
+Formula = Callable[[int, int, int], int | Fraction]
 
-
-class Quantity(NamedTuple):
-    """The count behind a row that all three tables have.
-
-    Attributes:
-        collective: name of the collective.
-        argument: the argument in words.
-        value: the count as a function of the counts of a node, M and x.
-    """
-
-    collective: str
-    argument: str
-    value: Callable[[NodeCounts, int, int], Value]
-
-
-QUANTITIES = {
-    "broadcast-time": Quantity(
-        "broadcast",
-        "the last message leaves the source, and has D-1 links to go",
-        lambda node, m, _: ceil_div(m, node.links) + node.far - 1,
-    ),
-    "broadcast-transmissions": Quantity(
-        "broadcast",
-        "messages that all but the source lack",
-        lambda node, m, _: m * node.others,
-    ),
-    "ft-broadcast-time": Quantity(
-        "broadcast",
-        "the last copy leaves the source, and has D-1 links to go",
-        lambda node, m, x: ceil_div(m * x, node.links) + node.far - 1,
-    ),
-    "ft-broadcast-transmissions": Quantity(
-        "broadcast",
-        "copies that all but the source lack",
-        lambda node, m, x: m * x * node.others,
-    ),
-    "ft-allgather-time": Quantity(
-        "allgather",
-        "copies that a node lacks, shared by its links",
-        lambda node, m, x: ceil_div(m * x * node.others, node.links),
-    ),
-    "ft-allgather-transmissions": Quantity(
-        "allgather",
-        "copies that all nodes lack",
-        lambda node, m, x: m * x * node.nodes * node.others,
-    ),
-    "ft-scatter-time": Quantity(
-        "scatter",
-        "copies that the source sends, shared by its links",
-        lambda node, m, x: ceil_div(m * x * node.others, node.links),
-    ),
-    "ft-scatter-transmissions": Quantity(
-        "scatter",
-        "distances that the copies travel",
-        lambda node, m, x: m * x * node.total,
-    ),
-    "ft-alltoall-time": Quantity(
-        "alltoall",
-        "distances that all copies travel, shared by all links",
-        lambda node, m, x: Fraction(m * x * node.nodes * node.total, node.nodes * node.links),
-    ),
-    "ft-alltoall-transmissions": Quantity(
-        "alltoall",
-        "distances that all copies travel",
-        lambda node, m, x: m * x * node.nodes * node.total,
-    ),
+#: What `BOUNDS` counts in each row.
+ARGUMENTS = {
+    "broadcast-time": "the last message leaves the source, and has D-1 links to go",
+    "broadcast-transmissions": "messages that all but the source lack",
+    "ft-broadcast-time": "the last copy leaves the source, and has D-1 links to go",
+    "ft-broadcast-transmissions": "copies that all but the source lack",
+    "ft-allgather-time": "copies that a node lacks, shared by its links",
+    "ft-allgather-transmissions": "copies that all nodes lack",
+    "ft-scatter-time": "copies that the source sends, shared by its links",
+    "ft-scatter-transmissions": "distances that the copies travel",
+    "ft-alltoall-time": "distances that all copies travel, shared by all links",
+    "ft-alltoall-transmissions": "distances that all copies travel",
 }
 
 
@@ -162,16 +261,14 @@ class BoundCell(NamedTuple):
         return self.row.startswith("ft-")
 
     @property
-    def quantity(self) -> Quantity:
-        """The count behind the row."""
-        return QUANTITIES[self.row]
+    def collective(self) -> str:
+        """The collective."""
+        return self.row.removeprefix("ft-").split("-")[0]
 
 
-def amounts(topology: Topology, cell: BoundCell) -> Iterator[tuple[int, int]]:
+def amounts(degree: int, cell: BoundCell) -> Iterator[tuple[int, int]]:
     """Yield the values of M and x with which a cell is checked."""
-    degree = topology.degree
-    is_broadcast = cell.quantity.collective == "broadcast"
-    numbers = {1, 2, 3, degree, degree + 1} if is_broadcast else {1, 2}
+    numbers = {1, 2, 3, degree, degree + 1} if cell.collective == "broadcast" else {1, 2}
     copies = {1}
     if cell.has_copies:
         copies = {degree} if cell.table == 1 else {1, 2, degree}
@@ -180,41 +277,30 @@ def amounts(topology: Topology, cell: BoundCell) -> Iterator[tuple[int, int]]:
             yield messages, x
 
 
-def schedules(check: ClaimCheck, cell: BoundCell, messages: int, copies: int) -> Iterator[Schedule]:
-    """Return all schedules of the catalogue for a cell that send one unit per link and step."""
-    on_star = lower_bound_counts.unit_schedules_on_star
-    is_cube = check.topology.family == "hypercube"
-    unit_schedules = unit_schedules_on_cube if is_cube else on_star
-    return unit_schedules(check, cell.quantity.collective, "all", messages, copies)
-
-
 def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
     """Check that the count is the stated bound, and that no schedule beats the bound."""
-    size = check.topology.n
-    node = count_from_node(check, degree=size if cell.table == 3 else size - 1)
-    for messages, x in amounts(check.topology, cell):
+    size = check.n
+    node = lower_bound_counts.count_from_node(check, degree=size if cell.table == 3 else size - 1)
+    for messages, x in amounts(check.degree, cell):
         place = {"M": messages, "x": x} if cell.has_copies else {"M": messages}
         bound = cell.stated(size, messages, x)
-        count = cell.quantity.value(node, messages, x)
-        check.equal(cell.quantity.argument, count, bound, **place)
-        lower_bound_counts.check_not_beaten(
-            check, schedules(check, cell, messages, x), bound, cell.unit, **place
-        )
+        check.equal(ARGUMENTS[cell.row], BOUNDS[cell.row](node, messages, x), bound, **place)
+        schedules = lower_bound_counts.unit_schedules(check, cell.collective, "all", messages, x)
+        lower_bound_counts.check_not_beaten(check, schedules, bound, cell.unit, **place)
     if cell.row == "ft-alltoall-time" and cell.table > 1:
         _check_fragment(check, cell, node)
 
 
-def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NodeCounts) -> None:
+def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> None:
     """Check the part of the row that is legible in the scan as a bound."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"
     )
-    for messages, x in amounts(check.topology, cell):
-        bound = ceil_div(messages * x * node.others, node.links)
-        lower_bound_counts.check_not_beaten(
-            other, schedules(check, cell, messages, x), bound, cell.unit, M=messages, x=x
-        )
+    for messages, x in amounts(check.degree, cell):
+        bound = ceil_div(messages * x * (node.nodes - 1), node.links)
+        schedules = lower_bound_counts.unit_schedules(check, cell.collective, "all", messages, x)
+        lower_bound_counts.check_not_beaten(other, schedules, bound, cell.unit, M=messages, x=x)
 
 
 def schedules_bytes(topology: Topology, cell: BoundCell) -> int:
@@ -222,9 +308,8 @@ def schedules_bytes(topology: Topology, cell: BoundCell) -> int:
 
     There is a row per node and copy, or a row per link of its path if each node has its own units.
     """
-    is_addressed = cell.quantity.collective in ("scatter", "alltoall")
-    rows = 2 * topology.n if is_addressed else 1
-    copies = sum(messages * x for messages, x in amounts(topology, cell))
+    rows = 2 * topology.n if cell.collective in ("scatter", "alltoall") else 1
+    copies = sum(messages * x for messages, x in amounts(topology.degree, cell))
     return max(BYTES_PER_LINK * topology.degree, 80 * rows * copies)
 
 

@@ -20,18 +20,14 @@ from starcast.trees.model import Forest
 
 def edt(check: ClaimCheck, root: int = 0) -> Forest:
     """Return EDT at a root, and record that it has n-1 subtrees."""
-    forest = check.objects.forest(check.topology.spec, "edge-disjoint", root=root)
-    check.equal("subtrees of EDT", forest.trees, check.topology.n - 1, of=forest)
+    forest = check.forest("edge-disjoint", root=root)
+    check.equal("subtrees of EDT", forest.trees, check.n - 1, of=forest)
     return forest
 
 
 def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
     """Yield EDT at the identity."""
     yield edt(check)
-
-
-def _is_rooted(forest: Forest) -> bool:
-    return checkers.rooted(forest.topology, forest.parent_port, forest.root).holds
 
 
 def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
@@ -45,8 +41,8 @@ def _subtree(row: int, _: int) -> int:
     return row + 2
 
 
-def _node_of_second_axis(topology: Topology) -> Callable[[int, int], str]:
-    return lambda _, node: topology.label(node)
+def _node_of_second_axis(check: ClaimCheck) -> Callable[[int, int], str]:
+    return lambda _, node: check.label(node)
 
 
 # Definition 8
@@ -55,20 +51,14 @@ def _node_of_second_axis(topology: Topology) -> Callable[[int, int], str]:
 @check("EDT.D8.consistent", given=edt_forests)
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in every subtree against Definition 8."""
-    topology = check.topology
-    symbols = labels.symbols(check.objects, topology)
-    links = links_by_port(check.objects, topology)
-    rows = zip(
-        topology.ports,
-        forest.parent_port,
-        rules.parents_edt(symbols),
-        rules.children_edt(symbols),
-        strict=False,
-    )
+    symbols = labels.symbols(check)
+    links = links_by_port(check)
+    stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
+    rows = zip(check.ports, forest.parent_port, *stated, strict=False)
     for subtree, row, parents, children in rows:
         place = {"subtree": subtree, "of": forest}
-        check.equal("dimension toward the parent", row, parents, **place, node=topology.label)
-        is_child = rules.is_child(check.objects, topology, row)
+        check.equal("dimension toward the parent", row, parents, **place, node=check.label)
+        is_child = rules.is_child(check, row)
         check.equal("whether it is a child", is_child, children, **place, link=links)
 
 
@@ -86,33 +76,25 @@ EXAMPLES = (
 @check("EDT.D8.examples", given=edt_forests)
 def examples(check: ClaimCheck, forest: Forest) -> None:
     """Check the parents of the worked examples."""
-    topology = check.topology
-    neighbours = check.objects.neighbours(topology.spec)
     for node, subtree, parent in EXAMPLES:
-        rank = topology.rank(node)
+        rank = check.rank(node)
         port = int(forest.parent_port[min(subtree - 2, forest.trees - 1), rank])
-        observed = int(neighbours[port - 2, rank]) if port in topology.ports else -1
+        observed = int(check.neighbours[port - 2, rank]) if port in check.ports else -1
         place = {"node": node, "subtree": subtree, "parent": parent, "of": forest}
-        check.equal("rank of the parent", observed, topology.rank(parent), **place)
+        check.equal("rank of the parent", observed, check.rank(parent), **place)
 
 
 @check("EDT.D8.spanning", given=edt_forests)
 def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree l contains every node, over the link of dimension l of the root."""
-    topology = check.topology
     _check_spanning(check, forest)
-    if not _is_rooted(forest) or forest.trees != topology.n - 1:
+    arguments = (check.topology, forest.parent_port, forest.root)
+    if not checkers.rooted(*arguments).holds or forest.trees != check.n - 1:
         return
-    sizes = checkers.branch_sizes(topology, forest.parent_port, forest.root)
-    stated = (topology.nodes - 1) * np.eye(topology.n - 1, dtype=int)
-    check.equal(
-        "nodes over each link of I",
-        sizes,
-        stated,
-        subtree=_subtree,
-        dimension=lambda _, column: column + 2,
-        of=forest,
-    )
+    sizes = checkers.branch_sizes(*arguments)
+    stated = (check.nodes - 1) * np.eye(check.n - 1, dtype=int)
+    place = {"subtree": _subtree, "dimension": lambda _, column: column + 2, "of": forest}
+    check.equal("nodes over each link of I", sizes, stated, **place)
 
 
 # Lemma 6
@@ -122,20 +104,20 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
 def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
     """Check that no directed link is in two subtrees."""
     arguments = (check.topology, forest.parent_port, forest.root)
-    check.passes(checkers.rooted(*arguments), of=forest)
-    if _is_rooted(forest):
+    rooted = checkers.rooted(*arguments)
+    check.passes(rooted, of=forest)
+    if rooted.holds:
         check.passes(checkers.edge_disjoint(*arguments), of=forest)
 
 
 @check("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that R takes the links of subtree l to those of subtree r(l)."""
-    topology = check.topology
-    rotated_node = labels.rotation(check.objects, topology)
-    rotated_dimension = labels.rotation_function(topology.n)
+    rotated_node = labels.rotation(check)
+    rotated_dimension = labels.rotation_function(check.n)
     for tree, row in enumerate(forest.parent_port):
         next_row = forest.parent_port[(tree + 1) % forest.trees]
-        place = {"subtree": tree + 2, "x": topology.label, "of": forest}
+        place = {"subtree": tree + 2, "x": check.label, "of": forest}
         what = "dimension toward the parent of R(x)"
         check.equal(what, next_row[rotated_node], rotated_dimension[row], **place)
 
@@ -143,37 +125,34 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 @check("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
     """Check that the n-1 paths of a node are disjoint, and at most 4 longer than the distance."""
-    topology = check.topology
     if not _check_spanning(check, forest):
         return
-    check.passes(checkers.disjoint_paths(topology, forest.parent_port, forest.root), of=forest)
-    levels = bfs.depths(check.objects, topology, forest.parent_port)
-    extra = levels - bfs.distances(check.objects, topology.spec)
-    place = {"subtree": _subtree, "node": _node_of_second_axis(topology), "of": forest}
+    disjoint = checkers.disjoint_paths(check.topology, forest.parent_port, forest.root)
+    check.passes(disjoint, of=forest)
+    levels = bfs.depths(check, forest.parent_port)
+    extra = levels - bfs.distances(check)
+    place = {"subtree": _subtree, "node": _node_of_second_axis(check), "of": forest}
     check.at_most("links more than the distance", extra, 4, **place)
 
 
 @check("EDT.L6.4", given=edt_forests)
 def depth_bound(check: ClaimCheck, forest: Forest) -> None:
     """Check that the depth is at most D_n + 4."""
-    topology = check.topology
     if _check_spanning(check, forest):
-        bound = diameter(topology.n) + 4
-        height = checkers.height(topology, forest.parent_port, forest.root, bound=bound)
+        bound = diameter(check.n) + 4
+        height = checkers.height(check.topology, forest.parent_port, forest.root, bound=bound)
         check.passes(height, "<=", of=forest)
 
 
 @check("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
     """Compare the depth of EDT with a lower bound, and with trees that a search finds."""
-    topology = check.topology
-    height = _height(topology, forest.parent_port)
-    bound = low_depth_trees.least_depth(check.objects, topology)
-    lower_trees = low_depth_trees.rotated_trees(check.objects, topology, height - 1)
-    depth = _depth_of_valid_trees(topology, lower_trees)
+    height = _height(check.topology, forest.parent_port)
+    bound = low_depth_trees.least_depth(check)
+    lower_trees = low_depth_trees.rotated_trees(check, height - 1)
+    depth = _depth_of_valid_trees(check.topology, lower_trees)
     if depth is None:
-        what = "depth of any such trees, by the nodes' levels"
-        check.at_least(what, bound, height, of=forest)
+        check.at_least("depth of any such trees, by the nodes' levels", bound, height, of=forest)
     else:
         what = "depth of trees that are rotations of one another"
         dimensions = "".join(map(str, lower_trees[0]))
@@ -183,10 +162,10 @@ def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
         "no such trees are less deep than D_n + 2. "
         "EDT has it on S_3 and S_5, and 1 more on S_4, where others have it"
     )
-    least = diameter(topology.n) + 2
+    least = diameter(check.n) + 2
     instead.equal("least depth by the nodes' levels", bound, least)
     instead.equal("depth of the best trees", height if depth is None else depth, least)
-    instead.equal("depth of EDT", height, least if topology.n % 2 else least + 1)
+    instead.equal("depth of EDT", height, least if check.n % 2 else least + 1)
 
 
 def _height(topology: Topology, rows: NDArray[np.uint8]) -> int:
@@ -206,17 +185,15 @@ def _depth_of_valid_trees(topology: Topology, rows: NDArray[np.uint8]) -> int | 
 @check("EDT.twice", given=edt_forests)
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
     """Count the trees of every directed link."""
-    topology = check.topology
-    neighbours = check.objects.neighbours(topology.spec)
-    links = outgoing_links(check.objects, topology)
-    loads = checkers.loads(topology, forest.parent_port, forest.root)
+    links = outgoing_links(check)
+    loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("trees that have the directed link", loads, 1, link=links, of=forest)
     instead = check.correction(
         "every directed link is in exactly one tree, but the n-1 links into I, which are in none"
     )
-    stated = np.where(neighbours.T == 0, 0, 1)
+    stated = np.where(check.neighbours.T == 0, 0, 1)
     instead.equal("trees that have the directed link", loads, stated, link=links)
-    instead.equal("directed links of EDT", loads.sum(), (topology.n - 1) * (topology.nodes - 1))
+    instead.equal("directed links of EDT", loads.sum(), (check.n - 1) * (check.nodes - 1))
 
 
 # Other roots, and the order of children
@@ -225,54 +202,48 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 @check("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
     """Check that EDT at h is the translation of EDT at I, and edge-disjoint spanning trees."""
-    topology = check.topology
-    for root in bfs.roots(topology):
+    for root in bfs.roots(check):
         translated = edt(check, root)
         if not _check_spanning(check, translated):
             return
-        check.passes(checkers.edge_disjoint(topology, translated.parent_port, root), of=translated)
-        image = labels.translation(check.objects, topology, root)
-        rows = zip(topology.ports, forest.parent_port, translated.parent_port, strict=False)
+        disjoint = checkers.edge_disjoint(check.topology, translated.parent_port, root)
+        check.passes(disjoint, of=translated)
+        image = labels.translation(check, root)
+        rows = zip(check.ports, forest.parent_port, translated.parent_port, strict=False)
         for subtree, row, translated_row in rows:
-            place = {"h": topology.label(root), "subtree": subtree, "of": translated}
+            place = {"h": check.label(root), "subtree": subtree, "of": translated}
             what = "dimension toward the parent of T_h(x)"
-            check.equal(what, translated_row[image], row, **place, x=topology.label)
-            observed = rules.is_child(check.objects, topology, translated_row)[:, image]
-            stated = rules.is_child(check.objects, topology, row)
-            x = _node_of_second_axis(topology)
+            check.equal(what, translated_row[image], row, **place, x=check.label)
+            observed = rules.is_child(check, translated_row)[:, image]
+            stated = rules.is_child(check, row)
+            x = _node_of_second_axis(check)
             check.equal("whether T_h(x) has a child there", observed, stated, **place, x=x)
 
 
 @check("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that the links at each place of the traversals are rotations of one another."""
-    topology = check.topology
-    if not _check_spanning(check, forest) or forest.trees != topology.n - 1:
+    if not _check_spanning(check, forest) or forest.trees != check.n - 1:
         return
-    rotated = labels.rotation(check.objects, topology)
-    rows = list(zip(topology.ports, forest.parent_port, strict=True))
+    rotated = labels.rotation(check)
+    rows = list(zip(check.ports, forest.parent_port, strict=True))
     traversals = [_traversal(check, row, subtree) for subtree, row in rows]
-    index = np.arange(1, topology.nodes)
+    index = np.arange(1, check.nodes)
     for tree, order in enumerate(traversals):
         next_order = traversals[(tree + 1) % len(traversals)]
         place = {"subtree": tree + 2, "h": index, "of": forest}
         check.equal("node that link h leads to, rotated", next_order, rotated[order], **place)
     dimensions = [row[order] for (_, row), order in zip(rows, traversals, strict=True)]
-    check.equal(
-        "dimensions of links h, sorted",
-        np.sort(dimensions, axis=0).T,
-        np.arange(2, topology.n + 1),
-        h=lambda h, _: h + 1,
-        of=forest,
-    )
+    measured = np.sort(dimensions, axis=0).T
+    stated = np.arange(2, check.n + 1)
+    check.equal("dimensions of links h, sorted", measured, stated, h=lambda h, _: h + 1, of=forest)
 
 
 def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks:
     """Return the nodes of a tree except the root, depth first, children in the order phi."""
-    degree = check.topology.degree
-    neighbours = check.objects.neighbours(check.topology.spec)
-    is_child = rules.is_child(check.objects, check.topology, row)
-    phi = [(subtree - 2 + offset) % degree for offset in range(degree)]
+    neighbours = check.neighbours
+    is_child = rules.is_child(check, row)
+    phi = [(subtree - 2 + offset) % check.degree for offset in range(check.degree)]
     order = []
     stack = [0]
     while stack:
@@ -285,29 +256,25 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 @check("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
     """Check that links of different dimensions are different for all translations."""
-    topology = check.topology
-    images = labels.translations(check.objects, topology)
-    schedule = check.objects.schedule(
-        topology.spec, "allgather", "edge-disjoint", messages=1, copies=topology.n - 1
-    )
-    rng = np.random.default_rng(topology.n)
-    ports = np.arange(topology.degree)
-    drawn = [(rng.integers(topology.nodes, size=topology.degree), ports) for _ in range(10)]
+    images = labels.translations(check)
+    schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
+    rng = np.random.default_rng(check.n)
+    ports = np.arange(check.degree)
+    drawn = [(rng.integers(check.nodes, size=check.degree), ports) for _ in range(10)]
     steps = rng.permutation(np.arange(1, schedule.steps + 1))[:20]
     sent = []
     for step in steps:
         rows = schedule.step == step
         sent.append((schedule.sender[rows], schedule.port[rows].astype(np.int64) - 2))
     dimensions = [len(np.unique(ports)) for _, ports in sent]
-    check.equal("different dimensions", dimensions, topology.n - 1, step=steps, of=schedule)
-    neighbours = check.objects.neighbours(topology.spec)
-    links = outgoing_links(check.objects, topology)
+    check.equal("different dimensions", dimensions, check.n - 1, step=steps, of=schedule)
+    links = outgoing_links(check)
     for nodes, ports in (*drawn, *sent):
         place = {"first_link": links(int(nodes[0]), int(ports[0]))}
-        tail = np.clip(images[:, nodes], 0, topology.nodes - 1)
-        head = np.clip(images[:, neighbours[ports, nodes]], 0, topology.nodes - 1)
-        used = np.unique(tail.astype(np.int64) * topology.nodes + head)
-        check.equal("directed links used", len(used), topology.nodes * len(ports), **place)
+        tail = np.clip(images[:, nodes], 0, check.nodes - 1)
+        head = np.clip(images[:, check.neighbours[ports, nodes]], 0, check.nodes - 1)
+        used = np.unique(tail.astype(np.int64) * check.nodes + head)
+        check.equal("directed links used", len(used), check.nodes * len(ports), **place)
         # The real end of a translated link decides its dimension.
-        changed = np.count_nonzero(neighbours[ports, tail] != head)
+        changed = np.count_nonzero(check.neighbours[ports, tail] != head)
         check.equal("links of another dimension", changed, 0, **place)

@@ -13,7 +13,7 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     shared_distances,
 )
 from starcast.claims.providers import Execution, executions
-from starcast.claims.reference import bfs, lower_bound_counts, necklaces
+from starcast.claims.reference import bfs, necklaces
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.topologies import Topology
@@ -30,30 +30,19 @@ def source_bytes(topology: Topology) -> int:
     return BYTES_PER_ROW * 2 * topology.n
 
 
-def messages_bytes(topology: Topology) -> int:
-    """Return the bytes per node of the schedule of one source with 2(n-1) messages per pair."""
-    return source_bytes(topology) * 2 * topology.degree
-
-
 def check_conflict_free(
     check: ClaimCheck, schedule: Schedule, all_sources_nodes: int = _ALL_SOURCES_NODES
 ) -> None:
-    """Check that a symmetric schedule is carried out and uses different types in each step.
+    """Check that the schedule of one source is carried out with different types in each step.
 
-    Args:
-        check: records the findings.
-        schedule: the schedule of one source.
-        all_sources_nodes: up to this many nodes the schedule of all sources is executed as well.
+    Up to ``all_sources_nodes`` nodes the schedule of all sources is executed as well.
     """
-    topology = check.topology
     check.execute(schedule)
-    types = np.unique(schedule.step.astype(np.int64) * (topology.n + 1) + schedule.port)
+    types = np.unique(schedule.step.astype(np.int64) * (check.n + 1) + schedule.port)
     what = "links that share type and step with another"
     check.equal(what, len(schedule) - len(types), 0, of=schedule)
-    if topology.nodes <= all_sources_nodes:
-        arguments = schedule.arguments.items()
-        key = ("written out", topology.spec, schedule.algorithm, *arguments)
-        check.execute(check.objects.get_or_create("schedule", key, schedule.expand))
+    if check.nodes <= all_sources_nodes:
+        check.execute(check.build(schedule.expand, "written out", schedule.id))
 
 
 def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
@@ -63,9 +52,8 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     group leaves when the group before it has arrived. By rule 9 a necklace is one group, by rule 10
     it is M p/(n-1) groups.
     """
-    topology = check.topology
-    leader = lower_bound_counts.necklaces(check.objects, topology.spec)
-    distance = bfs.distances(check.objects, topology.spec)
+    leader = necklaces.leaders(check)
+    distance = bfs.distances(check)
     departs = schedule.sender == 0
     arrives = schedule.receiver == schedule.unit // messages
     node = schedule.unit[departs] // messages
@@ -81,12 +69,12 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     check.equal("step in which a group leaves", begin, stated, of=schedule)
 
     leaders = np.unique(leader)[1:]
-    groups = np.bincount(necklace, minlength=topology.nodes)[leaders]
-    periods = necklaces.periods(check.objects, topology)[leaders]
-    stated_groups = messages * periods // (topology.n - 1) if messages > 1 else 1
+    groups = np.bincount(necklace, minlength=check.nodes)[leaders]
+    periods = necklaces.periods(check)[leaders]
+    stated_groups = messages * periods // (check.n - 1) if messages > 1 else 1
     check.equal("groups of a necklace", groups, stated_groups, of=schedule)
 
-    travel = np.zeros(topology.nodes * messages, dtype=np.int64)
+    travel = np.zeros(check.nodes * messages, dtype=np.int64)
     travel[schedule.unit[arrives]] += schedule.step[arrives]
     travel[schedule.unit[departs]] -= step
     stated = np.repeat(np.maximum(distance - 1, 0), messages)
@@ -95,16 +83,15 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
 def check_mean_distance(check: ClaimCheck) -> Fraction:
     """Check the closed form of the mean distance d against a search, and return it."""
-    topology = check.topology
-    mean = Fraction(distance_sum(topology.n), int(factorial(topology.n)))
-    measured = Fraction(bfs.distance_sum(check.objects, topology.spec), topology.nodes)
+    mean = Fraction(distance_sum(check.n), int(factorial(check.n)))
+    measured = Fraction(bfs.distance_sum(check), check.nodes)
     check.equal("mean distance, by search", measured, mean)
     return mean
 
 
 def necklace_count(check: ClaimCheck) -> int:
     """Return h, the number of necklaces but that of 12..n, by rotating every node."""
-    return len(np.unique(lower_bound_counts.necklaces(check.objects, check.topology.spec))) - 1
+    return len(np.unique(necklaces.leaders(check))) - 1
 
 
 # Rule 9
@@ -113,7 +100,7 @@ def necklace_count(check: ClaimCheck) -> int:
 @check("FA.R9.conflict-free", bytes_per_node=source_bytes)
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     """Check that the schedule follows rule 9, and that it has no conflict."""
-    schedule = check.objects.schedule(check.topology.spec, "alltoall", "necklace")
+    schedule = check.schedule("alltoall", "necklace")
     check_groups(check, schedule, 1)
     check_conflict_free(check, schedule)
 
@@ -121,15 +108,13 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 @check("FA.R9.transmissions", given=rule_9, bytes_per_node=source_bytes)
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     """Check that rule 9 takes n! t_n transmissions."""
-    stated = distances_of_pairs(check.topology.n)
-    transmissions = exchange.simulation.transmissions
-    check.equal("transmissions", transmissions, stated, of=exchange.schedule)
+    stated = distances_of_pairs(check.n)
+    check.equal("transmissions", exchange.simulation.transmissions, stated, of=exchange.schedule)
 
 
 @check("FA.R9.time", given=rule_9, bytes_per_node=source_bytes)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes h d steps."""
-    topology = check.topology
     steps = exchange.simulation.steps
     h = necklace_count(check)
     d = check_mean_distance(check)
@@ -141,28 +126,27 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
         "1/(n-1) times t_n - t and the sum over a m = n-1 of phi(a) a^m m! (n - 3 + H_m P(a)/a), "
         "with t = (n-1)!(n - 3 + H_{n-1}), P(a) the sum of gcd(a,e), e = 1..a"
     )
-    total = necklaces.total_distance(check.objects, topology)
+    total = int(necklaces.leader_distances(check).sum(dtype=np.int64))
     correction.equal("steps, by the distances of the necklaces", steps, total)
-    correction.equal("steps, in closed form", steps, necklaces.rule_9_steps(topology.n))
+    correction.equal("steps, in closed form", steps, necklaces.rule_9_steps(check.n))
 
 
 @check("FA.R9.h")
 def number_of_necklaces(check: ClaimCheck) -> None:
     """Check that h <= 2(n-1)! - 1."""
-    n = check.topology.n
     h = necklace_count(check)
-    bound = 2 * factorial(n - 1) - 1
+    bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
     reading = check.reading("h counts the necklace of 12..n too")
     reading.at_most("necklaces", h + 1, bound)
-    stated = factorial(n - 1) + necklaces.starting_necklaces(n)
+    stated = factorial(check.n - 1) + necklaces.starting_necklaces(check.n)
     check.equal("necklaces, by Burnside's count", h, stated)
 
 
 @check("FA.R9.bound", given=rule_9, bytes_per_node=source_bytes)
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes at most (2(n-1)! - 1) d steps."""
-    nodes = 2 * factorial(check.topology.n - 1)
+    nodes = 2 * factorial(check.n - 1)
     steps = exchange.simulation.steps
     d = check_mean_distance(check)
     check.at_most("steps", steps, (nodes - 1) * d, of=exchange.schedule)
@@ -175,59 +159,42 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 @check("FA.R9.order", given=rule_9, bytes_per_node=source_bytes)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the closed form of the steps of rule 9, and its order."""
-    stated = necklaces.rule_9_steps(check.topology.n)
-    steps = exchange.simulation.steps
-    check.equal("steps, in closed form", steps, stated, of=exchange.schedule)
+    stated = necklaces.rule_9_steps(check.n)
+    check.equal("steps, in closed form", exchange.simulation.steps, stated, of=exchange.schedule)
     check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
 
 
 # Rule 10, one port, and the open problem
 
 
-@check("FA.R10", bytes_per_node=messages_bytes)
+@check("FA.R10", bytes_per_node=lambda topology: source_bytes(topology) * 2 * topology.degree)
 def rule_10(check: ClaimCheck) -> None:
     """Check that rule 10 has no conflict, and its steps and transmissions."""
-    topology = check.topology
-    n = topology.n
+    n = check.n
     for messages in (n - 1, 2 * (n - 1)):
-        schedule = check.objects.schedule(
-            topology.spec, "alltoall", "perfectly-balanced", messages=messages
-        )
+        schedule = check.schedule("alltoall", "perfectly-balanced", messages=messages)
         check_groups(check, schedule, messages)
         check_conflict_free(check, schedule, _ALL_SOURCES_NODES_OF_MESSAGES)
-        simulation = check.execute(schedule)
-        place = {"M": messages, "of": schedule}
-        stated = shared_distances(n, messages)
-        check.equal("steps", simulation.steps, stated, **place)
-        stated = distances_of_pairs(n, messages)
-        check.equal("transmissions", simulation.transmissions, stated, **place)
+        transmissions = distances_of_pairs(n, messages)
+        check.takes(schedule, shared_distances(n, messages), transmissions, M=messages)
 
 
 @check("FA.S8", given=executions("alltoall", "one-port", ports="one"), bytes_per_node=source_bytes)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
     """Check that one message is under way in each step, and steps and transmissions."""
-    topology = check.topology
     schedule = exchange.schedule
     simulation = exchange.simulation
-    check.equal(
-        "messages on their way from a source in a step",
-        np.bincount(schedule.step)[1:],
-        1,
-        step=lambda index: index + 1,
-        of=schedule,
-    )
-    check.equal("steps", simulation.steps, distance_sum(topology.n), of=schedule)
-    stated = distances_of_pairs(topology.n)
-    check.equal("transmissions", simulation.transmissions, stated, of=schedule)
-    if topology.nodes <= _ALL_SOURCES_NODES:
-        key = ("written out, one-port", topology.spec)
-        check.execute(check.objects.get_or_create("schedule", key, schedule.expand))
+    what = "messages on their way from a source in a step"
+    check.equal(what, np.bincount(schedule.step)[1:], 1, step=lambda index: index + 1, of=schedule)
+    check.equal("steps", simulation.steps, distance_sum(check.n), of=schedule)
+    check.equal("transmissions", simulation.transmissions, distances_of_pairs(check.n), of=schedule)
+    if check.nodes <= _ALL_SOURCES_NODES:
+        check.execute(check.build(schedule.expand, "written out", schedule.id))
 
 
 @check("FA.open", bytes_per_node=source_bytes)
 def exact_exchange(check: ClaimCheck) -> None:
     """Check that the schedule `exact` takes ceil(t_n/(n-1)) steps."""
-    schedule = check.objects.schedule(check.topology.spec, "alltoall", "exact")
+    schedule = check.schedule("alltoall", "exact")
     check_conflict_free(check, schedule)
-    steps = check.execute(schedule).steps
-    check.equal("steps", steps, shared_distances(check.topology.n), of=schedule)
+    check.takes(schedule, shared_distances(check.n))

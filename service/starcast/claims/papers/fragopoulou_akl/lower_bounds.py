@@ -1,24 +1,21 @@
-"""Fragopoulou & Akl 1993, section 2, Table 4 and the abstract: lower bounds on S_n.
+"""Fragopoulou & Akl 1993, section 2, Tables 4 to 6 and the abstract: lower bounds.
 
-`BOUNDS` has one row of data per cell of the table of section 2; Table 4 has the same cells.
+Tables 4 and 5 have the cells of the table of section 2, for S_n and Q_k; Table 6 has their orders.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum
-from starcast.claims.growth import Number, divided, factorial
-from starcast.claims.reference import lower_bound_counts
-from starcast.claims.reference.lower_bound_counts import NodeCounts, count_from_node
-from starcast.claims.reference.necklaces import rule_9_steps
-from starcast.claims.reference.star_vs_hypercube import NetworkCounts, least_steps
+from starcast.claims.growth import Number, divided, factorial, log2
+from starcast.claims.model import BYTES_PER_LINK
+from starcast.claims.reference import lower_bound_counts, necklaces, star_vs_hypercube
+from starcast.claims.reference.star_vs_hypercube import GrowthCell, Order, cube, least_steps
 from starcast.claims.registry import check, check_rows
-from starcast.collectives.model import Schedule
+from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
-
-#: Counts of one node by search, or the closed forms of a network.
-Counts = NodeCounts | NetworkCounts
 
 
 @dataclass(frozen=True)
@@ -29,14 +26,16 @@ class Bound:
         cell: collective, port model if it matters, and quantity, as in the ids of claims.
         argument: what the argument counts, in words.
         count: the count from which the bound follows.
-        stated: the bound that the paper states, as a function of n.
+        on_star: the bound that the paper states for S_n, as a function of n.
+        on_cube: the bound that it states for the hypercube Q_k, as a function of k.
         algorithms: algorithms that meet the bound, those of the paper first, with their ports.
     """
 
     cell: str
     argument: str
-    count: Callable[[Counts], Number]
-    stated: Callable[[int], int]
+    count: Callable[[lower_bound_counts.NetworkCounts], Number]
+    on_star: Callable[[int], int]
+    on_cube: Callable[[int], int]
     algorithms: tuple[tuple[str, str], ...]
 
     @property
@@ -53,36 +52,6 @@ class Bound:
     def quantity(self) -> str:
         """``steps`` or ``transmissions``."""
         return "steps" if self.cell.endswith("time") else "transmissions"
-
-
-def count_others(counts: Counts) -> Number:
-    """Return the number of nodes but one."""
-    return counts.nodes - 1
-
-
-def count_others_per_link(counts: Counts) -> Number:
-    """Return the share of each link of a node in all other nodes, rounded up."""
-    return least_steps(counts.nodes - 1, counts.links)
-
-
-def count_pairs(counts: Counts) -> Number:
-    """Return the number of ordered pairs of nodes."""
-    return counts.nodes * (counts.nodes - 1)
-
-
-def count_distances(counts: Counts) -> Number:
-    """Return the sum of the distances from a node, which is also that of all pairs per node."""
-    return counts.total
-
-
-def count_distances_of_pairs(counts: Counts) -> Number:
-    """Return the sum of the distances of all ordered pairs."""
-    return counts.nodes * counts.total
-
-
-def count_distances_per_link(counts: Counts) -> Number:
-    """Return the sum of the distances of all pairs, divided by the directed links, rounded up."""
-    return least_steps(counts.nodes * counts.total, counts.nodes * counts.links)
 
 
 def others(n: int, messages: int = 1) -> int:
@@ -121,79 +90,86 @@ _ONE_PORT = ("one-port", "one")
 _BALANCED = ("balanced", "all")
 _EXACT = ("exact", "all")  # not an algorithm of the paper
 
-_BOUNDS = (
-    Bound(
-        "allgather-transmissions",
-        "messages that all nodes lack",
-        count_pairs,
-        pairs,
-        (*_TREES, _CYCLE),
-    ),
-    Bound(
-        "allgather-oneport-time",
-        "messages that a node lacks, one a step",
-        count_others,
-        others,
-        (_CYCLE,),
-    ),
-    Bound(
-        "allgather-allport-time",
-        "messages that a node lacks, shared by its links",
-        count_others_per_link,
-        shared_others,
-        _TREES,
-    ),
-    Bound(
-        "scatter-transmissions",
-        "distances of all nodes from the root",
-        count_distances,
-        distances,
-        (_BALANCED, ("near-balanced", "all"), _ONE_PORT),
-    ),
-    Bound(
-        "scatter-oneport-time",
-        "messages that the root sends, one a step",
-        count_others,
-        others,
-        (_ONE_PORT,),
-    ),
-    Bound(
-        "scatter-allport-time",
-        "messages that the root sends, shared by its links",
-        count_others_per_link,
-        shared_others,
-        (_BALANCED,),
-    ),
-    Bound(
-        "alltoall-transmissions",
-        "distances of all pairs",
-        count_distances_of_pairs,
-        distances_of_pairs,
-        (("necklace", "all"), _ONE_PORT, _EXACT),
-    ),
-    Bound(
-        "alltoall-oneport-time",
-        "distances of all pairs, n! links a step",
-        count_distances,
-        distances,
-        (_ONE_PORT,),
-    ),
-    Bound(
-        "alltoall-allport-time",
-        "distances of all pairs, n!(n-1) links a step",
-        count_distances_per_link,
-        shared_distances,
-        (_EXACT,),
-    ),
-)
-BOUNDS = {bound.cell: bound for bound in _BOUNDS}
+#: What the argument for each bound counts.
+ARGUMENTS = {
+    "allgather-transmissions": "messages that all nodes lack",
+    "allgather-oneport-time": "messages that a node lacks, one a step",
+    "allgather-allport-time": "messages that a node lacks, shared by its links",
+    "scatter-transmissions": "distances of all nodes from the root",
+    "scatter-oneport-time": "messages that the root sends, one a step",
+    "scatter-allport-time": "messages that the root sends, shared by its links",
+    "alltoall-transmissions": "distances of all pairs",
+    "alltoall-oneport-time": "distances of all pairs, n! links a step",
+    "alltoall-allport-time": "distances of all pairs, n!(n-1) links a step",
+}
+COUNTS: dict[str, Callable[[lower_bound_counts.NetworkCounts], Number]] = {
+    "allgather-transmissions": lambda c: c.nodes * (c.nodes - 1),
+    "allgather-oneport-time": lambda c: c.nodes - 1,
+    "allgather-allport-time": lambda c: least_steps(c.nodes - 1, c.links),
+    "scatter-transmissions": lambda c: c.total,
+    "scatter-oneport-time": lambda c: c.nodes - 1,
+    "scatter-allport-time": lambda c: least_steps(c.nodes - 1, c.links),
+    "alltoall-transmissions": lambda c: c.nodes * c.total,
+    "alltoall-oneport-time": lambda c: c.total,
+    "alltoall-allport-time": lambda c: least_steps(c.nodes * c.total, c.nodes * c.links),
+}
+#: The table of section 2, and Table 4, as functions of n.
+ON_STAR: dict[str, Callable[[int], int]] = {
+    "allgather-transmissions": pairs,
+    "allgather-oneport-time": others,
+    "allgather-allport-time": shared_others,
+    "scatter-transmissions": distances,
+    "scatter-oneport-time": others,
+    "scatter-allport-time": shared_others,
+    "alltoall-transmissions": distances_of_pairs,
+    "alltoall-oneport-time": distances,
+    "alltoall-allport-time": shared_distances,
+}
+#: Table 5, as functions of k.
+ON_CUBE: dict[str, Callable[[int], int]] = {
+    "allgather-transmissions": lambda k: 2**k * (2**k - 1),
+    "allgather-oneport-time": lambda k: 2**k - 1,
+    "allgather-allport-time": lambda k: ceil_div(2**k - 1, k),
+    "scatter-transmissions": lambda k: k * 2 ** (k - 1),
+    "scatter-oneport-time": lambda k: 2**k - 1,
+    "scatter-allport-time": lambda k: ceil_div(2**k - 1, k),
+    "alltoall-transmissions": lambda k: k * 2 ** (2 * k - 1),
+    "alltoall-oneport-time": lambda k: k * 2 ** (k - 1),
+    "alltoall-allport-time": lambda k: 2 ** (k - 1),
+}
+ALGORITHMS: dict[str, tuple[tuple[str, str], ...]] = {
+    "allgather-transmissions": (*_TREES, _CYCLE),
+    "allgather-oneport-time": (_CYCLE,),
+    "allgather-allport-time": _TREES,
+    "scatter-transmissions": (_BALANCED, ("near-balanced", "all"), _ONE_PORT),
+    "scatter-oneport-time": (_ONE_PORT,),
+    "scatter-allport-time": (_BALANCED,),
+    "alltoall-transmissions": (("necklace", "all"), _ONE_PORT, _EXACT),
+    "alltoall-oneport-time": (_ONE_PORT,),
+    "alltoall-allport-time": (_EXACT,),
+}
+BOUNDS = {
+    cell: Bound(cell, ARGUMENTS[cell], COUNTS[cell], ON_STAR[cell], ON_CUBE[cell], ALGORITHMS[cell])
+    for cell in ARGUMENTS
+}
 #: The bound that rule 9 would have to meet.
 RULE_9_CELL = "alltoall-allport-time"
 
 
-def bound_schedule(check: ClaimCheck, bound: Bound, algorithm: str, ports: str) -> Schedule:
-    """Return the schedule of an algorithm for the collective of a bound."""
-    return check.objects.schedule(check.topology.spec, bound.collective, algorithm, ports=ports)
+def check_count(check: ClaimCheck, bound: Bound) -> int:
+    """Check the count of the argument, and return the stated bound."""
+    on_cube = check.topology.family == "hypercube"
+    stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
+    counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
+    check.equal(bound.argument, bound.count(counts), stated)
+    return stated
+
+
+def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
+    """Check the count of the argument, and that no schedule with unit messages beats the bound."""
+    stated = check_count(check, bound)
+    schedules = lower_bound_counts.unit_schedules(check, bound.collective, bound.ports)
+    lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)
 
 
 def measured_quantity(check: ClaimCheck, bound: Bound, schedule: Schedule) -> int:
@@ -202,37 +178,26 @@ def measured_quantity(check: ClaimCheck, bound: Bound, schedule: Schedule) -> in
     return simulation.steps if bound.quantity == "steps" else simulation.transmissions
 
 
-def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check the count of the argument, and return the stated bound."""
-    stated = bound.stated(check.topology.n)
-    counts = count_from_node(check, degree=check.topology.n - 1)
-    check.equal(bound.argument, bound.count(counts), stated)
-    return stated
-
-
-def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
-    """Check the count of the argument, and that no schedule of the catalogue beats the bound."""
-    stated = check_count(check, bound)
-    schedules = lower_bound_counts.unit_schedules_on_star(check, bound.collective, bound.ports)
-    lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)
-
-
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule beats the bound, and that its algorithms take exactly this much."""
     stated = check_count(check, bound)
-    schedules = lower_bound_counts.unit_schedules_on_star(check, bound.collective, bound.ports)
-    for schedule in schedules:
+    for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
         measured = measured_quantity(check, bound, schedule)
         what = f"{schedule.algorithm} takes no fewer {bound.quantity}"
         check.true(what, measured >= stated, found=measured, stated=stated, of=schedule)
     for algorithm, ports in bound.algorithms:
-        schedule = bound_schedule(check, bound, algorithm, ports)
+        schedule = check.schedule(bound.collective, algorithm, ports)
         measured = measured_quantity(check, bound, schedule)
         check.equal(f"{bound.quantity} of {algorithm}", measured, stated, of=schedule)
 
 
 check_rows(no_schedule_beats_bound, {f"FA.LB.{cell}": bound for cell, bound in BOUNDS.items()})
 check_rows(bound_is_met, {f"FA.Tab4.{cell}": bound for cell, bound in BOUNDS.items()})
+check_rows(
+    no_schedule_beats_bound,
+    {f"FA.Tab5.{cell}": bound for cell, bound in BOUNDS.items()},
+    bytes_per_node=lambda cube, _: max(BYTES_PER_LINK, 2 * BYTES_PER_ROW) * cube.degree,
+)
 
 
 @check("FA.S2-optimal")
@@ -240,10 +205,9 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
     """Check that the paper's algorithms for one message meet all nine bounds."""
     for cell, bound in BOUNDS.items():
         if cell == RULE_9_CELL:
-            schedule = bound_schedule(check, bound, "necklace", "all")
+            schedule = check.schedule("alltoall", "necklace")
             steps = check.execute(schedule).steps
-            stated = bound.stated(check.topology.n)
-            check.equal("steps of Rule 9, alltoall", steps, stated, of=schedule)
+            check.equal("steps of Rule 9, alltoall", steps, bound.on_star(check.n), of=schedule)
         else:
             check_paper_meets(check, bound)
     correction = check.correction(
@@ -264,32 +228,116 @@ def abstract(check: ClaimCheck) -> None:
     schedule = check_rule_9(check)
     check_count(check, BOUNDS[RULE_9_CELL])
     steps = check.execute(schedule).steps
-    stated = rule_9_steps(check.topology.n)
+    stated = necklaces.rule_9_steps(check.n)
     check.equal("steps of Rule 9, and the closed form", steps, stated, of=schedule)
     check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)
 
 
 def rule_9_quotient(n: int) -> Number:
     """Return the steps of Rule 9 over ceil(t_n/(n-1))."""
-    return divided(rule_9_steps(n), least_steps(distance_sum(n), n - 1))
+    return divided(necklaces.rule_9_steps(n), least_steps(distance_sum(n), n - 1))
 
 
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
     """Check that the paper's algorithms take exactly the bound; ours, if the paper has none."""
     own = [algorithm for algorithm in bound.algorithms if algorithm != _EXACT]
     for algorithm, ports in own or bound.algorithms:
-        schedule = bound_schedule(check, bound, algorithm, ports)
-        stated = bound.stated(check.topology.n)
+        schedule = check.schedule(bound.collective, algorithm, ports)
         measured = measured_quantity(check, bound, schedule)
         what = f"{bound.quantity} of {bound.collective} {algorithm}"
-        check.equal(what, measured, stated, of=schedule)
+        check.equal(what, measured, bound.on_star(check.n), of=schedule)
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
     """Check that Rule 9 takes the sum of the distances of the necklaces; return its schedule."""
-    schedule = check.objects.schedule(check.topology.spec, "alltoall", "necklace")
+    schedule = check.schedule("alltoall", "necklace")
     steps = check.execute(schedule).steps
-    distances = lower_bound_counts.necklace_distances(check.objects, check.topology.spec)
+    distances = necklaces.leader_distances(check)
     what = "steps of Rule 9 and the sum of the distances of the necklaces"
     check.equal(what, steps, int(distances.sum()), of=schedule)
     return schedule
+
+
+# Table 6 and section 9: orders of growth
+
+
+NODES = Order("O(n!)", factorial)
+PAIRS = Order("O(n!^2)", lambda n: factorial(n) ** 2)
+OVER_N = Order("O(n!/n)", lambda n: divided(factorial(n), n))
+OVER_N_LOG_N = Order("O(n!/(n log n))", lambda n: divided(factorial(n), n * log2(n)))
+TIMES_N = Order("O(n! n)", lambda n: factorial(n) * n)
+TIMES_N_LOG_N = Order("O(n! n log n)", lambda n: factorial(n) * n * log2(n))
+PAIRS_TIMES_N = Order("O(n!^2 n)", lambda n: factorial(n) ** 2 * n)
+PAIRS_TIMES_N_LOG_N = Order("O(n!^2 n log n)", lambda n: factorial(n) ** 2 * n * log2(n))
+#: Table 6: the order of each entry on the star graph and on the hypercube.
+ORDERS = {
+    "allgather-transmissions": (PAIRS, PAIRS),
+    "allgather-oneport-time": (NODES, NODES),
+    "allgather-allport-time": (OVER_N, OVER_N_LOG_N),
+    "scatter-transmissions": (TIMES_N, TIMES_N_LOG_N),
+    "scatter-oneport-time": (NODES, NODES),
+    "scatter-allport-time": (OVER_N, OVER_N_LOG_N),
+    "alltoall-transmissions": (PAIRS_TIMES_N, PAIRS_TIMES_N_LOG_N),
+    "alltoall-oneport-time": (TIMES_N, TIMES_N),
+    "alltoall-allport-time": (NODES, NODES),
+}
+#: The cell of which Table 6 states the order for the hypercube too low.
+WRONG_CELL = "alltoall-oneport-time"
+
+
+def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
+    """Check that an entry of Tables 4 and 5 is of the order that Table 6 states."""
+    star_vs_hypercube.check_counts(check, (cell.network,))
+    check.order(cell.quotient_words, cell.quotient)
+    if cell.row == WRONG_CELL and cell.network is cube:
+        correction = check.correction(
+            "O(n! n log n) steps, as a node of the hypercube has k 2^(k-1) hops to pass on, "
+            "k of order n log n"
+        )
+        quotient = cell._replace(stated=TIMES_N_LOG_N).quotient
+        correction.same_order("k 2^(k-1) / (n! n log n)", quotient)
+
+
+check_rows(
+    entry_is_of_order,
+    star_vs_hypercube.growth_cells("FA.Tab6", COUNTS, ORDERS),
+    bytes_per_node=lambda topology, _: star_vs_hypercube.network_bytes(topology),
+)
+
+
+compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hypercube.one_message)
+
+
+@check("FA.hyper.degree", bytes_per_node=star_vs_hypercube.network_bytes)
+def hypercube_is_faster_by_degree(check: ClaimCheck) -> None:
+    """Check that all-port allgather and scatter are slower on S_n by a factor of order log n."""
+    star_vs_hypercube.check_counts(check)
+    compare(check, "star / hypercube / log n", "allgather-allport-time", "scatter-allport-time")
+
+
+@check("FA.hyper.diameter", bytes_per_node=star_vs_hypercube.network_bytes)
+def star_needs_fewer_transmissions(check: ClaimCheck) -> None:
+    """Check that the transmissions on Q_k are more by a factor of order log n."""
+    star_vs_hypercube.check_counts(check)
+    compare(check, "hypercube / star / log n", "scatter-transmissions", "alltoall-transmissions")
+
+
+@check("FA.hyper.both", bytes_per_node=star_vs_hypercube.network_bytes)
+def exchange_times_are_of_one_order(check: ClaimCheck) -> None:
+    """Check that the steps of all-port alltoall are of the same order on both networks."""
+    star_vs_hypercube.check_counts(check)
+    compare(check, "star / hypercube", "alltoall-allport-time")
+
+
+@check("FA.hyper.other", bytes_per_node=star_vs_hypercube.network_bytes)
+def other_cells_are_of_one_order(check: ClaimCheck) -> None:
+    """Check that all other cells of Table 6 are of the same order on both networks."""
+    star_vs_hypercube.check_counts(check)
+    equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
+    correction = check.correction(
+        "one-port alltoall takes fewer steps on the star graph, by a factor of order log n; "
+        "the others are the same"
+    )
+    compare(check, "star / hypercube", *equal_cells, WRONG_CELL)
+    compare(correction, "star / hypercube", *equal_cells)
+    compare(correction, "hypercube / star / log n", WRONG_CELL)

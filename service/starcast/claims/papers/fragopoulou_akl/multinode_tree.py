@@ -16,10 +16,10 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share
 from starcast.claims.growth import factorial
 from starcast.claims.papers.fragopoulou_akl import nodes
-from starcast.claims.papers.fragopoulou_akl.hamiltonian_allgather import source_bytes
+from starcast.claims.papers.fragopoulou_akl.hamiltonian import source_bytes
 from starcast.claims.providers import forests
-from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
+from starcast.claims.reference import bfs, star_labels
+from starcast.claims.reference.place_labels import other_nodes
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
@@ -52,23 +52,22 @@ class Generator(NamedTuple):
 
 def algorithm_2(check: ClaimCheck) -> Schedule:
     """Return the schedule of algorithm 2 for the source 12..n."""
-    return check.objects.schedule(check.topology.spec, "allgather", "necklace")
+    return check.schedule("allgather", "necklace")
 
 
 @check("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
     """Check that every necklace has a first node for every v, and the numbering of `necklace`."""
-    topology = check.topology
     closer = nodes.moves_closer(check)
-    rotated = rotation(check.objects, topology)
+    rotated = star_labels.rotation(check)
     types = nodes.link_types(check)
-    rotations = nodes.rotations(check)
+    rotations = star_labels.rotations(check)
     leaders = np.unique(rotations.min(axis=0))[1:]  # of each necklace but that of 12..n
     exists = closer[rotations[:, leaders]].any(axis=0)
     place = nodes.node_and_type(check)
-    leader_place = {**place, "node": lambda row, _: topology.label(int(leaders[row]))}
+    leader_place = {**place, "node": lambda row, _: check.label(int(leaders[row]))}
     check.true("a first node exists", exists, **leader_place)
-    rotated_types = rotation_function(topology.n)[types]
+    rotated_types = star_labels.rotation_function(check.n)[types]
     image = closer[rotated][:, rotated_types - 2]
     check.equal("the rotated link leads closer", image, closer, **place)
     check_numbering(check, scheduled_numbering(check))
@@ -77,28 +76,26 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 @check("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
     """Check distance and necklace of the generator of each N_k1, and that v leads to N_(k-1)1."""
-    topology = check.topology
     neighbours = nodes.neighbours(check)
-    distance = distances(check.objects, topology.spec)
-    sizes = nodes.necklace_sizes(check)
-    rotations = nodes.rotations(check)
+    distance = bfs.distances(check)
+    sizes = star_labels.return_times(check)
+    rotations = star_labels.rotations(check)
     types = nodes.link_types(check)
-    turns = np.arange(topology.n - 1)
+    turns = np.arange(check.n - 1)
     numbering = scheduled_numbering(check)
     before: Generator | None = None
     for k, generator in generators(check).items():
         node = generator.node
-        place = {"k": k, "node": topology.label(node)}
+        place = {"k": k, "node": check.label(node)}
         check.equal("distance of the generator from 12..n", int(distance[node]), k, **place)
-        check.equal("nodes of its necklace", int(sizes[node]), topology.n - 1, **place)
+        check.equal("nodes of its necklace", int(sizes[node]), check.n - 1, **place)
         if before is not None:
             members = rotations[:, node]
             members_before = rotations[:, before.node]
             v = types[(generator.v - 2 + turns) % len(types)]
             heads = neighbours[members, v - 2]
-            label = topology.labels(members)
-            what = "rank of the node that v leads to"
-            check.equal(what, heads, members_before, k=k, node=label)
+            label = check.labels(members)
+            check.equal("rank of the node that v leads to", heads, members_before, k=k, node=label)
             parent = neighbours[members, types_of(check, numbering.m[members]) - 2]
             leads = np.isin(parent, members_before)
             check.true("v leads into N_(k-1)1", leads, k=k, node=label, of=numbering.of)
@@ -108,7 +105,7 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
 @check("FA.MBST-clusters")
 def cluster_sizes(check: ClaimCheck) -> None:
     """Check the number of clusters, and that each has n-1 nodes."""
-    n = check.topology.n
+    n = check.n
     schedule = algorithm_2(check)
     steps = even_share(n)
     check.equal("clusters", len(np.unique(schedule.step)), steps, of=schedule)
@@ -141,23 +138,20 @@ def _check_types_differ(
     port: NDArray[np.integer],
     of: Schedule | str,
 ) -> None:
-    base = check.topology.n + 1
+    base = check.n + 1
     types = np.bincount(np.unique(step * base + port) // base)[1:]
-    steps = np.arange(1, len(types) + 1)
-    check.equal(what, types, np.bincount(step)[1:], step=steps, of=of)
+    check.equal(what, types, np.bincount(step)[1:], step=np.arange(1, len(types) + 1), of=of)
 
 
 @check("FA.T8.2", given=forests("necklace"))
 def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
     """Check that the neighbour x' of x over v(x) is one link closer to 12..n."""
-    topology = check.topology
-    distance = distances(check.objects, topology.spec)
-    others = np.arange(1, topology.nodes)
-    label = topology.labels(others)
-    ports = forest.parent_port[0, others]
-    parent = nodes.neighbours(check)[others, ports.astype(np.int64) - 2]
+    distance = bfs.distances(check)
+    label = other_nodes(check)
+    ports = forest.parent_port[0, 1:]
+    parent = check.neighbours[ports.astype(np.int64) - 2, np.arange(1, check.nodes)]
     check.true("x has a type v(x)", ports > 0, node=label, of=forest)
-    stated = distance[others] - 1
+    stated = distance[1:] - 1
     what = "distance of x' from 12..n"
     check.equal(what, distance[parent], stated, node=label, of=forest)
     for numbering in numberings(check):
@@ -168,14 +162,12 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
 @check("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
     """Check that m(x) - m(x') >= n-1 for every x but 12..n and its neighbours."""
-    topology = check.topology
-    n = topology.n
     numbering = scheduled_numbering(check)
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
-    others = np.flatnonzero(m > n - 1)
-    place = {"node": topology.labels(others), "of": numbering.of}
-    check.at_least("m(x) - m(x')", difference[others], n - 1, **place)
+    others = np.flatnonzero(m > check.n - 1)
+    place = {"node": check.labels(others), "of": numbering.of}
+    check.at_least("m(x) - m(x')", difference[others], check.n - 1, **place)
     correction = check.correction(
         "x' is in an earlier cluster than x: ceil(m(x')/(n-1)) < ceil(m(x)/(n-1)), "
         "for every x but 12..n"
@@ -183,53 +175,38 @@ def numbers_of_parents(check: ClaimCheck) -> None:
     for other in numberings(check):
         cluster = clusters_of(check, other.m)
         parent_cluster = cluster[parents_of(check, other)][1:]
-        correction.at_most(
-            f"cluster of x', {other.name}",
-            parent_cluster,
-            cluster[1:] - 1,
-            node=lambda index: topology.label(index + 1),
-        )
+        what = f"cluster of x', {other.name}"
+        correction.at_most(what, parent_cluster, cluster[1:] - 1, node=other_nodes(check))
 
 
 @check("FA.T8.3-earlier")
 def parents_receive_earlier(check: ClaimCheck) -> None:
     """Check that x' receives the message in an earlier step than x."""
-    topology = check.topology
-    others = np.arange(1, topology.nodes)
     for numbering in numberings(check):
         step = clusters_of(check, numbering.m)
         parent_step = step[parents_of(check, numbering)][1:]
-        check.true(
-            f"x' gets the message earlier, {numbering.name}",
-            parent_step < step[1:],
-            node=topology.labels(others),
-            found=parent_step,
-            stated=step[1:],
-            of=numbering.of,
-        )
+        place = {"node": other_nodes(check), "found": parent_step, "stated": step[1:]}
+        what = f"x' gets the message earlier, {numbering.name}"
+        check.true(what, parent_step < step[1:], **place, of=numbering.of)
 
 
 @check("FA.A2", bytes_per_node=source_bytes)
 def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
     """Check steps and transmissions of algorithm 2, for one source and on small graphs for all."""
-    n = check.topology.n
-    count = factorial(n)
+    count = factorial(check.n)
     schedules = [algorithm_2(check)]
-    if n <= _ALL_SOURCES:
+    if check.n <= _ALL_SOURCES:
         schedules.append(schedules[0].expand())
     for schedule in schedules:
-        simulation = check.execute(schedule)
-        check.equal("steps", simulation.steps, even_share(n), of=schedule)
-        stated = count * (count - 1)
-        check.equal("transmissions", simulation.transmissions, stated, of=schedule)
+        check.takes(schedule, even_share(check.n), count * (count - 1))
 
 
 def scheduled_numbering(check: ClaimCheck) -> Numbering:
     """Return m(x) by the schedule: node m = (i-1)(n-1) + v - 1 receives in step i over type v."""
     schedule = algorithm_2(check)
-    m = np.zeros(check.topology.nodes, dtype=np.int64)
+    m = np.zeros(check.nodes, dtype=np.int64)
     clusters_before = schedule.step.astype(np.int64) - 1
-    m[schedule.receiver] = clusters_before * (check.topology.n - 1) + schedule.port - 1
+    m[schedule.receiver] = clusters_before * (check.n - 1) + schedule.port - 1
     return Numbering(m, "the house's numbering", schedule)
 
 
@@ -238,24 +215,24 @@ def numberings(check: ClaimCheck) -> Iterator[Numbering]:
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
         create = partial(random_numbering, check, seed)
-        m = check.objects.array(f"numbering {seed}", check.topology.spec, create)
+        m = check.array(f"numbering {seed}", create)
         yield Numbering(m, f"numbering {seed + 1} drawn at random", "")
 
 
 def clusters_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return ceil(m/(n-1)), the step in which nodes receive the message."""
-    return np.asarray(-(-m // (check.topology.n - 1)))
+    return np.asarray(-(-m // (check.n - 1)))
 
 
 def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return v(x) = (m(x) - 1) mod (n-1) + 2."""
-    return np.asarray((m - 1) % (check.topology.n - 1) + 2)
+    return np.asarray((m - 1) % (check.n - 1) + 2)
 
 
 def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
     """Return the neighbour of each node over v; 12..n for 12..n."""
     index = types_of(check, numbering.m) - 2
-    parents = nodes.neighbours(check)[np.arange(check.topology.nodes), index].copy()
+    parents = nodes.neighbours(check)[np.arange(check.nodes), index].copy()
     parents[0] = 0
     return parents
 
@@ -267,8 +244,8 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
     symbols are in reverse order: the first k+1-n pairs are cycles, the others the last cycle, and v
     is the smallest symbol of the second cycle from the right.
     """
-    n = check.topology.n
-    first = symbols(check.objects, check.topology)[:, 0]
+    n = check.n
+    first = star_labels.symbols(check)[:, 0]
     by_k = {}
     for k in range(1, diameter(n) + 1 - n % 2):
         if k <= n - 1:
@@ -286,18 +263,17 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
 
     Necklaces that start with 1 come last within their distance, as Appendix B restricts.
     """
-    topology = check.topology
-    degree = topology.n - 1
+    degree = check.n - 1
     rng = np.random.default_rng([1993, seed])
-    rotations = nodes.rotations(check)
+    rotations = star_labels.rotations(check)
     moves = nodes.moves_of_rules(check)
-    distance = distances(check.objects, topology.spec)
-    starts_with_1 = symbols(check.objects, topology)[:, 0] == 1
+    distance = bfs.distances(check)
+    starts_with_1 = star_labels.symbols(check)[:, 0] == 1
     leaders = np.unique(rotations.min(axis=0))
     chosen = generators(check)
-    m = np.zeros(topology.nodes, dtype=np.int64)
+    m = np.zeros(check.nodes, dtype=np.int64)
     number = 1
-    for k in range(1, diameter(topology.n) + 1):
+    for k in range(1, diameter(check.n) + 1):
         order = rng.permutation(leaders[distance[leaders] == k])
         order = order[np.argsort(starts_with_1[order], kind="stable")]
         if k in chosen:
@@ -321,19 +297,17 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
 
     Distance by distance, N_k1 first, and each necklace rotation by rotation.
     """
-    topology = check.topology
     of = numbering.of
     m = numbering.m
-    rotated = rotation(check.objects, topology)
+    rotated = star_labels.rotation(check)
     order = np.argsort(m, kind="stable")
-    check.equal("numbers", np.sort(m), np.arange(topology.nodes), of=of)
-    distance = distances(check.objects, topology.spec)[order]
+    check.equal("numbers", np.sort(m), np.arange(check.nodes), of=of)
+    distance = bfs.distances(check)[order]
     check.equal("distances do not fall", distance, np.sort(distance), of=of)
-    leader = nodes.rotations(check).min(axis=0)[order]
+    leader = star_labels.rotations(check).min(axis=0)[order]
     continues = leader[1:] == leader[:-1]
     intervals = int(np.count_nonzero(~continues)) + 1
-    what = "a necklace is numbered without a gap"
-    check.equal(what, intervals, len(np.unique(leader)), of=of)
+    check.equal("a necklace is numbered without a gap", intervals, len(np.unique(leader)), of=of)
     stated = rotated[order[:-1][continues]]
     check.equal("rank of the next node", order[1:][continues], stated, of=of)
     v = types_of(check, m)
@@ -341,6 +315,6 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     check.true("v is one of rules 2 to 4", listed, of=of)
     for k, generator in generators(check).items():
         first = int(np.flatnonzero(distance == k)[0])
-        is_first = first <= m[generator.node] < first + topology.n - 1
+        is_first = first <= m[generator.node] < first + check.n - 1
         check.true("N_k1 comes first", is_first, k=k, of=of)
         check.equal("v of the generator", int(v[generator.node]), generator.v, k=k, of=of)

@@ -1,48 +1,46 @@
-"""Fragopoulou & Akl 1993, section 3.2: necklaces, and the moves that lead closer to 12..n."""
+"""Fragopoulou & Akl 1993, section 3.2 and Appendix B: necklaces, moves, and counts of nodes."""
+
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
+from starcast.claims.formulas import diameter
 from starcast.claims.papers.fragopoulou_akl import nodes
-from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.star_labels import rotation, symbols
+from starcast.claims.reference.bfs import distances, profile
+from starcast.claims.reference.star_labels import return_times, rotation, rotations, symbols
 from starcast.claims.registry import check
 
 
 @check("FA.T5")
 def necklace_size_divides(check: ClaimCheck) -> None:
     """Check that the size of every necklace divides n-1, and the example of S_5."""
-    topology = check.topology
-    n = topology.n
-    size = nodes.necklace_sizes(check)
-    check.true("the necklace is found", size > 0, node=topology.label)
-    remainder = (n - 1) % np.maximum(size, 1)
-    check.equal("remainder of n-1 by its nodes", remainder, 0, node=topology.label)
+    n = check.n
+    size = return_times(check)
+    check.true("the necklace is found", size > 0, node=check.label)
+    check.equal("remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=check.label)
     if n == 5:
         example = "14325"
-        node = topology.rank(example)
+        node = check.rank(example)
         check.equal("rotations after which 14325 returns", int(size[node]), 2, node=example)
-        notation = nodes.cycle_notation(symbols(check.objects, topology)[node])
+        notation = nodes.cycle_notation(symbols(check)[node])
         check.equal("cycle notation", notation, "(2 4)", node=example)
 
 
 @check("FA.T6")
 def necklaces_without_leading_1(check: ClaimCheck) -> None:
     """Check that the necklace of every node that does not start with 1 has n-1 nodes."""
-    topology = check.topology
-    others = np.flatnonzero(symbols(check.objects, topology)[:, 0] != 1)
-    size = nodes.necklace_sizes(check)[others]
-    check.equal("nodes of the necklace", size, topology.n - 1, node=topology.labels(others))
+    others = np.flatnonzero(symbols(check)[:, 0] != 1)
+    size = return_times(check)[others]
+    check.equal("nodes of the necklace", size, check.n - 1, node=check.labels(others))
 
 
 @check("FA.T7")
 def rotation_keeps_distance(check: ClaimCheck) -> None:
     """Check that R(x) is as far from 12..n as x."""
-    topology = check.topology
-    distance = distances(check.objects, topology.spec)
-    rotated = rotation(check.objects, topology)
-    check.equal("distance of R(x)", distance[rotated], distance, node=topology.label)
+    distance = distances(check)
+    check.equal("distance of R(x)", distance[rotation(check)], distance, node=check.label)
 
 
 @check("FA.R24")
@@ -56,7 +54,7 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 @check("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
     """Check what the moves of rule 4 do to the cycles of a node with at least two."""
-    first = symbols(check.objects, check.topology)[:, 0]
+    first = symbols(check)[:, 0]
     tails = np.flatnonzero((first != 1) & (nodes.cycle_counts(check) > 1))
     _check_rule_4a(check, tails)
     for dimension in nodes.link_types(check):
@@ -65,14 +63,14 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     """Check the moves over the first symbol: it leaves its cycle."""
-    leading = symbols(check.objects, check.topology)[:, 0]
+    leading = symbols(check)[:, 0]
     first = leading[tails]
     minima = nodes.cycle_minima(check)
     cycles = nodes.cycle_counts(check)
     displaced = nodes.displaced_counts(check)
     heads = nodes.neighbours(check)[tails, first - 2]
     is_pair = (minima[tails] == 1).sum(axis=1) == 2  # 1 and x_1 alone are a cycle
-    label = check.topology.labels(tails)
+    label = check.labels(tails)
 
     check.equal("(a) cycles", cycles[heads], cycles[tails] - is_pair, node=label)
     stated = displaced[tails] - 1 - is_pair
@@ -81,13 +79,12 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     stated_minima = minima[tails].copy()
     stated_minima[np.arange(len(tails)), first - 1] = first
     unchanged = (minima[heads] == stated_minima).all(axis=1)
-    what = "(a) x_1 is taken out, no other symbol changes its cycle"
-    check.true(what, unchanged, node=label)
+    check.true("(a) x_1 is taken out, no other symbol changes its cycle", unchanged, node=label)
 
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
     """Check the moves over a symbol in a cycle without 1: two cycles are merged."""
-    label_symbols = symbols(check.objects, check.topology)
+    label_symbols = symbols(check)
     minima = nodes.cycle_minima(check)
     cycles = nodes.cycle_counts(check)
     displaced = nodes.displaced_counts(check)
@@ -95,7 +92,7 @@ def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) 
     apart = (minima[tails, index] != 1) & (label_symbols[tails, index] != dimension)
     tails = tails[apart]
     heads = nodes.neighbours(check)[tails, dimension - 2]
-    place = {"node": check.topology.labels(tails), "dimension": dimension}
+    place = {"node": check.labels(tails), "dimension": dimension}
 
     check.equal("(b) cycles", cycles[heads], cycles[tails] - 1, **place)
     check.equal("(b) symbols in cycles", displaced[heads], displaced[tails], **place)
@@ -103,3 +100,126 @@ def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) 
     merged = np.where(minima[tails] == own, 1, minima[tails])
     as_stated = (minima[heads] == merged).all(axis=1)
     check.true("(b) two cycles are merged, others stay", as_stated, **place)
+
+
+# Appendix B: the number of nodes at each distance from 12..n
+
+
+@check("FA.B.D1")
+def nodes_at_distance_1(check: ClaimCheck) -> None:
+    """Check that n-1 nodes are at distance 1."""
+    check.equal("nodes at distance 1", int(profile(check)[1]), check.n - 1)
+
+
+def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return the number of nodes at each of the distances 2, 3, .., K-1, K the greatest."""
+    return check.array("nodes by distance", lambda: profile(check)[2:-1])
+
+
+@check("FA.B.D2")
+def nodes_at_distance_2(check: ClaimCheck) -> None:
+    """Check the number of nodes at distance 2."""
+    count = int(inner_profile(check)[0])
+    check.equal("nodes at distance 2", count, 2 * (check.n - 1))
+    correction = check.correction("(n-1)(n-2) nodes are at distance 2")
+    correction.equal("nodes at distance 2", count, (check.n - 1) * (check.n - 2))
+
+
+@check("FA.B.Dk")
+def nodes_at_distances_between(check: ClaimCheck) -> None:
+    """Check that at least 2(n-1) nodes are at each distance from 2 to K-1."""
+    n = check.n
+    counts = inner_profile(check)
+    k = np.arange(2, len(counts) + 2)
+    check.equal("the last k", int(k[-1]), diameter(n) - 1)
+    check.at_least("nodes at distance k", counts, 2 * (n - 1), k=k)
+    correction = check.correction(
+        "at least 2(n-1) nodes are at distance k for n >= 4, and (n-2)(n-1) = 2 for n = 3, k = 2"
+    )
+    correction.at_least("nodes at distance k", counts, min(2, n - 2) * (n - 1), k=k)
+
+
+def listed_nodes(check: ClaimCheck, last: int) -> int:
+    """Return how many nodes at distance K-1 the necklaces of Appendix B contain.
+
+    These are the necklaces of (1 *) with pairs of the symbols after ``last``, * any order of the
+    symbols 2..last.
+    """
+    pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
+    orders = permutations(range(2, last + 1))
+    generators = [nodes.node_of_cycles(check.n, (1, *order), *pairs) for order in orders]
+    members = np.unique(rotations(check)[:, generators])
+    return int(np.count_nonzero(distances(check)[members] == diameter(check.n) - 1))
+
+
+@check("FA.B.even")
+def nodes_before_last_for_even_n(check: ClaimCheck) -> None:
+    """Check that at least 3!(n-1) nodes are at distance K-1 if n is even."""
+    n = check.n
+    count = int(profile(check)[diameter(n) - 1])
+    check.at_least("nodes at distance K-1", count, 6 * (n - 1))
+    what = "those on the necklaces of (1 *)(5 6)..(n-1 n), * any order of 2, 3, 4"
+    check.at_least(what, listed_nodes(check, 4), 6 * (n - 1))
+    correction = check.correction(
+        "at least 3!(n-1) nodes are at distance K-1 for even n >= 6, and 3(n-1) = 9 for n = 4"
+    )
+    correction.at_least("nodes at distance K-1", count, (6 if n >= 6 else 3) * (n - 1))
+
+
+@check("FA.B.odd")
+def nodes_before_last_for_odd_n(check: ClaimCheck) -> None:
+    """Check that at least 2!(n-1) nodes are at distance K-1 if n is odd."""
+    n = check.n
+    count = int(profile(check)[diameter(n) - 1])
+    check.at_least("nodes at distance K-1", count, 2 * (n - 1))
+    what = "those on the necklaces of (1 *)(4 5)..(n-1 n), * any order of 2, 3"
+    check.at_least(what, listed_nodes(check, 3), 2 * (n - 1))
+    correction = check.correction(
+        "at least 2!(n-1) nodes are at distance K-1 for odd n >= 5, and n-1 = 2 for n = 3"
+    )
+    correction.at_least("nodes at distance K-1", count, (2 if n >= 5 else 1) * (n - 1))
+
+
+@check("FA.B.ones")
+def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
+    """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd."""
+    n = check.n
+    before_last = distances(check) == diameter(n) - 1
+    count = int((symbols(check)[before_last, 0] == 1).sum())
+    what = "nodes at distance K-1 that start with 1"
+    check.at_least(what, count, n - 1)
+    correction = check.correction(
+        "at least n-1 of the nodes at distance K-1 start with 1 for odd n >= 5, none for n = 3"
+    )
+    correction.at_least(what, count, n - 1 if n >= 5 else 0)
+    correction.equal("there are some", count > 0, n >= 5)
+
+
+@check("FA.B.last")
+def last_nodes_start_with_1(check: ClaimCheck) -> None:
+    """Check that all nodes at the greatest distance start with 1 if n is odd."""
+    last = np.flatnonzero(distances(check) == diameter(check.n))
+    check.true("there are nodes at distance K", len(last) > 0)
+    check.equal("first symbol", symbols(check)[last, 0], 1, node=check.labels(last))
+
+
+#: The two necklaces listed, as cycles: each node is the rotation of the node before it.
+LISTED = (
+    (((1, 2, 3), (4, 5)), ((1, 3, 4), (5, 2)), ((1, 4, 5), (2, 3)), ((1, 5, 2), (3, 4))),
+    (((1, 3, 2), (4, 5)), ((1, 4, 3), (5, 2)), ((1, 5, 4), (2, 3)), ((1, 2, 5), (3, 4))),
+)
+
+
+@check("FA.B.list")
+def listed_necklaces(check: ClaimCheck) -> None:
+    """Check the two necklaces at distance K-1 that the appendix lists for n = 5."""
+    rotated = rotation(check)
+    distance = distances(check)
+    sizes = return_times(check)
+    ranks = [nodes.node_of_cycles(check.n, *cycles) for necklace in LISTED for cycles in necklace]
+    rows = np.array(ranks).reshape(len(LISTED), -1)
+    labels = check.labels(rows.ravel()).reshape(rows.shape)
+    check.equal("rank of R(x)", rotated[rows], np.roll(rows, -1, axis=1), node=labels)
+    check.equal("distance from 12..n", distance[rows], diameter(check.n) - 1, node=labels)
+    check.equal("nodes of the necklace", sizes[rows], rows.shape[1], node=labels)
+    check.equal("different nodes", len(np.unique(rows)), rows.size)

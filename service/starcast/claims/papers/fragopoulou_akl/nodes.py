@@ -12,27 +12,23 @@ from numpy.typing import NDArray
 from starcast import permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.star_labels import rotation, symbols
+from starcast.claims.reference.star_labels import symbols
 from starcast.permutations import Perms, Ranks
 
 
 def link_types(check: ClaimCheck) -> NDArray[np.int64]:
     """Return the types of links, 2..n."""
-    return np.arange(2, check.topology.n + 1)
+    return np.arange(2, check.n + 1)
 
 
 def neighbours(check: ClaimCheck) -> Ranks:
     """Return the neighbour of each node over each type, int32 ``[nodes, types]``."""
-    return check.objects.neighbours(check.topology.spec).T
+    return check.neighbours.T
 
 
 def node_and_type(check: ClaimCheck) -> dict[str, Callable[[int, int], int | str]]:
     """Return the place of a value in an array ``[nodes, types]``: node and dimension."""
-    topology = check.topology
-    return {
-        "node": lambda node, _: topology.label(node),
-        "dimension": lambda _, index: index + 2,
-    }
+    return {"node": lambda node, _: check.label(node), "dimension": lambda _, index: index + 2}
 
 
 def cycle_minima(check: ClaimCheck) -> Perms:
@@ -42,24 +38,24 @@ def cycle_minima(check: ClaimCheck) -> Perms:
     """
 
     def create() -> Perms:
-        n = check.topology.n
-        labels = symbols(check.objects, check.topology)
+        n = check.n
+        labels = symbols(check)
         least = np.broadcast_to(np.arange(1, n + 1, dtype=np.uint8), labels.shape).copy()
         for _ in range(n):  # a cycle has at most n symbols
             least = np.minimum(least, np.take_along_axis(least, labels.astype(np.intp) - 1, axis=1))
         return least
 
-    return check.objects.array("least symbols of cycles", check.topology.spec, create)
+    return check.array("least symbols of cycles", create)
 
 
 def displaced(check: ClaimCheck) -> NDArray[np.bool_]:
     """Return whether each symbol is in a cycle of two or more, bool ``[nodes, n]``."""
-    return np.asarray(symbols(check.objects, check.topology) != np.arange(1, check.topology.n + 1))
+    return np.asarray(symbols(check) != np.arange(1, check.n + 1))
 
 
 def cycle_counts(check: ClaimCheck) -> NDArray[np.int64]:
     """Return c(x), the number of cycles of two or more symbols, for every node x."""
-    is_minimum = cycle_minima(check) == np.arange(1, check.topology.n + 1)
+    is_minimum = cycle_minima(check) == np.arange(1, check.n + 1)
     return np.asarray((is_minimum & displaced(check)).sum(axis=1))
 
 
@@ -74,37 +70,15 @@ def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
     Rule 2, of a node that starts with 1: any type whose symbol is displaced. Rule 3 and rule 4 (a):
     the type that is the first symbol. Rule 4 (b): any type whose symbol is in a cycle without 1.
     """
-    first = symbols(check.objects, check.topology)[:, :1]
+    first = symbols(check)[:, :1]
     apart = displaced(check)[:, 1:] & (cycle_minima(check)[:, 1:] != 1)
     return np.asarray(apart | ((first != 1) & (first == link_types(check))))
 
 
 def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
     """Return whether each link leads closer to 12..n, by search, bool ``[nodes, types]``."""
-    distance = distances(check.objects, check.topology.spec)
+    distance = distances(check)
     return np.asarray(distance[neighbours(check)] < distance[:, None])
-
-
-def rotations(check: ClaimCheck) -> Ranks:
-    """Return the nodes after 0, 1, .., n-2 rotations, int32 ``[n-1, nodes]``."""
-    rotated = rotation(check.objects, check.topology)
-    rows = [np.arange(check.topology.nodes, dtype=np.int32)]
-    for _ in range(check.topology.n - 2):
-        rows.append(rotated[rows[-1]])
-    return np.stack(rows)
-
-
-def necklace_sizes(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the number of rotations after which each node first returns; 0 if it is above 4n."""
-    topology = check.topology
-    rotated = rotation(check.objects, topology)
-    start = np.arange(topology.nodes)
-    node = rotated
-    size = np.zeros(topology.nodes, dtype=np.int64)
-    for count in range(1, 4 * topology.n):
-        size = np.where((node == start) & (size == 0), count, size)
-        node = rotated[node]
-    return size
 
 
 def types_between(check: ClaimCheck, tail: Ranks, head: Ranks) -> NDArray[np.int64]:

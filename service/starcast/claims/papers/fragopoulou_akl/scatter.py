@@ -1,7 +1,8 @@
-"""Fragopoulou & Akl 1993, sections 5, 5.1 and 6: scattering by rules 5 and 8, and gathering."""
+"""Fragopoulou & Akl 1993, sections 5 to 6: scatter by rules 5 and 8, M messages, gather."""
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,11 @@ from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import distance_sum, even_share
 from starcast.claims.growth import factorial
+from starcast.claims.papers.fragopoulou_akl.lower_bounds import shared_others
 from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES
-from starcast.claims.reference import bfs
-from starcast.claims.reference.place_labels import node_labels
+from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient
+from starcast.claims.reference import bfs, lower_bound_counts, necklaces
+from starcast.claims.reference.place_labels import node_labels, other_nodes
 from starcast.claims.reference.scatter_trees import random_trees
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
@@ -41,19 +44,18 @@ def scatter_along(
     create = partial(
         build_scatter, forest, ports, messages, algorithm=name, arguments={"messages": messages}
     )
-    key = ("along", check.topology.spec, name, ports, forest.root, messages)
-    return check.objects.get_or_create("schedule", key, create)
+    return check.build(create, "along", name, ports, forest.root, messages)
 
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
     """Return a few of the sample roots."""
-    roots = bfs.roots(check.topology)
+    roots = bfs.roots(check)
     return roots[:: max(1, len(roots) // 4)]
 
 
 def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[int, Forest]]:
     """Yield random trees of section 5.1 with their numbers."""
-    rows = random_trees(check.objects, check.topology, RANDOM_TREES)
+    rows = random_trees(check, RANDOM_TREES)
     for number, row in enumerate(rows):
         yield number, Forest(check.topology, row[None])
 
@@ -64,31 +66,24 @@ def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[int, Forest]]:
 @check("FA.R5")
 def largest_subtree_determines_steps(check: ClaimCheck) -> None:
     """Check the order of messages, and that the steps are the nodes of the largest subtree."""
-    topology = check.topology
     for forest, name in spanning_trees(check):
-        largest = checkers.branch_sizes(topology, forest.parent_port, forest.root).max()
-        label = topology.label(forest.root)
+        largest = checkers.branch_sizes(check.topology, forest.parent_port, forest.root).max()
+        label = check.label(forest.root)
         for schedule in (scatter_along(check, forest, name), random_ties(check, forest, name)):
             check_furthest_first(check, schedule, forest, in_turn=False)
-            steps = check.execute(schedule).steps
-            check.equal("steps", steps, largest, root=label, of=schedule)
+            check.takes(schedule, largest, root=label)
 
 
 def check_furthest_first(
     check: ClaimCheck, schedule: Schedule, forest: Forest, *, in_turn: bool
 ) -> None:
-    """Check that a scatter uses the links of a tree, and that its root follows rule 5 or rule 8.
+    """Check that a scatter uses the links of its tree, and that its root follows rule 5.
 
-    Args:
-        check: records the findings.
-        schedule: the scatter.
-        forest: its tree.
-        in_turn: whether the root serves one subtree after the other (rule 8).
+    With ``in_turn`` the root serves one subtree after the other, by rule 8.
     """
-    topology = check.topology
-    place = {"root": topology.label(schedule.root), "of": schedule}
+    place = {"root": check.label(schedule.root), "of": schedule}
     above = forest.parent_port[0, schedule.receiver]
-    label = node_labels(topology, schedule.receiver)
+    label = node_labels(check, schedule.receiver)
     check.equal("type of the link to a node", schedule.port, above, node=label, **place)
 
     sent = np.flatnonzero(schedule.sender == schedule.root)
@@ -97,24 +92,21 @@ def check_furthest_first(
     node = schedule.unit[sent]
     first = 0 if in_turn else np.searchsorted(port, port)
     stated = np.arange(len(sent)) - first + 1
-    label = node_labels(topology, node)
-    what = "step in which the root sends"
-    check.equal(what, schedule.step[sent], stated, node=label, **place)
+    label = node_labels(check, node)
+    check.equal("step in which the root sends", schedule.step[sent], stated, node=label, **place)
 
-    parent = bfs.parents(check.objects, topology, forest.parent_port[0])
+    parent = bfs.parents(check, forest.parent_port[0])
     level = bfs.levels(parent, forest.root)[node]
     not_further = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
-    label = node_labels(topology, node[1:])
-    what = "no node is further away than the one before it"
-    check.true(what, not_further, node=label, **place)
+    label = node_labels(check, node[1:])
+    check.true("no node is further away than the one before it", not_further, node=label, **place)
 
 
 def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
     """Return a scatter by rule 5 down one tree, with ties broken at random."""
-    topology = check.topology
 
     def create() -> Schedule:
-        nodes = np.delete(np.arange(topology.nodes), forest.root)
+        nodes = np.delete(np.arange(check.nodes), forest.root)
         subtree = root_ports(forest)[0, nodes]
         level = forest.levels()[0, nodes]
         order = np.lexsort((np.random.default_rng(_SEED).random(len(nodes)), -level, subtree))
@@ -123,18 +115,17 @@ def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
         departure[order] = np.arange(len(nodes)) - first + 1
         return build_schedule(
             route_units(forest, np.zeros_like(nodes), nodes, departure, nodes),
-            topology=topology,
+            topology=check.topology,
             collective="scatter",
             algorithm=name,
             ports="all",
             root=forest.root,
-            units=topology.nodes,
+            units=check.nodes,
             packets=False,
             forest=forest,
         )
 
-    key = ("ties at random", topology.spec, name, forest.root)
-    return check.objects.get_or_create("schedule", key, create)
+    return check.build(create, "ties at random", name, forest.root)
 
 
 def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
@@ -143,17 +134,16 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
     They are trees of the catalogue and random trees, both at several roots, and trees of section
     5.1 with random choices.
     """
-    topology = check.topology
     names = list(_SINGLE_TREES)
-    if topology.nodes <= _LONG_TREE_NODES:
+    if check.nodes <= _LONG_TREE_NODES:
         names.append(_LONG_TREE)
-    for root in (0, topology.nodes // 2, topology.nodes - 1):
+    for root in (0, check.nodes // 2, check.nodes - 1):
         for name in names:
-            yield check.objects.forest(topology.spec, name, root=root), name
+            yield check.forest(name, root=root), name
         for seed in range(RANDOM_TREES):
-            create = partial(bfs.random_tree, check.objects, topology, seed, root)
-            row = check.objects.array(f"random tree {seed} at {root}", topology.spec, create)
-            yield Forest(topology, row[None], root), f"random-{seed}"
+            create = partial(bfs.random_tree, check, seed, root)
+            row = check.array(f"random tree {seed} at {root}", create)
+            yield Forest(check.topology, row[None], root), f"random-{seed}"
     for number, forest in random_balanced_trees(check):
         yield forest, f"drawn-{number}"
 
@@ -164,17 +154,13 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 @check("FA.S51.steps", bytes_per_node=scatter_bytes)
 def balanced_scatter(check: ClaimCheck) -> None:
     """Check steps and transmissions of a scatter over the balanced trees, at several roots."""
-    topology = check.topology
-    create = partial(check.objects.schedule, topology.spec, "scatter", "balanced")
-    schedules = [create(root=root) for root in scatter_roots(check)]
+    roots = scatter_roots(check)
+    schedules = [check.schedule("scatter", "balanced", root=root) for root in roots]
     for number, forest in random_balanced_trees(check):
         schedules.append(scatter_along(check, forest, f"drawn-{number}"))
     for schedule in schedules:
-        simulation = check.execute(schedule)
-        place = {"root": topology.label(schedule.root), "of": schedule}
-        check.equal("steps", simulation.steps, even_share(topology.n), **place)
-        stated = distance_sum(topology.n)
-        check.equal("transmissions", simulation.transmissions, stated, **place)
+        root = check.label(schedule.root)
+        check.takes(schedule, even_share(check.n), distance_sum(check.n), root=root)
 
 
 # Section 6
@@ -182,12 +168,11 @@ def balanced_scatter(check: ClaimCheck) -> None:
 
 def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
     """Yield scatters by rule 8 with their trees: those of section 5.1 and of Definition 13."""
-    spec = check.topology.spec
     for root in scatter_roots(check):
-        balanced = check.objects.forest(spec, "balanced", root=root)
+        balanced = check.forest("balanced", root=root)
         yield scatter_along(check, balanced, "one-port-balanced", "one"), balanced
-        near = check.objects.forest(spec, "near-balanced", root=root)
-        yield check.objects.schedule(spec, "scatter", "one-port", ports="one", root=root), near
+        near = check.forest("near-balanced", root=root)
+        yield check.schedule("scatter", "one-port", ports="one", root=root), near
     for number, forest in random_balanced_trees(check):
         yield scatter_along(check, forest, f"one-port-drawn-{number}", "one"), forest
 
@@ -196,31 +181,22 @@ def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
 def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
     """Check the order of messages, steps and transmissions of a scatter by rule 8."""
     schedule, forest = scatter
-    n = check.topology.n
     check_furthest_first(check, schedule, forest, in_turn=True)
-    simulation = check.execute(schedule)
-    place = {"root": check.topology.label(schedule.root), "of": schedule}
-    check.equal("steps", simulation.steps, factorial(n) - 1, **place)
-    check.equal("transmissions", simulation.transmissions, distance_sum(n), **place)
+    root = check.label(schedule.root)
+    check.takes(schedule, factorial(check.n) - 1, distance_sum(check.n), root=root)
 
 
 @check("FA.R8-clock", given=one_port_scatters)
 def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
     """Check the step in which the root sends its last message for each subtree."""
     schedule, forest = scatter
-    topology = check.topology
     from_root = schedule.sender == schedule.root
-    last = np.zeros(topology.n + 1, dtype=np.int64)
+    last = np.zeros(check.n + 1, dtype=np.int64)
     np.maximum.at(last, schedule.port[from_root], schedule.step[from_root])
-    sizes = checkers.branch_sizes(topology, forest.parent_port, forest.root)[0]
-    check.equal(
-        "step of the last message, from 0",
-        last[2:] - 1,
-        np.cumsum(sizes) - 1,
-        root=topology.label(schedule.root),
-        subtree=lambda index: index + 1,
-        of=schedule,
-    )
+    sizes = checkers.branch_sizes(check.topology, forest.parent_port, forest.root)[0]
+    place = {"root": check.label(schedule.root), "subtree": lambda index: index + 1}
+    what = "step of the last message, from 0"
+    check.equal(what, last[2:] - 1, np.cumsum(sizes) - 1, **place, of=schedule)
 
 
 #: Algorithms whose gather is compared with the scatter, with their port model.
@@ -235,20 +211,19 @@ _GATHERS = (
 @check("FA.gather", bytes_per_node=scatter_bytes)
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
     """Check that each gather is the reversed scatter, with its steps and transmissions."""
-    schedule = partial(check.objects.schedule, check.topology.spec)
     for algorithm, ports in _GATHERS:
         perfect = algorithm == "perfectly-balanced"
-        for messages in (check.topology.n - 1,) if perfect else (1, 2):
+        for messages in (check.n - 1,) if perfect else (1, 2):
             for root in scatter_roots(check)[:2]:
-                scatter = schedule("scatter", algorithm, ports, root, messages=messages)
-                gather = schedule("gather", algorithm, ports, root, messages=messages)
+                scatter = check.schedule("scatter", algorithm, ports, root, messages=messages)
+                gather = check.schedule("gather", algorithm, ports, root, messages=messages)
                 _check_reversed(check, scatter, gather, messages)
 
 
 def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, messages: int) -> None:
     forward = check.execute(scatter)
     backward = check.execute(gather)
-    place = {"M": messages, "root": check.topology.label(gather.root), "of": gather}
+    place = {"M": messages, "root": check.label(gather.root), "of": gather}
     check.equal("steps", backward.steps, forward.steps, **place)
     check.equal("transmissions", backward.transmissions, forward.transmissions, **place)
     step = scatter.steps + 1 - scatter.step
@@ -256,15 +231,132 @@ def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, mess
     gather_rows = (gather.step, gather.sender, gather.receiver, gather.unit, gather.tree)
     check.equal("rows", len(gather), len(scatter), **place)
     if len(gather) == len(scatter):
-        check.equal(
-            "step, sender, receiver, message and tree of each row",
-            _sorted_rows(gather_rows),
-            _sorted_rows(reversed_rows),
-            **place,
-            row=lambda row, _: row,
-        )
+        what = "step, sender, receiver, message and tree of each row"
+        stated = _sorted_rows(reversed_rows)
+        check.equal(what, _sorted_rows(gather_rows), stated, **place, row=lambda row, _: row)
 
 
 def _sorted_rows(columns: tuple[NDArray[np.integer], ...]) -> NDArray[np.int64]:
     rows = np.column_stack(columns).astype(np.int64)
     return rows[np.lexsort(rows.T[::-1])]
+
+
+# M messages per node (section 5.2)
+
+
+def amounts(check: ClaimCheck) -> tuple[int, ...]:
+    """Return values of M: few, around n-1, and multiples of n-1."""
+    n = check.n
+    return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
+
+
+@check("FA.M.balanced", bytes_per_node=scatter_bytes)
+def balanced_scatter_of_messages(check: ClaimCheck) -> None:
+    """Check that a scatter over the one balanced tree takes M ceil((n!-1)/(n-1)) steps."""
+    forest = check.forest("balanced")
+    for messages in amounts(check):
+        schedule = scatter_along(check, forest, "balanced", messages=messages)
+        check.takes(schedule, messages * even_share(check.n), M=messages)
+
+
+@check("FA.M.near", bytes_per_node=scatter_bytes)
+def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
+    """Check steps and order of a scatter over the tree of Definition 13."""
+    for messages in amounts(check):
+        schedule = check.schedule("scatter", "near-balanced", messages=messages)
+        check.takes(schedule, messages * necklaces.largest_branch(check.n), M=messages)
+    check.order("steps / M ceil((n!-1)/(n-1))", largest_branch_quotient)
+
+
+@check("FA.M.minimum", bytes_per_node=scatter_bytes)
+def least_steps(check: ClaimCheck) -> None:
+    """Check that no schedule takes fewer than ceil(M(n!-1)/(n-1)) steps."""
+    n = check.n
+    counts = lower_bound_counts.count_from_node(check)
+    check.equal("nodes other than the root", counts.nodes - 1, int(factorial(n)) - 1)
+    check.equal("links of the root", counts.links, n - 1)
+    for messages in (1, 2, n - 1, n):
+        schedules = lower_bound_counts.unit_schedules(check, "scatter", messages=messages)
+        lower_bound_counts.check_not_beaten(
+            check, schedules, shared_others(n, messages), "steps", M=messages
+        )
+
+
+@check("FA.M.perfect", bytes_per_node=scatter_bytes)
+def perfectly_balanced_scatter(check: ClaimCheck) -> None:
+    """Check paths, shares and steps of a scatter over the tree of Definition 15."""
+    for messages in (check.n - 1, 2 * (check.n - 1)):
+        for root in scatter_roots(check):
+            schedule = check.schedule("scatter", "perfectly-balanced", messages=messages, root=root)
+            simulation = check.execute(schedule)
+            place = {"M": messages, "root": check.label(root), "of": schedule}
+            _check_shares(check, schedule, messages, dict(place))
+            check.equal("steps", simulation.steps, shared_others(check.n, messages), **place)
+
+
+def _check_shares(
+    check: ClaimCheck, schedule: Schedule, messages: int, place: dict[str, Any]
+) -> None:
+    """Check that messages use the trees of Definition 15, and the same number each of its trees."""
+    forest = check.forest("perfectly-balanced", root=schedule.root)
+    above = forest.parent_port[schedule.tree, schedule.receiver]
+    label = node_labels(check, schedule.receiver)
+    check.equal("type of the link to a node", schedule.port, above, node=label, **place)
+    arrived = schedule.receiver == schedule.unit // messages
+    shares = np.zeros(forest.parent_port.shape, dtype=np.int64)
+    np.add.at(shares, (schedule.tree[arrived], schedule.receiver[arrived]), 1)
+    inside = forest.parent_port > 0
+    what = "messages of a node that come along a tree"
+    stated = np.where(inside, messages // np.maximum(inside.sum(axis=0), 1), 0)
+    place |= {"tree": lambda tree, _: tree, "node": lambda _, node: check.label(node)}
+    check.equal(what, shares, stated, **place)
+
+
+@check("FA.M.multiple")
+def shares_are_integers(check: ClaimCheck) -> None:
+    """Check that all shares M/k are integers only for multiples M of n-1."""
+    degree = check.n - 1
+    period = necklaces.periods(check)[1:]
+    check.equal("remainder of n-1 by the period", degree % period, 0, node=other_nodes(check))
+    k = degree // np.unique(period)
+    messages = np.arange(1, 3 * degree + 1)
+    integral = (messages[:, None] % k == 0).all(axis=1)
+    check.equal("all shares are whole", integral, messages % degree == 0, M=messages)
+
+
+@check("FA.S52-only", bytes_per_node=scatter_bytes)
+def other_trees_take_longer(check: ClaimCheck) -> None:
+    """Check that scatters along other trees than those of Definition 15 take more steps."""
+    n = check.n
+    perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
+    shortest = check.reading(
+        "no other trees take so few steps with the fewest transmissions too, M t_n"
+    )
+    correction = check.correction(
+        "the balanced trees of section 5.1, numbered on over the messages, take as few steps for "
+        "every M"
+    )
+    disjoint = check.forest("edge-disjoint")
+    for messages in range(2, 2 * n - 1):
+        in_turn = scatter_along(check, disjoint, "edge-disjoint-in-turn", messages=messages)
+        balanced = check.schedule("scatter", "balanced", messages=messages)
+        for schedule in (in_turn, balanced):
+            if np.array_equal(links_used(schedule), links_used(perfect)):
+                continue
+            _check_longer(check, schedule, messages)
+            transmissions = check.objects.simulation(schedule).transmissions
+            if transmissions == messages * distance_sum(n):
+                _check_longer(shortest, schedule, messages)
+        correction.takes(balanced, shared_others(n, messages), M=messages)
+
+
+def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
+    bound = shared_others(check.n, messages) + 1
+    steps = check.execute(schedule).steps
+    place = {"M": messages, "trees": schedule.algorithm, "of": schedule}
+    check.at_least("steps along other trees", steps, bound, **place)
+
+
+def links_used(schedule: Schedule) -> NDArray[np.int64]:
+    """Return a number for each directed link that a schedule uses."""
+    return np.unique(schedule.sender.astype(np.int64) * schedule.topology.n + schedule.port)

@@ -1,6 +1,11 @@
-"""Fragopoulou & Akl 1993, sections 1 to 3.1: degree, substars, distances, rotation (Theorem 3)."""
+"""Fragopoulou & Akl 1993, sections 1 to 3.1: the star graph, distances, rotation, translation."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast import permutations
 from starcast.claims.check import ClaimCheck
@@ -8,68 +13,60 @@ from starcast.claims.formulas import diameter
 from starcast.claims.growth import divided, factorial, harmonic, log2
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.providers import RootDistances, distances
-from starcast.claims.reference import bfs
-from starcast.claims.reference.star_labels import rotation, rotation_function, symbols
+from starcast.claims.reference import bfs, star_labels
 from starcast.claims.registry import check
+from starcast.collectives.broadcast import build_pipeline
+from starcast.collectives.model import Schedule
+from starcast.permutations import Ranks
+from starcast.topologies import Topology
+from starcast.trees.model import Forest
 
 
 @check("FA.S1-degree")
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     """Check degree and diameter, and their order against log2 n! and the smallest hypercube."""
-    topology = check.topology
-    n = topology.n
+    n = check.n
     ordered = np.sort(nodes.neighbours(check), axis=1)
     degree = (np.diff(ordered, axis=1) > 0).sum(axis=1) + 1
-    check.equal("different neighbours of a node", degree, n - 1, node=topology.label)
-    check.equal("diameter", bfs.diameter(check.objects, topology.spec), diameter(n))
+    check.equal("different neighbours of a node", degree, n - 1, node=check.label)
+    check.equal("diameter", bfs.diameter(check), diameter(n))
     check.order("(n-1) log2 n / log2 n!", lambda n: divided((n - 1) * log2(n), log2(factorial(n))))
-    check.order(
-        "floor(3(n-1)/2) log2 n / log2 n!",
-        lambda n: divided(diameter(n) * log2(n), log2(factorial(n))),
-    )
-    cube = check.objects.topology(f"Q{(topology.nodes - 1).bit_length()}")
-    check.true(
-        "the least hypercube with n! nodes has less than 2 n!",
-        topology.nodes <= cube.nodes < 2 * topology.nodes,
-    )
-    check.equal("its degree", len(np.unique(check.objects.neighbours(cube.spec)[:, 0])), cube.n)
+    what = "floor(3(n-1)/2) log2 n / log2 n!"
+    check.order(what, lambda n: divided(diameter(n) * log2(n), log2(factorial(n))))
+    cube = check.at(f"Q{(check.nodes - 1).bit_length()}")
+    measured = check.nodes <= cube.nodes < 2 * check.nodes
+    check.true("the least hypercube with n! nodes has less than 2 n!", measured)
+    check.equal("its degree", len(np.unique(cube.neighbours[:, 0])), cube.n)
     below = check.reading("both are less than log2 n! at every n")
-    for what, value in (("degree", n - 1), ("diameter", diameter(n))):
-        power = 2**value
-        below.true(
-            f"2 to the power of the {what} is less than n!",
-            power < topology.nodes,
-            found=power,
-            stated=topology.nodes,
-        )
+    for name, value in (("degree", n - 1), ("diameter", diameter(n))):
+        place = {"found": 2**value, "stated": check.nodes}
+        below.true(f"2 to the power of the {name} is less than n!", 2**value < check.nodes, **place)
     check.same_order("log2 n! / (n log2 n)", lambda n: divided(log2(factorial(n)), n * log2(n)))
 
 
 @check("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
     """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
-    topology = check.topology
-    n = topology.n
-    label_symbols = symbols(check.objects, topology)
+    label_symbols = star_labels.symbols(check)
     neighbours = nodes.neighbours(check)
 
     def tail(node: int, _: int) -> str:
-        return topology.label(node)
+        return check.label(node)
 
-    for k in range(1, n):
+    for k in range(1, check.n):
         size = factorial(k)
         suffixes = np.unique(label_symbols[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
         order = np.argsort(np.argsort(label_symbols[:, :k], axis=1), axis=1)
         image = permutations.rank(order.astype(np.uint8) + np.uint8(1))
-        check.equal("number of classes", len(np.unique(suffixes)), factorial(n) // size, k=k)
+        check.equal("number of classes", len(np.unique(suffixes)), factorial(check.n) // size, k=k)
         check.equal("nodes of a class", np.bincount(suffixes), size, k=k)
         pairs = np.unique(suffixes.astype(np.int64) * size + image)
-        check.equal("different nodes of S_k in a class", len(pairs), topology.nodes, k=k)
+        check.equal("different nodes of S_k in a class", len(pairs), check.nodes, k=k)
         stays = suffixes[neighbours] == suffixes[:, None]
         inside = nodes.link_types(check) <= k
         check.equal("a link stays in the class", stays, inside, k=k, node=tail)
         if k > 1:
-            stated = check.objects.neighbours(f"S{k}").T[image]
+            stated = check.at(f"S{k}").neighbours.T[image]
             heads = image[neighbours[:, : k - 1]]
             check.equal("its image is a link of S_k", heads, stated, k=k, node=tail)
 
@@ -77,60 +74,179 @@ def substars(check: ClaimCheck) -> None:
 @check("FA.d", given=distances())
 def mean_distance(check: ClaimCheck, search: RootDistances) -> None:
     """Check the mean and the sum of the distances from a root."""
-    n = check.topology.n
+    n = check.n
     total = int(search.values.sum(dtype=np.int64))
     mean = n + divided(2, n) + harmonic(n) - 4
-    measured = divided(total, check.topology.nodes)
-    check.equal("mean of the distances", measured, mean, node=search.label)
+    check.equal("mean of the distances", divided(total, check.nodes), mean, node=search.label)
     check.equal("sum of the distances", total, factorial(n) * mean, node=search.label)
 
 
 @check("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
     """Check that the distance from 12..n is c + s, less 2 if x_1 != 1."""
-    topology = check.topology
-    correction = np.where(symbols(check.objects, topology)[:, 0] == 1, 0, 2)
+    correction = np.where(star_labels.symbols(check)[:, 0] == 1, 0, 2)
     stated = nodes.cycle_counts(check) + nodes.displaced_counts(check) - correction
-    distance = bfs.distances(check.objects, topology.spec)
-    check.equal("distance from 12..n", distance, stated, node=topology.label)
+    check.equal("distance from 12..n", bfs.distances(check), stated, node=check.label)
 
 
 @check("FA.ex")
 def examples(check: ClaimCheck) -> None:
     """Check the example of a translation on S_3, and that of a cycle notation on S_6."""
-    topology = check.topology
-    label_symbols = symbols(check.objects, topology)
-    if topology.n == 3:
-        q = label_symbols[topology.rank("312")]
-        x = label_symbols[topology.rank("213")]
-        image = check.objects.array("F_312(213)", topology.spec, lambda: permutations.compose(q, x))
+    label_symbols = star_labels.symbols(check)
+    if check.n == 3:
+        q = label_symbols[check.rank("312")]
+        x = label_symbols[check.rank("213")]
+        image = check.array("F_312(213)", lambda: permutations.compose(q, x))
         check.equal("F_312(213)", str(permutations.labels(image[None, :])[0]), "132", node="213")
         return
-    example = check.objects.array(
-        "341526", topology.spec, lambda: label_symbols[topology.rank("341526")]
-    )
+    example = check.array("341526", lambda: label_symbols[check.rank("341526")])
     check.equal("cycle notation", nodes.cycle_notation(example), "(1 3)(2 4 5)", node="341526")
 
 
 @check("FA.T3")
 def rotation_keeps_links(check: ClaimCheck) -> None:
     """Check that R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
-    rotated = rotation(check.objects, check.topology)
+    rotated = star_labels.rotation(check)
     neighbours = nodes.neighbours(check)
-    image_types = (nodes.link_types(check) - 1) % (check.topology.n - 1) + 2
+    image_types = (nodes.link_types(check) - 1) % (check.n - 1) + 2
     stated = neighbours[rotated][:, image_types - 2]
     place = nodes.node_and_type(check)
     check.equal("rank of the rotated neighbour", rotated[neighbours], stated, **place)
-    check.equal("R is one to one", np.sort(rotated), np.arange(check.topology.nodes))
+    check.equal("R is one to one", np.sort(rotated), np.arange(check.nodes))
 
 
 @check("FA.T3-coordinates")
 def rotation_by_coordinates(check: ClaimCheck) -> None:
     """Check that R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
-    topology = check.topology
-    n = topology.n
-    images = rotation_function(n)[symbols(check.objects, topology)].astype(np.uint8)
-    columns = [images[:, 0], images[:, n - 1], images[:, 1 : n - 1]]
+    images = star_labels.rotation_function(check.n)[star_labels.symbols(check)].astype(np.uint8)
+    columns = [images[:, 0], images[:, check.n - 1], images[:, 1 : check.n - 1]]
     stated = permutations.rank(np.column_stack(columns))
-    rotated = rotation(check.objects, topology)
-    check.equal("rank of R(x)", rotated, stated, node=topology.label)
+    check.equal("rank of R(x)", star_labels.rotation(check), stated, node=check.label)
+
+
+# Translation, and disjoint translates (Theorems 1 and 2)
+
+
+#: Broadcasts of one source that the paper repeats from all, with their port model.
+REPEATED = (("rotated-hamiltonian", "all"), ("necklace", "all"), ("hamiltonian-cycle", "one"))
+_SEED = 1993
+_RANDOM_BROADCASTS = 2
+_RANDOM_SETS = 24  # sets of links that are drawn at random
+_EXHAUSTIVE = 4  # up to S_4 all pairs of links
+
+#: A set L_i of directed links: tails and types.
+Links = tuple[NDArray[np.integer], NDArray[np.integer]]
+
+
+def translates_bytes(topology: Topology) -> int:
+    """Return the bytes per node of all translations."""
+    return 4 * topology.nodes
+
+
+def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
+    """Yield the schedule of the source 12..n in each allgather that repeats one broadcast."""
+    for algorithm, ports in REPEATED:
+        yield check.schedule("allgather", algorithm, ports=ports)
+
+
+@check("FA.T1")
+def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
+    """Check that F_q keeps link types, and executes the translates of several broadcasts."""
+    neighbours = nodes.neighbours(check)
+    random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
+    broadcasts = [*repeated_broadcasts(check), *random]
+    for q in bfs.roots(check):
+        image = star_labels.translation(check, q)
+        root = check.label(q)
+        place = {"root": root, **nodes.node_and_type(check)}
+        what = "rank of the translated neighbour"
+        check.equal(what, image[neighbours], neighbours[image], **place)
+        check.equal("F_q(12..n)", int(image[0]), q, root=root)
+        check.equal("F_q is one to one", np.sort(image), np.arange(check.nodes), root=root)
+        for broadcast in broadcasts:
+            check.execute(translated_broadcast(broadcast, q, image))
+
+
+@check("FA.T2.sufficient", bytes_per_node=translates_bytes)
+def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
+    """Check that no link is in two translates of a set of links of different types."""
+    for schedule in repeated_broadcasts(check):
+        chosen = []
+        greatest = []
+        for step in range(1, schedule.steps + 1):
+            rows = schedule.step == step
+            types = schedule.port[rows]
+            if len(np.unique(types)) == len(types) > 0:
+                chosen.append(step)
+                greatest.append(int(translate_counts(check, (schedule.sender[rows], types)).max()))
+        what = "translates that a link is in, at most"
+        check.equal(what, greatest, 1, step=np.array(chosen), of=schedule)
+    random = [int(translate_counts(check, links).max()) for links in random_links(check)]
+    check.equal("translates that a link is in, at most, of sets drawn at random", random, 1)
+
+
+@check("FA.T2.necessary", bytes_per_node=translates_bytes)
+def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
+    """Check that some link is in two translates of a set of two links of one type."""
+    for tails, dimension in link_pairs(check):
+        counts = translate_counts(check, (tails, np.array([dimension, dimension])))
+        place = {"nodes": ", ".join(check.labels(tails)), "dimension": dimension}
+        check.true("two translates have a link in common", bool((counts > 1).any()), **place)
+        twice = int(np.count_nonzero(counts == 2))
+        check.equal("links in two translates", twice, check.nodes, **place)
+
+
+def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
+    """Return the broadcast of 12..n, translated to q link by link."""
+    return replace(
+        broadcast,
+        collective="broadcast",
+        root=q,
+        sender=image[broadcast.sender],
+        receiver=image[broadcast.receiver],
+        symmetric=False,
+        forest=None,
+        units=1,
+    )
+
+
+def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
+    """Return a broadcast down a random spanning tree, level by level."""
+    tree = Forest(check.topology, bfs.random_tree(check, seed)[None])
+    return build_pipeline(tree, "all", 1, algorithm=f"drawn-{seed}")
+
+
+def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
+    """Return the number of translates L(q) with each directed link, ``[nodes * types]``."""
+    tails, types = links
+    degree = check.n - 1
+    images = star_labels.translations(check)[:, tails].astype(np.int64)
+    codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
+    return np.bincount(codes.ravel(), minlength=check.nodes * degree)
+
+
+def random_links(check: ClaimCheck) -> Iterator[Links]:
+    """Yield random sets of links of different types, of all sizes from 1 to n-1.
+
+    Tails are any nodes, and may be equal.
+    """
+    rng = np.random.default_rng(_SEED)
+    for number in range(_RANDOM_SETS):
+        size = number % (check.n - 1) + 1
+        tails = rng.integers(0, check.nodes, size)
+        yield tails, rng.permutation(nodes.link_types(check))[:size]
+
+
+def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """Yield two different tails and a type: all on a small graph, otherwise random choices."""
+    count = check.nodes
+    types = nodes.link_types(check)
+    if check.n <= _EXHAUSTIVE:
+        for pair in combinations(range(count), 2):
+            for dimension in types:
+                yield np.array(pair), int(dimension)
+        return
+    rng = np.random.default_rng(_SEED)
+    for _ in range(_RANDOM_SETS):
+        tails = np.sort(rng.choice(count, 2, replace=False))
+        yield tails, int(rng.choice(types))

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     shared_distances,
     shared_others,
 )
-from starcast.claims.reference import bfs, lower_bound_counts
-from starcast.claims.reference.necklaces import largest_branch, rule_9_steps
+from starcast.claims.reference import bfs, necklaces
 from starcast.claims.registry import check, check_rows
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.topologies import Topology
@@ -68,8 +67,8 @@ class ResultCell(NamedTuple):
     transmissions: Formula
 
 
-#: A cell with the formula of its claim.
-Row = tuple[ResultCell, Formula]
+#: A cell, with the quantity and the formula of its claim.
+Row = tuple[ResultCell, Literal["steps", "transmissions"], Formula]
 
 _CYCLE = partial(ResultCell, "allgather", "hamiltonian-cycle", "one")
 _PATHS = partial(ResultCell, "allgather", "rotated-hamiltonian", "all")
@@ -110,60 +109,48 @@ def cell_schedule(check: ClaimCheck, cell: ResultCell, messages: int, root: int)
     """Return the schedule of a cell for a number of messages."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
     arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has one message only
-    return check.objects.schedule(
-        check.topology.spec, cell.collective, cell.algorithm, cell.ports, root, **arguments
-    )
+    return check.schedule(cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 
 def row_bytes(topology: Topology, row: Row) -> int:
     """Return the bytes per node: a row per message, and per link of its path if it has one."""
-    cell, _ = row
+    cell = row[0]
     hops = 1 if cell.collective == "allgather" else topology.n
     rows = BYTES_PER_ROW * hops * sum(cell.amounts(topology.n))
     return max(BYTES_PER_LINK * topology.degree, rows)
 
 
-def steps_are_exact(check: ClaimCheck, row: Row) -> None:
-    """Check that every execution takes exactly the stated number of steps."""
-    cell, formula = row
+def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
+    """Check that every execution takes exactly the stated steps or transmissions."""
+    cell, quantity, formula = row
     for schedule, messages, place in cell_schedules(check, cell):
-        stated = formula(check.topology.n, messages)
-        steps = check.execute(schedule).steps
-        check.equal(f"steps of {cell.algorithm}", steps, stated, **place, of=schedule)
-
-
-def transmissions_are_exact(check: ClaimCheck, row: Row) -> None:
-    """Check that every execution takes exactly the stated number of transmissions."""
-    cell, formula = row
-    for schedule, messages, place in cell_schedules(check, cell):
-        stated = formula(check.topology.n, messages)
-        transmissions = check.execute(schedule).transmissions
-        what = f"transmissions of {cell.algorithm}"
-        check.equal(what, transmissions, stated, **place, of=schedule)
+        measured = getattr(check.execute(schedule), quantity)
+        what = f"{quantity} of {cell.algorithm}"
+        check.equal(what, measured, formula(check.n, messages), **place, of=schedule)
 
 
 def cell_schedules(
     check: ClaimCheck, cell: ResultCell
 ) -> Iterator[tuple[Schedule, int, dict[str, int | str]]]:
     """Yield the schedules of a cell with their M and their place in findings."""
-    topology = check.topology
     has_root = cell.collective == "scatter"
-    for messages in cell.amounts(topology.n):
-        for root in bfs.roots(topology, 3) if has_root else (0,):
+    for messages in cell.amounts(check.n):
+        for root in bfs.roots(check, 3) if has_root else (0,):
             place: dict[str, int | str] = {}
             if cell.amounts is not one_message:
                 place["M"] = messages
             if has_root:
-                place["root"] = topology.label(root)
+                place["root"] = check.label(root)
             yield cell_schedule(check, cell, messages, root), messages, place
 
 
-_STEPS = {f"FA.{name}-time": (cell, cell.steps) for name, cell in CELLS.items() if cell.steps}
-_TRANSMISSIONS = {
-    f"FA.{name}-transmissions": (cell, cell.transmissions) for name, cell in CELLS.items()
-}
-check_rows(steps_are_exact, _STEPS, bytes_per_node=row_bytes)
-check_rows(transmissions_are_exact, _TRANSMISSIONS, bytes_per_node=row_bytes)
+for _name, _cell in CELLS.items():
+    _rows: dict[str, Row] = {
+        f"FA.{_name}-transmissions": (_cell, "transmissions", _cell.transmissions)
+    }
+    if _cell.steps is not None:
+        _rows[f"FA.{_name}-time"] = (_cell, "steps", _cell.steps)
+    check_rows(quantity_is_exact, _rows, bytes_per_node=row_bytes)
 
 
 def paths_bytes(topology: Topology) -> int:
@@ -174,7 +161,7 @@ def paths_bytes(topology: Topology) -> int:
 def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
     """Return M runs of the rotated Hamiltonian paths for one message, one after the other."""
     algorithm = "rotated-hamiltonian"
-    single = check.objects.schedule(check.topology.spec, "allgather", algorithm)
+    single = check.schedule("allgather", algorithm)
 
     def create() -> Schedule:
         run = np.repeat(np.arange(messages, dtype=np.int32), len(single))
@@ -191,14 +178,13 @@ def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
             **columns,
         )
 
-    key = (check.topology.spec, f"{algorithm} repeated", messages)
-    return check.objects.get_or_create("schedule", key, create)
+    return check.build(create, f"{algorithm} repeated", messages)
 
 
 @check("FA.Tab1.allport-paths-M-time", bytes_per_node=paths_bytes)
 def runs_one_after_the_other(check: ClaimCheck) -> None:
     """Check the steps of M runs, each of which begins after the run before it."""
-    n = check.topology.n
+    n = check.n
     correction = check.correction("one run after the other takes M ceil((n!-1)/(n-1)) steps")
     for messages in any_messages(n):
         steps = check.execute(repeated_paths(check, messages)).steps
@@ -209,43 +195,40 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
 @check("FA.Tab1.allport-paths-M-overlapped-time", bytes_per_node=paths_bytes)
 def overlapping_runs(check: ClaimCheck) -> None:
     """Check the steps of M runs that overlap."""
-    n = check.topology.n
+    n = check.n
     cell = CELLS["Tab1.allport-paths-M"]
     for messages in any_messages(n):
         schedule = cell_schedule(check, cell, messages, 0)
         steps = check.execute(schedule).steps
-        stated = shared_others(n, messages)
-        check.equal("steps of all runs", steps, stated, M=messages, of=schedule)
+        check.equal("steps of all runs", steps, shared_others(n, messages), M=messages, of=schedule)
 
 
 @check("FA.Tab2.allport-near-1-time")
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order."""
-    topology = check.topology
     schedule = cell_schedule(check, CELLS["Tab2.allport-near-1"], 1, 0)
     steps = check.execute(schedule).steps
-    necklaces = len(lower_bound_counts.necklace_distances(check.objects, topology.spec))
+    count = len(necklaces.leader_distances(check))
     what = "steps of near-balanced, and necklaces without the root's"
-    check.equal(what, steps, necklaces, of=schedule)
+    check.equal(what, steps, count, of=schedule)
     what = "steps of near-balanced, and the closed form"
-    check.equal(what, steps, largest_branch(topology.n), of=schedule)
+    check.equal(what, steps, necklaces.largest_branch(check.n), of=schedule)
     check.order("necklaces / ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
 def largest_branch_quotient(n: int) -> Number:
     """Return the largest subtree of Definition 13 over ceil((n!-1)/(n-1))."""
-    return divided(largest_branch(n), even_share(n))
+    return divided(necklaces.largest_branch(n), even_share(n))
 
 
 @check("FA.Tab3.allport-near-1-time", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.n)
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the steps of Rule 9, and their order."""
-    topology = check.topology
     schedule = cell_schedule(check, CELLS["Tab3.allport-near-1"], 1, 0)
     steps = check.execute(schedule).steps
-    total = lower_bound_counts.necklace_distances(check.objects, topology.spec).sum()
+    total = necklaces.leader_distances(check).sum()
     what = "steps of Rule 9, and the sum of the distances of the necklaces"
     check.equal(what, steps, int(total), of=schedule)
     what = "steps of Rule 9, and the closed form"
-    check.equal(what, steps, rule_9_steps(topology.n), of=schedule)
+    check.equal(what, steps, necklaces.rule_9_steps(check.n), of=schedule)
     check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)

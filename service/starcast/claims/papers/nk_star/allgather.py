@@ -1,26 +1,18 @@
 """Li, Chen, Xiang & Yao, sections 5 and 8: all-to-all broadcast on the tree SP and the trees MT."""
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.growth import divided
+from starcast.claims.growth import Number, divided
 from starcast.claims.providers import Execution, executions
-from starcast.claims.reference import nk_loads
-from starcast.claims.reference.nk_labels import n_and_k
-from starcast.claims.reference.nk_loads import allgather_bytes, bytes_formula, class_loads
-from starcast.claims.reference.nk_pipelines import (
-    GRID,
-    MANY_TREES,
-    ONE_TREE,
-    exact_array,
-    greatest_height,
-)
-from starcast.claims.reference.pipelines import exact_time
+from starcast.claims.reference import nk_loads, nk_pipelines
+from starcast.claims.reference.nk_loads import class_loads, optimal_bytes
+from starcast.claims.reference.nk_pipelines import GRID, MANY_TREES, ONE_TREE
+from starcast.claims.reference.pipelines import carried_share, exact_time, units_per_message
 from starcast.claims.reference.place_labels import outgoing_links
 from starcast.claims.registry import check
 from starcast.collectives.model import Schedule
@@ -34,29 +26,11 @@ all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
 
 
-def units_per_message(schedule: Schedule) -> int:
-    """Return the number of units into which each message is cut."""
-    return schedule.units // (1 if schedule.symmetric else schedule.topology.nodes)
-
-
-def grid_time(start_ups: int, share: Fraction) -> NDArray[Any]:
-    """Return start_ups T_s + share m T_c on the grid of parameters."""
-    return np.asarray(GRID.T_s * start_ups + GRID.m * GRID.T_c * share)
-
-
-def stated_share(n: int, k: int) -> Fraction:
-    """Return (N-1)/(n-1)."""
-    return Fraction(arrangements(n, k) - 1, n - 1)
-
-
-@check("NK.S5-copies", given=all_port, bytes_per_node=allgather_bytes)
+@check("NK.S5-copies", given=all_port, bytes_per_node=nk_loads.allgather_bytes)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Divide the transmissions of the all-to-all broadcast by those of one broadcast."""
-    spec = check.topology.spec
-    nodes = arrangements(*n_and_k(check.topology))
-    broadcast = check.execute(
-        check.objects.schedule(spec, "broadcast", ONE_TREE, "all", segments=1)
-    )
+    nodes = arrangements(*check.n_and_k)
+    broadcast = check.execute(check.schedule("broadcast", ONE_TREE, "all", segments=1))
     copies = Fraction(allgather.simulation.transmissions, broadcast.transmissions)
     what = "one-to-all broadcasts"
     check.equal(what, copies, nodes - 1, of=allgather.schedule)
@@ -64,25 +38,24 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
     correction.equal(what, copies, nodes, of=allgather.schedule)
 
 
-@check("NK.T4.startup", given=all_port, bytes_per_node=allgather_bytes)
+@check("NK.T4.startup", given=all_port, bytes_per_node=nk_loads.allgather_bytes)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
     """Check the number of steps on the tree SP."""
-    diameter = nk_diameter(*n_and_k(check.topology))
+    diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
 
-@check("NK.T4.even", bytes_per_node=allgather_bytes)
+@check("NK.T4.even", bytes_per_node=nk_loads.allgather_bytes)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
     """Compare the load of every directed link with the mean load in each step."""
-    topology = check.topology
-    schedule = nk_loads.dimension_change_allgather(check.objects, topology)
+    schedule = nk_loads.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     units = units_per_message(schedule)
     counts = _unit_counts(schedule, simulation.steps)
-    loads = exact_array(Fraction(count, units) for count in counts.ravel().tolist())
+    loads = nk_pipelines.exact_array(Fraction(count, units) for count in counts.ravel().tolist())
     loads = loads.reshape(counts.shape)
-    mean = exact_array(step.sum() / step.size for step in loads)
-    link_at = outgoing_links(check.objects, topology)
+    mean = nk_pipelines.exact_array(step.sum() / step.size for step in loads)
+    link_at = outgoing_links(check)
 
     def link(_: int, node: int, port: int) -> str:
         return link_at(node, port)
@@ -99,8 +72,8 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
         "tree has links of the class on that level, over k-1 or n-k; for k = 1 and k = n-1 all "
         "links are one class"
     )
-    for kind, ports in enumerate(nk_loads.link_classes(topology)):
-        columns = [topology.ports.index(port) for port in ports]
+    for kind, ports in enumerate(nk_loads.link_classes(check)):
+        columns = [check.ports.index(port) for port in ports]
         stated = of_class[:, kind, None, None]
         correction.equal(what, loads[:, :, columns], stated, step=step_number, of=schedule)
 
@@ -121,82 +94,77 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     return counts.reshape(-1, nodes, topology.degree)
 
 
-@check("NK.T4.time", bytes_per_node=allgather_bytes)
+@check("NK.T4.time", bytes_per_node=nk_loads.allgather_bytes)
 def time_on_one_tree(check: ClaimCheck) -> None:
     """Compare the executed time with D T_s + m(N-1)/(n-1) T_c."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    schedule = nk_loads.dimension_change_allgather(check.objects, check.topology)
+    schedule = nk_loads.dimension_change_allgather(check)
     simulation = check.execute(schedule)
     time = exact_time(simulation, units_per_message(schedule), GRID)
-    stated = stated_share(n, k)
-    check.equal("time", time, grid_time(diameter, stated), **GRID.place, of=schedule)
+    stated = optimal_bytes(n, k)
+    check.equal("time", time, GRID.time(diameter, stated), **GRID.place, of=schedule)
     correction = check.correction(
         "it takes D T_s + m T_c times the sum over the levels t of max{s_t/(k-1), r_t/(n-k)}, s_t "
         "exchanges and r_t residual links of SP on level t; for k = 1 and k = n-1 that is the "
         "stated time"
     )
     share = nk_loads.all_port_bytes(class_loads(check, ONE_TREE))
-    correction.equal("time", time, grid_time(diameter, share), **GRID.place)
+    correction.equal("time", time, GRID.time(diameter, share), **GRID.place)
     correction.equal("the stated time is taken", [share == stated], [k in (1, n - 1)])
 
 
 def _check_bytes_and_height(check: ClaimCheck) -> None:
     """Check the closed form behind the orders of growth, and the height, on the tree SP."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     loads = class_loads(check, ONE_TREE)
     share = nk_loads.all_port_bytes(loads)
-    formula = bytes_formula(n, k)
+    formula = nk_loads.bytes_formula(n, k)
     check.equal("bytes over m, each class by itself", nk_loads.bytes_by_class(loads), formula)
     check.true("bytes over m are no more", share <= formula)
-    check.true("bytes over m are at least (N-1)/(n-1)", share >= stated_share(n, k))
-    check.equal("start-ups", greatest_height(check, ONE_TREE), nk_diameter(n, k))
+    check.true("bytes over m are at least (N-1)/(n-1)", share >= optimal_bytes(n, k))
+    check.equal("start-ups", nk_pipelines.greatest_height(check, ONE_TREE), nk_diameter(n, k))
 
 
 @check("NK.T4.order")
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
     """Check that the time is O(D T_s + m(N-1)/(n-1) T_c)."""
     _check_bytes_and_height(check)
-    check.order(
-        "time over D T_s + m(N-1)/(n-1) T_c",
-        lambda n, k: nk_loads.greatest_quotient(
-            (nk_diameter(n, k), nk_diameter(n, k)),
-            (bytes_formula(n, k), nk_loads.optimal_bytes(n, k)),
-        ),
-    )
+
+    def quotient(n: int, k: int) -> Number:
+        bytes_terms = (nk_loads.bytes_formula(n, k), optimal_bytes(n, k))
+        return nk_loads.greatest_quotient((nk_diameter(n, k), nk_diameter(n, k)), bytes_terms)
+
+    check.order("time over D T_s + m(N-1)/(n-1) T_c", quotient)
 
 
 @check("NK.opt-allgather")
 def all_port_is_optimal(check: ClaimCheck) -> None:
     """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
     _check_bytes_and_height(check)
-    check.order(
-        "bytes over m(N-1)/(n-1)",
-        lambda n, k: divided(bytes_formula(n, k), nk_loads.optimal_bytes(n, k)),
-    )
+    what = "bytes over m(N-1)/(n-1)"
+    check.order(what, lambda n, k: divided(nk_loads.bytes_formula(n, k), optimal_bytes(n, k)))
 
 
-@check("NK.T5", given=one_port, bytes_per_node=allgather_bytes)
+@check("NK.T5", given=one_port, bytes_per_node=nk_loads.allgather_bytes)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port time is at most n(n-1)D T_s + (N-1)m T_c."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = allgather.schedule
     time = exact_time(allgather.simulation, units_per_message(schedule), GRID)
-    stated = grid_time(n * (n - 1) * diameter, Fraction(arrangements(n, k) - 1))
+    stated = GRID.time(n * (n - 1) * diameter, Fraction(arrangements(n, k) - 1))
     check.at_most("time", time, stated, **GRID.place, of=schedule)
     few = allgather.simulation.steps <= (n - 1) * diameter
     check.true("start-ups are at most (n-1)D", few, of=schedule)
 
 
-@check("NK.opt-allgather-oneport", given=one_port, bytes_per_node=allgather_bytes)
+@check("NK.opt-allgather-oneport", given=one_port, bytes_per_node=nk_loads.allgather_bytes)
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port bytes are (N-1)m, the bound of Lemma 2."""
     schedule = allgather.schedule
-    packets = int(allgather.simulation.packet_sizes.sum())
-    share = Fraction(packets, units_per_message(schedule))
-    others = arrangements(*n_and_k(check.topology)) - 1
-    check.equal("bytes over m", share, others, of=schedule)
+    share = carried_share(allgather.simulation, units_per_message(schedule))
+    check.equal("bytes over m", share, arrangements(*check.n_and_k) - 1, of=schedule)
 
 
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
@@ -204,55 +172,54 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
     It needs a start-up per level, at most ``steps`` in all, and at least ``share`` of m.
     """
-    topology = check.topology
-    sources = 1 if topology.translation_keeps_ports else topology.nodes
-    if topology.degree * (topology.nodes - 1) * sources > _MOST_ROWS:
+    sources = 1 if check.topology.translation_keeps_ports else check.nodes
+    if check.degree * (check.nodes - 1) * sources > _MOST_ROWS:
         return
     for allgather in executions("allgather", MANY_TREES, ports=ports)(check):
         schedule = allgather.schedule
         simulation = allgather.simulation
         levels = simulation.steps
         if ports == "one":
-            levels = ceil_div(levels, topology.degree)
-        height = greatest_height(check, MANY_TREES)
+            levels = ceil_div(levels, check.degree)
+        height = nk_pipelines.greatest_height(check, MANY_TREES)
         check.equal("levels that are executed", levels, height, of=schedule)
         few = simulation.steps <= steps
         check.true("no more start-ups are counted than there are sub-slots", few, of=schedule)
-        executed = Fraction(int(simulation.packet_sizes.sum()), units_per_message(schedule))
+        executed = carried_share(simulation, units_per_message(schedule))
         check.true("with LC alone no fewer bytes", executed >= share, of=schedule)
 
 
-@check("NK.T10", bytes_per_node=allgather_bytes)
+@check("NK.T10", bytes_per_node=nk_loads.allgather_bytes)
 def time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the all-port time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
     levels = len(loads)
     share = nk_loads.all_port_bytes(loads)
     _check_executed_trees(check, "all", levels, share)
-    time = grid_time(levels, share)
-    stated = grid_time(2 * nk_diameter(n, k) - 1, stated_share(n, k))
+    time = GRID.time(levels, share)
+    stated = GRID.time(2 * nk_diameter(n, k) - 1, optimal_bytes(n, k))
     check.at_most("time", time, stated, **GRID.place)
     correction = check.correction(
         "it takes h <= 2D start-ups, h the greatest height of the trees, and at most m T_c (N/n + "
         "(kN/n - 1)/(k-1)) beside; for k = 1 and k = n-1 exactly m(N-1)/(n-1) T_c beside"
     )
-    correction.equal("start-ups", levels, greatest_height(check, MANY_TREES))
-    bound = GRID.T_s * nk_loads.height_bound(n, k) + GRID.m * GRID.T_c * bytes_formula(n, k)
+    correction.equal("start-ups", levels, nk_pipelines.greatest_height(check, MANY_TREES))
+    bound = GRID.time(nk_loads.height_bound(n, k), nk_loads.bytes_formula(n, k))
     correction.at_most("time", time, bound, **GRID.place)
 
 
-@check("NK.T11", bytes_per_node=allgather_bytes)
+@check("NK.T11", bytes_per_node=nk_loads.allgather_bytes)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the one-port time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     others = arrangements(n, k) - 1
     loads = class_loads(check, MANY_TREES)
-    steps = nk_loads.last_sub_slot(check.topology, loads)
-    share = nk_loads.one_port_bytes(check.topology, loads)
+    steps = nk_loads.last_sub_slot(check, loads)
+    share = nk_loads.one_port_bytes(check, loads)
     _check_executed_trees(check, "one", steps, share)
-    stated = grid_time((n - 1) * (2 * nk_diameter(n, k) - 1), Fraction(others))
-    check.at_most("time", grid_time(steps, share), stated, **GRID.place)
+    stated = GRID.time((n - 1) * (2 * nk_diameter(n, k) - 1), Fraction(others))
+    check.at_most("time", GRID.time(steps, share), stated, **GRID.place)
     correction = check.correction(
         "it takes at most 2(n-1)D start-ups, and exactly (N-1)m T_c beside"
     )
@@ -260,23 +227,23 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     correction.equal("bytes over m", share, others)
 
 
-@check("NK.S9-allport", bytes_per_node=allgather_bytes)
+@check("NK.S9-allport", bytes_per_node=nk_loads.allgather_bytes)
 def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
     """Check that the all-port broadcast has fewer start-ups on SP than on MT."""
     what = "start-ups on one tree"
-    one = greatest_height(check, ONE_TREE)
-    many = greatest_height(check, MANY_TREES)
+    one = nk_pipelines.greatest_height(check, ONE_TREE)
+    many = nk_pipelines.greatest_height(check, MANY_TREES)
     for allgather in all_port(check):
         check.equal(what, allgather.simulation.steps, one, of=allgather.schedule)
     _check_executed_trees(check, "all", many, Fraction(0))
     check.at_most(what, one, many - 1)
 
 
-@check("NK.S9-oneport", bytes_per_node=allgather_bytes)
+@check("NK.S9-oneport", bytes_per_node=nk_loads.allgather_bytes)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
     """Check whether the one-port broadcast has more start-ups on SP than on MT."""
-    one = nk_loads.last_sub_slot(check.topology, class_loads(check, ONE_TREE))
-    many = nk_loads.last_sub_slot(check.topology, class_loads(check, MANY_TREES))
+    one = nk_loads.last_sub_slot(check, class_loads(check, ONE_TREE))
+    many = nk_loads.last_sub_slot(check, class_loads(check, MANY_TREES))
     for allgather in one_port(check):
         few = allgather.simulation.steps <= one
         what = "no more start-ups are counted than there are sub-slots"

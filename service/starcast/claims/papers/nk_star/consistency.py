@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.reference.nk_labels import n_and_k
 from starcast.claims.registry import check
 
 Value = int | Fraction
@@ -25,12 +24,8 @@ class Terms(NamedTuple):
     square: Value = 0
 
 
-class WordingRow(NamedTuple):
-    """A row of a table: its columns start-up, transmission and overall."""
-
-    start_ups: Value
-    bytes: Value
-    overall: Terms
+#: A row of a table: its columns start-up and transmission, and the terms of the column overall.
+WordingRow = tuple[Value, Value, Terms]
 
 
 ROWS = (
@@ -51,10 +46,10 @@ def table1(n: int, k: int) -> tuple[WordingRow, ...]:
     one_port = (n - 1) * (diameter - 1)
     many_one_port = (n - 1) * many
     return (
-        WordingRow(diameter, share, Terms(diameter, share, Fraction(diameter - 1, n - 1))),
-        WordingRow(many, all_others, Terms(many, all_others)),
-        WordingRow(n * diameter, 1, Terms(one_port, 1, one_port)),
-        WordingRow(many_one_port, 1, Terms(many_one_port, 1, many_one_port)),
+        (diameter, share, Terms(diameter, share, Fraction(diameter - 1, n - 1))),
+        (many, all_others, Terms(many, all_others)),
+        (n * diameter, 1, Terms(one_port, 1, one_port)),
+        (many_one_port, 1, Terms(many_one_port, 1, many_one_port)),
     )
 
 
@@ -79,10 +74,10 @@ def table2(n: int, k: int) -> tuple[WordingRow, ...]:
     share = Fraction(others, n - 1)
     one_port = n * (n - 1) * diameter
     return (
-        WordingRow(diameter, share, Terms(diameter, share)),
-        WordingRow(many, share, Terms(many, share)),
-        WordingRow(one_port, others, Terms(one_port, others)),
-        WordingRow((n - 1) * many, others, Terms((n - 1) * many, others)),
+        (diameter, share, Terms(diameter, share)),
+        (many, share, Terms(many, share)),
+        (one_port, others, Terms(one_port, others)),
+        ((n - 1) * many, others, Terms((n - 1) * many, others)),
     )
 
 
@@ -104,7 +99,7 @@ def _cells(
 ) -> Iterator[tuple[str, str, Fraction, Fraction]]:
     """Yield row, column, the coefficient in the table, and that in the theorem."""
     for name, row, terms in zip(ROWS, rows, theorems, strict=True):
-        in_table = (row.start_ups, row.bytes, *row.overall)
+        in_table = (*row[:2], *row[2])
         in_theorem = (terms.start_ups, terms.bytes, *terms)
         for column, printed, stated in zip(COLUMNS, in_table, in_theorem, strict=True):
             yield name, column, Fraction(printed), Fraction(stated)
@@ -113,7 +108,7 @@ def _cells(
 @check("NK.Tab1-theorems")
 def table1_agrees_with_theorems(check: ClaimCheck) -> None:
     """Compare Table 1 with Theorems 2, 8, 3 and 9, term by term."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     cells = list(_cells(table1(n, k), theorems1(n, k)))
     for row, column, printed, stated in cells:
@@ -140,67 +135,68 @@ def table1_agrees_with_theorems(check: ClaimCheck) -> None:
 @check("NK.Tab2-theorems")
 def table2_agrees_with_theorems(check: ClaimCheck) -> None:
     """Compare Table 2 with Theorems 4, 10, 5 and 11, term by term."""
-    size = n_and_k(check.topology)
+    size = check.n_and_k
     for row, column, printed, stated in _cells(table2(*size), theorems2(*size)):
         check.equal("coefficient of the term", printed, stated, row=row, column=column)
 
 
-def _chen(n: int, k: int) -> tuple[Value, Value, Value, Value]:
-    """Return start-up and transmission of Y.S. Chen in Table 1, all-port, then one-port."""
-    return (
-        2 * nk_diameter(n, k) - 1,
-        Fraction(4, n - 1),
-        2 * n * k - n - k * k,
-        2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n)),
-    )
+CHEN_ALL = "Y.S. Chen, all-port"
+CHEN_ONE = "Y.S. Chen, one-port"
+
+
+def _chen(n: int, k: int) -> dict[str, tuple[Value, Value]]:
+    """Return start-up and transmission of Y.S. Chen in Table 1."""
+    tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
+    return {
+        CHEN_ALL: (2 * nk_diameter(n, k) - 1, Fraction(4, n - 1)),
+        CHEN_ONE: (2 * n * k - n - k * k, 2 + tail),
+    }
 
 
 @check("NK.S9-tables")
 def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
     """Compare the times that the conclusion quotes with the tables, in the order of the text."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     correction = check.correction(
         "they are but for the start-up of the trees MT, one-port, in Table 1: (n-1)(2D-1), quoted "
         "as (n-1)(D-1)"
     )
+    first = dict(zip(ROWS, (cells[:2] for cells in table1(n, k)), strict=True))
+    second = dict(zip(ROWS, (cells[:2] for cells in table2(n, k)), strict=True))
+    tables = {1: first | _chen(n, k), 2: second}
     what = "coefficient of the term"
-    for cell, (quoted, printed) in _quotes(n, k).items():
-        place = dict(zip(("table", "row", "column"), cell, strict=True))
-        check.equal(what, Fraction(quoted), Fraction(printed), **place)
-        wrong = cell == (1, "trees MT, one-port", "start-up")
+    for (table, row, column), quoted in _quotes(n, k).items():
+        place = {"table": table, "row": row, "column": column}
+        printed = Fraction(tables[table][row][COLUMNS.index(column)])
+        check.equal(what, Fraction(quoted), printed, **place)
+        wrong = (table, row, column) == (1, "trees MT, one-port", "start-up")
         expected = quoted + (n - 1) * nk_diameter(n, k) if wrong else quoted
-        correction.equal(what, Fraction(expected), Fraction(printed), **place)
+        correction.equal(what, Fraction(expected), printed, **place)
 
 
-def _quotes(n: int, k: int) -> dict[tuple[int, str, str], tuple[Value, Value]]:
-    """Return the quoted and the printed value by table, row and column."""
+def _quotes(n: int, k: int) -> dict[tuple[int, str, str], Value]:
+    """Return the quoted values by table, row and column."""
     diameter = nk_diameter(n, k)
-    others = arrangements(n, k) - 1
-    share = Fraction(others, n - 1)
+    share = Fraction(arrangements(n, k) - 1, n - 1)
     one_all, many_all, one_one, many_one = ROWS
-    chen_all = "Y.S. Chen, all-port"
-    chen_one = "Y.S. Chen, one-port"
-    first = table1(n, k)
-    second = table2(n, k)
-    cited = _chen(n, k)
     tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return {
-        (1, one_all, "start-up"): (diameter, first[0].start_ups),
-        (1, one_all, "transmission"): (Fraction(1, n - 1), first[0].bytes),
-        (1, chen_all, "start-up"): (2 * diameter - 1, cited[0]),
-        (1, chen_all, "transmission"): (Fraction(4, n - 1), cited[1]),
-        (1, many_all, "start-up"): (2 * diameter - 1, first[1].start_ups),
-        (1, many_all, "transmission"): (share, first[1].bytes),
-        (1, one_one, "start-up"): (n * diameter, first[2].start_ups),
-        (1, one_one, "transmission"): (1, first[2].bytes),
-        (1, chen_one, "start-up"): (2 * n * k - n - k * k, cited[2]),
-        (1, chen_one, "transmission"): (2 + tail, cited[3]),
-        (1, many_one, "start-up"): ((n - 1) * (diameter - 1), first[3].start_ups),
-        (1, many_one, "transmission"): (1, first[3].bytes),
-        (2, one_all, "start-up"): (diameter, second[0].start_ups),
-        (2, many_all, "start-up"): (2 * diameter - 1, second[1].start_ups),
-        (2, one_all, "transmission"): (share, second[0].bytes),
-        (2, many_all, "transmission"): (share, second[1].bytes),
-        (2, one_one, "start-up"): (n * (n - 1) * diameter, second[2].start_ups),
-        (2, many_one, "start-up"): ((n - 1) * (2 * diameter - 1), second[3].start_ups),
+        (1, one_all, "start-up"): diameter,
+        (1, one_all, "transmission"): Fraction(1, n - 1),
+        (1, CHEN_ALL, "start-up"): 2 * diameter - 1,
+        (1, CHEN_ALL, "transmission"): Fraction(4, n - 1),
+        (1, many_all, "start-up"): 2 * diameter - 1,
+        (1, many_all, "transmission"): share,
+        (1, one_one, "start-up"): n * diameter,
+        (1, one_one, "transmission"): 1,
+        (1, CHEN_ONE, "start-up"): 2 * n * k - n - k * k,
+        (1, CHEN_ONE, "transmission"): 2 + tail,
+        (1, many_one, "start-up"): (n - 1) * (diameter - 1),
+        (1, many_one, "transmission"): 1,
+        (2, one_all, "start-up"): diameter,
+        (2, many_all, "start-up"): 2 * diameter - 1,
+        (2, one_all, "transmission"): share,
+        (2, many_all, "transmission"): share,
+        (2, one_one, "start-up"): n * (n - 1) * diameter,
+        (2, many_one, "start-up"): (n - 1) * (2 * diameter - 1),
     }

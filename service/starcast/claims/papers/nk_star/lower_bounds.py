@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -10,18 +9,11 @@ import numpy as np
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest
-from starcast.claims.reference import bfs
-from starcast.claims.reference.nk_labels import n_and_k
-from starcast.claims.reference.nk_pipelines import check_node_counts, count_doublings, exact_array
-from starcast.claims.reference.pipelines import exact_time, parameters
-from starcast.claims.registry import check, check_rows
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on
+from starcast.claims.reference import bfs, lower_bound_counts
+from starcast.claims.registry import check_rows
 from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
-from starcast.trees.catalogue import single_trees
 
-_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 #: Greatest number of rows, of all sources if they are written out, of a compared schedule.
 _MOST_ROWS = 80_000
 #: Broadcasts with up to this many nodes are executed from two roots.
@@ -50,7 +42,7 @@ class Bound:
         diameter = nk_diameter(n, k)
         if self.ports == "all":
             return diameter
-        return max(diameter, ceil_log2(self.informed(arrangements(n, k))))
+        return max(diameter, lower_bound_counts.ceil_log2(self.informed(arrangements(n, k))))
 
     def share(self, n: int, k: int) -> Number:
         """Return the coefficient of m T_c."""
@@ -63,96 +55,55 @@ def bound_bytes(topology: Topology) -> int:
     return 200 * topology.degree * (4 if topology.translation_keeps_ports else topology.nodes)
 
 
-def ceil_log2(count: int) -> int:
-    """Return ceil(log2 count)."""
-    return (count - 1).bit_length()
-
-
-def catalogue_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
+def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
     """Yield all small schedules of a collective and a port model, with several arguments."""
-    n, k = n_and_k(check.topology)
-    specs = [check.topology.spec]
-    if k == n - 1 and n <= _MOST_N_ON_STAR:
-        specs.append(f"S{n}")
-    for topology in map(check.objects.topology, specs):
-        for algorithm in algorithms_on(topology, bound.collective):
-            if bound.ports in algorithm.ports:
-                yield from _small_schedules(check, bound, topology, algorithm)
-
-
-def _small_schedules(
-    check: ClaimCheck, bound: Bound, topology: Topology, algorithm: Algorithm
-) -> Iterator[Schedule]:
+    n, k = check.n_and_k
     is_broadcast = bound.collective == "broadcast"
-    sources = 1 if is_broadcast or topology.translation_keeps_ports else topology.nodes
-    roots = (0, topology.nodes - 1) if is_broadcast and topology.nodes <= _TWO_ROOTS else (0,)
-    names = [argument.name for argument in algorithm.arguments]
-    for values in product(*(_values(name, topology) for name in names)):
-        arguments = dict(zip(names, values, strict=True))
-        if algorithm.refusal(topology, arguments) is not None:
-            continue
-        if algorithm.rows(topology, arguments) * sources > _MOST_ROWS:
-            continue
-        for root in roots:
-            yield check.objects.schedule(
-                topology.spec, bound.collective, algorithm.name, bound.ports, root, **arguments
-            )
-
-
-def _values(name: str, topology: Topology) -> tuple[int | str, ...]:
-    if name == "base":
-        return single_trees(topology)[:3]
-    return tuple(sorted({1, topology.degree} if name == "copies" else {1, 2, topology.degree}))
+    for network in (check, check.at(f"S{n}")) if k == n - 1 and n <= _MOST_N_ON_STAR else (check,):
+        one_source = is_broadcast or network.topology.translation_keeps_ports
+        most_rows = _MOST_ROWS if one_source else _MOST_ROWS // network.nodes
+        has_two_roots = is_broadcast and network.nodes <= _TWO_ROOTS
+        roots = (0, network.nodes - 1) if has_two_roots else (0,)
+        yield from lower_bound_counts.catalogue_schedules(
+            network, bound.collective, bound.ports, roots, most_rows=most_rows, bases=3
+        )
 
 
 def check_counts(check: ClaimCheck, bound: Bound) -> None:
     """Check the counts in the argument for a bound, by breadth-first search."""
-    topology = check.topology
-    n, k = n_and_k(topology)
-    for root in (0, topology.nodes - 1):
-        check_node_counts(check, root)
-    reached = int(np.count_nonzero(bfs.distances(check.objects, topology.spec) >= 0))
+    n, k = check.n_and_k
+    for source in (0, check.nodes - 1):
+        lower_bound_counts.check_source(check, source, nk_diameter(n, k))
+    reached = int(np.count_nonzero(bfs.distances(check) >= 0))
     received = 1 if bound.collective == "broadcast" else reached - 1
     check.equal("messages that a node gets", received, bound.messages(n, k))
     if bound.ports == "one":
-        stated = ceil_log2(bound.informed(arrangements(n, k)))
-        doublings = count_doublings(bound.informed(reached))
+        stated = lower_bound_counts.ceil_log2(bound.informed(arrangements(n, k)))
+        doublings = lower_bound_counts.count_doublings(bound.informed(reached))
         check.equal("doublings until so many know", doublings, stated)
 
 
 def check_start_ups(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule of the catalogue has fewer start-ups than the bound."""
     check_counts(check, bound)
-    least = bound.start_ups(*n_and_k(check.topology))
-    for schedule in catalogue_schedules(check, bound):
+    least = bound.start_ups(*check.n_and_k)
+    for schedule in bounded_schedules(check, bound):
         simulation = check.execute(schedule)
-        what = f"start-ups of {schedule.algorithm}"
-        check.at_least(what, simulation.steps, least, of=schedule)
+        check.at_least(f"start-ups of {schedule.algorithm}", simulation.steps, least, of=schedule)
 
 
 def check_time(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule of the catalogue takes less time than the bound."""
     check_counts(check, bound)
-    start_ups = _GRID.T_s * bound.start_ups(*n_and_k(check.topology))
-    transmission = _GRID.m * _GRID.T_c * Fraction(bound.share(*n_and_k(check.topology)))
-    parts = zip(start_ups, transmission, strict=True)
-    stated = exact_array(Fraction(max(pair)) for pair in parts)
-    for schedule in catalogue_schedules(check, bound):
-        simulation = check.execute(schedule)
-        has_one_source = schedule.collective == "broadcast" or schedule.symmetric
-        units = schedule.units // (1 if has_one_source else schedule.topology.nodes)
-        time = exact_time(simulation, units, _GRID)
-        what = f"time of {schedule.algorithm}"
-        check.at_least(what, time, stated, of=schedule, **_GRID.place)
+    terms = (bound.start_ups(*check.n_and_k), bound.share(*check.n_and_k))
+    lower_bound_counts.check_times(check, bounded_schedules(check, bound), *terms)
 
 
 def start_up_order(check: ClaimCheck, bound: Bound) -> None:
     """Check the order of the bound for T_c = 0."""
     check_counts(check, bound)
-    check.order(
-        "the lemma with T_c = 0 over D T_s",
-        lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)),
-    )
+    what = "the lemma with T_c = 0 over D T_s"
+    check.order(what, lambda n, k: divided(greatest([nk_diameter(n, k), 0]), nk_diameter(n, k)))
 
 
 #: The order of the transmission in a cell of the tables, in words and as a formula.
@@ -168,44 +119,31 @@ def transmission_order(check: ClaimCheck, bound: Bound) -> None:
     """Check the order of the bound for T_s = 0."""
     check_counts(check, bound)
     name, cell = _CELLS[bound.collective, bound.ports]
-    check.order(
-        f"the lemma with T_s = 0 over {name} T_c",
-        lambda n, k: divided(greatest([0, bound.share(n, k)]), cell(n, k)),
-    )
+    what = f"the lemma with T_s = 0 over {name} T_c"
+    check.order(what, lambda n, k: divided(greatest([0, bound.share(n, k)]), cell(n, k)))
 
 
-BROADCAST = {ports: Bound("broadcast", ports) for ports in ("all", "one")}
-ALLGATHER = {ports: Bound("allgather", ports) for ports in ("all", "one")}
-
-
-@check("NK.L1", bytes_per_node=bound_bytes)
-def broadcast_bounds(check: ClaimCheck) -> None:
-    """Check Lemma 1 for both port models."""
-    for bound in BROADCAST.values():
-        check_time(check, bound)
-
-
-@check("NK.L2", bytes_per_node=bound_bytes)
-def allgather_bounds(check: ClaimCheck) -> None:
-    """Check Lemma 2 for both port models."""
-    for bound in ALLGATHER.values():
-        check_time(check, bound)
+def check_lemma(check: ClaimCheck, collective: str) -> None:
+    """Check Lemma 1 or 2 for both port models."""
+    for ports in ("all", "one"):
+        check_time(check, Bound(collective, ports))
 
 
 def _rows(cells: str) -> dict[str, Bound]:
     """Return the bound of each cell, by claim id: both tables for each port model and column."""
-    tables = {1: BROADCAST, 2: ALLGATHER}
+    tables = {1: "broadcast", 2: "allgather"}
     chosen = product(tables.items(), (cell.split() for cell in cells.split(", ")))
     return {
-        f"NK.Tab{table}.{ports}port-optimal-{column}": bounds[ports]
-        for (table, bounds), (ports, column) in chosen
+        f"NK.Tab{table}.{ports}port-optimal-{column}": Bound(collective, ports)
+        for (table, collective), (ports, column) in chosen
     }
 
 
-def _bytes(topology: Topology, _: Bound) -> int:
+def _bytes(topology: Topology, _: Bound | str) -> int:
     return bound_bytes(topology)
 
 
+check_rows(check_lemma, {"NK.L1": "broadcast", "NK.L2": "allgather"}, bytes_per_node=_bytes)
 check_rows(start_up_order, _rows("all startup"), bytes_per_node=_bytes)
 check_rows(check_start_ups, _rows("one startup"), bytes_per_node=_bytes)
 check_rows(transmission_order, _rows("all transmission, one transmission"))

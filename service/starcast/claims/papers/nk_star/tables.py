@@ -4,24 +4,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from typing import Literal, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
 from starcast.claims.growth import Number, divided, greatest, sqrt
 from starcast.claims.providers import executions
-from starcast.claims.reference import nk_congestion, nk_loads
-from starcast.claims.reference.nk_labels import n_and_k
-from starcast.claims.reference.nk_pipelines import (
-    MANY_TREES,
-    ONE_TREE,
-    broadcast_bytes,
-    execute_broadcast,
-    greatest_height,
-)
+from starcast.claims.reference import nk_congestion, nk_loads, nk_pipelines
+from starcast.claims.reference.nk_loads import height_bound
+from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE
 from starcast.claims.reference.pipelines import Pipeline
 from starcast.claims.registry import check_rows
 from starcast.support.integers import ceil_div
@@ -38,7 +29,11 @@ def register_cells(
     """Register a check, called with the port model, for cells of Table 1 such as chen-startup."""
     for cell in cells.split(", "):
         rows = {f"NK.Tab1.{model}port-{cell}": model for model in ports}
-        check_rows(function, rows, bytes_per_node=lambda topology, _: broadcast_bytes(topology))
+        check_rows(
+            function,
+            rows,
+            bytes_per_node=lambda topology, _: nk_pipelines.broadcast_bytes(topology),
+        )
 
 
 # Table 1, one tree
@@ -46,9 +41,9 @@ def register_cells(
 
 def _check_one_tree(check: ClaimCheck, ports: str) -> None:
     """Check D+p-1 slots of m/p bytes; one-port at most n-1 times that, and (n-1)m bytes or more."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = execute_broadcast(check, ONE_TREE, ports)
+    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, ports)
     for p in broadcast.segments.tolist():
         place = {"p": p, "of": broadcast.schedule}
         steps = broadcast.steps[p - 1]
@@ -58,8 +53,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
             check.equal("start-ups", steps, slots, **place)
             check.equal("bytes over m", share, Fraction(slots, p), **place)
             continue
-        few = steps <= (n - 1) * slots
-        check.true("start-ups are at most (n-1)(D+p-1)", few, **place)
+        check.true("start-ups are at most (n-1)(D+p-1)", steps <= (n - 1) * slots, **place)
         within = n - 1 <= share <= Fraction((n - 1) * slots, p)
         check.true("bytes are at least (n-1)m and at most (n-1)(D+p-1)m/p", within, **place)
 
@@ -70,10 +64,8 @@ def one_tree_start_up(check: ClaimCheck, ports: str) -> None:
     if ports == "all":
         check.order("D T_s over D T_s", lambda n, k: divided(nk_diameter(n, k), nk_diameter(n, k)))
         return
-    check.order(
-        "(n-1)D T_s over n D T_s",
-        lambda n, k: divided((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)),
-    )
+    what = "(n-1)D T_s over n D T_s"
+    check.order(what, lambda n, k: divided((n - 1) * nk_diameter(n, k), n * nk_diameter(n, k)))
 
 
 def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
@@ -140,10 +132,9 @@ register_cells(one_tree_overall, "one-tree-overall")
 
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check heights of at most 2D, and the slots with 1 and 2 segments per tree."""
-    n, k = n_and_k(check.topology)
-    height = greatest_height(check, MANY_TREES)
-    low = 0 < height <= nk_loads.height_bound(n, k)
-    check.true("the trees span, and are at most 2D high", low)
+    n, k = check.n_and_k
+    height = nk_pipelines.greatest_height(check, MANY_TREES)
+    check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
         p = int(broadcast.arguments["segments"])
         place = {"p": p, "of": broadcast.schedule}
@@ -154,24 +145,15 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
         check.true("a packet has at most one segment a tree", small, **place)
 
 
-def _loads(check: ClaimCheck) -> NDArray[np.integer]:
-    """Return the number of trees MT on each directed link, ``[nodes, ports]``."""
-    forest = check.objects.forest(check.topology.spec, MANY_TREES)
-    return checkers.loads(check.topology, forest.parent_port, 0)
-
-
 def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
     """Check the order of the time on MT for T_c = 0."""
     _check_many_trees(check, ports)
     if ports == "all":
         what = "2D T_s, no less than the time with T_c = 0, over (2D-1)T_s"
-        check.order(what, lambda n, k: divided(nk_loads.height_bound(n, k), stated_height(n, k)))
+        check.order(what, lambda n, k: divided(height_bound(n, k), stated_height(n, k)))
         return
     what = "2(n-1)D T_s, no less than the time with T_c = 0, over (n-1)(2D-1)T_s"
-    check.order(
-        what,
-        lambda n, k: divided((n - 1) * nk_loads.height_bound(n, k), one_port_height(n, k)),
-    )
+    check.order(what, lambda n, k: divided((n - 1) * height_bound(n, k), one_port_height(n, k)))
 
 
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
@@ -180,11 +162,11 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     Each slot then has as many segments as the congestion c.
     """
     _check_many_trees(check, ports)
-    broadcast = execute_broadcast(check, MANY_TREES, ports)
-    congestion = int(_loads(check).max())
+    broadcast = nk_pipelines.execute_broadcast(check, MANY_TREES, ports)
+    congestion = int(nk_pipelines.link_loads(check, MANY_TREES).max())
     what = "segments that one more adds to the largest packets"
     check.equal(what, broadcast.increment, congestion, of=broadcast.schedule)
-    check.true("the congestion is at most n-1", congestion <= check.topology.n - 1)
+    check.true("the congestion is at most n-1", congestion <= check.n - 1)
     what = "m T_c, no less than c m/(n-1) T_c, over m(N-1)/(n-1) T_c"
     check.order(what, lambda n, k: divided(n - 1, arrangements(n, k) - 1))
 
@@ -192,23 +174,24 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
 def many_trees_overall(check: ClaimCheck, ports: str) -> None:
     """Check the order of the all-port time on MT."""
     _check_many_trees(check, ports)
-    check.order(
-        "2D(T_s + m T_c), no less than the time with p = 1, over (2D-1)T_s + m(N-1)/(n-1) T_c",
-        lambda n, k: nk_loads.greatest_quotient(
-            (nk_loads.height_bound(n, k), stated_height(n, k)),
-            (nk_loads.height_bound(n, k), nk_loads.optimal_bytes(n, k)),
-        ),
-    )
+
+    def quotient(n: int, k: int) -> Number:
+        measured = height_bound(n, k)
+        stated = (stated_height(n, k), nk_loads.optimal_bytes(n, k))
+        return nk_loads.greatest_quotient(*((measured, term) for term in stated))
+
+    what = "2D(T_s + m T_c), no less than the time with p = 1, over (2D-1)T_s + m(N-1)/(n-1) T_c"
+    check.order(what, quotient)
 
 
 def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check that the one-port bytes on MT, for T_s = 0 and every p, grow like n m."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     _check_many_trees(check, ports)
-    loads = _loads(check)
+    loads = nk_pipelines.link_loads(check, MANY_TREES)
     port_loads = loads.max(axis=0)
     total = int(port_loads.sum())
-    height = greatest_height(check, MANY_TREES)
+    height = nk_pipelines.greatest_height(check, MANY_TREES)
     packets = []
     lengths = (height, height + 1)
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=lengths)(check):
@@ -216,12 +199,11 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
         packets.append(int(broadcast.simulation.packet_sizes.sum()))
         what = "p segments take at least p times the loads of the fullest links"
         check.true(what, packets[-1] >= p * total, p=p)
-    what = "segments that one more adds to the packets"
-    check.equal(what, packets[1] - packets[0], total)
+    check.equal("segments that one more adds to the packets", packets[1] - packets[0], total)
     what = "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more"
     check.true(what, port_loads >= nk_congestion.least_loads(n, k))
     what = "the links and the trees of which this is proved for all n and k are there"
-    check.true(what, nk_congestion.contains_shared_links(check.objects, check.topology))
+    check.true(what, nk_congestion.contains_shared_links(check))
     what = (
         "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k-1}})/(n-1), no more than the bytes "
         "over m, over 1"
@@ -289,7 +271,7 @@ class TableLine:
 
     def start_up_terms(self, n: int, k: int) -> tuple[Number, Number]:
         """Return the start-ups that the execution does not exceed, and the stated start-ups."""
-        levels = nk_diameter(n, k) if self.trees == ONE_TREE else nk_loads.height_bound(n, k)
+        levels = nk_diameter(n, k) if self.trees == ONE_TREE else height_bound(n, k)
         return levels * (1 if self.ports == "all" else n - 1), self.start_ups(n, k)
 
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
@@ -297,11 +279,6 @@ class TableLine:
         if self.ports == "all":
             return nk_loads.bytes_formula(n, k), nk_loads.optimal_bytes(n, k)
         return arrangements(n, k) - 1, arrangements(n, k) - 1
-
-
-def one_port_diameter(n: int, k: int) -> Number:
-    """Return n(n-1)D."""
-    return n * (n - 1) * nk_diameter(n, k)
 
 
 def one_port_height(n: int, k: int) -> Number:
@@ -312,62 +289,58 @@ def one_port_height(n: int, k: int) -> Number:
 LINES = (
     TableLine(ONE_TREE, "all", nk_diameter, "D T_s", "m(N-1)/(n-1) T_c"),
     TableLine(MANY_TREES, "all", stated_height, "(2D-1)T_s", "m(N-1)/(n-1) T_c"),
-    TableLine(ONE_TREE, "one", one_port_diameter, "n(n-1)D T_s", "(N-1)m T_c"),
+    TableLine(
+        ONE_TREE, "one", lambda n, k: n * (n - 1) * nk_diameter(n, k), "n(n-1)D T_s", "(N-1)m T_c"
+    ),
     TableLine(MANY_TREES, "one", one_port_height, "(n-1)(2D-1)T_s", "(N-1)m T_c"),
 )
 
 
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the height of the trees, and the bytes of all levels."""
-    topology = check.topology
-    n, k = n_and_k(topology)
+    n, k = check.n_and_k
     loads = nk_loads.class_loads(check, line.trees)
     levels = len(loads)
     if line.trees == ONE_TREE:
         check.equal("levels", levels, nk_diameter(n, k))
     else:
-        check.true("levels are at most 2D", levels <= nk_loads.height_bound(n, k))
+        check.true("levels are at most 2D", levels <= height_bound(n, k))
     if line.ports == "all":
         formula = nk_loads.bytes_formula(n, k)
         share = nk_loads.bytes_by_class(loads)
         check.equal("bytes over m, each class of links by itself", share, formula)
         check.true("bytes over m are no more", nk_loads.all_port_bytes(loads) <= formula)
         return
-    share = nk_loads.one_port_bytes(topology, loads)
-    check.equal("bytes over m", share, arrangements(n, k) - 1)
-    few = nk_loads.last_sub_slot(topology, loads) <= (n - 1) * levels
+    check.equal("bytes over m", nk_loads.one_port_bytes(check, loads), arrangements(n, k) - 1)
+    few = nk_loads.last_sub_slot(check, loads) <= (n - 1) * levels
     check.true("start-ups are at most n-1 for every level", few)
 
 
-def allgather_start_up(check: ClaimCheck, line: TableLine) -> None:
-    """Check the order of the start-ups."""
+Column = Literal["startup", "transmission", "overall"]
+
+
+def allgather_order(check: ClaimCheck, cell: tuple[TableLine, Column]) -> None:
+    """Check the order of the start-ups, the bytes, or the time."""
+    line, column = cell
     _check_levels(check, line)
-    what = f"start-up over {line.start_ups_text}"
-    check.order(what, lambda n, k: divided(*line.start_up_terms(n, k)))
+    if column == "startup":
+        what = f"start-up over {line.start_ups_text}"
+        check.order(what, lambda n, k: divided(*line.start_up_terms(n, k)))
+    elif column == "transmission":
+        what = f"transmission over {line.bytes_text}"
+        check.order(what, lambda n, k: divided(*line.byte_terms(n, k)))
+    else:
+        what = f"time over {line.start_ups_text} + {line.bytes_text}"
+        terms = (line.start_up_terms, line.byte_terms)
+        check.order(what, lambda n, k: nk_loads.greatest_quotient(*(of(n, k) for of in terms)))
 
 
-def allgather_transmission(check: ClaimCheck, line: TableLine) -> None:
-    """Check the order of the bytes."""
-    _check_levels(check, line)
-    what = f"transmission over {line.bytes_text}"
-    check.order(what, lambda n, k: divided(*line.byte_terms(n, k)))
-
-
-def allgather_overall(check: ClaimCheck, line: TableLine) -> None:
-    """Check the order of the time."""
-    _check_levels(check, line)
-    check.order(
-        f"time over {line.start_ups_text} + {line.bytes_text}",
-        lambda n, k: nk_loads.greatest_quotient(line.start_up_terms(n, k), line.byte_terms(n, k)),
-    )
-
-
-def _cells(column: str) -> dict[str, TableLine]:
-    """Return the lines by the claim ids of their cells in a column."""
-    names = {ONE_TREE: "one-tree", MANY_TREES: "many-trees"}
-    return {f"NK.Tab2.{line.ports}port-{names[line.trees]}-{column}": line for line in LINES}
-
-
-check_rows(allgather_start_up, _cells("startup"))
-check_rows(allgather_transmission, _cells("transmission"))
-check_rows(allgather_overall, _cells("overall"))
+_NAMES = {ONE_TREE: "one-tree", MANY_TREES: "many-trees"}
+check_rows(
+    allgather_order,
+    {
+        f"NK.Tab2.{line.ports}port-{_NAMES[line.trees]}-{column}": (line, column)
+        for line in LINES
+        for column in get_args(Column)
+    },
+)

@@ -12,21 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import nk_diameter
 from starcast.claims.growth import divided
-from starcast.claims.reference.nk_labels import n_and_k
-from starcast.claims.reference.nk_pipelines import (
-    GRID,
-    MANY_TREES,
-    ONE_TREE,
-    Broadcast,
-    broadcast_bytes,
-    exact_array,
-    execute_broadcast,
-    greatest_height,
-)
+from starcast.claims.reference import nk_pipelines
+from starcast.claims.reference.nk_pipelines import GRID, MANY_TREES, ONE_TREE
 from starcast.claims.reference.pipelines import Pipeline
 from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
@@ -43,8 +33,8 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 
     It is verified among multiples of q/16 for rational q, and otherwise by the sign of the slope.
     """
-    n, k = n_and_k(check.topology)
-    h = greatest_height(check, ONE_TREE)
+    n, k = check.n_and_k
+    h = nk_pipelines.greatest_height(check, ONE_TREE)
     check.equal("h", h, nk_diameter(n, k))
     line = Pipeline(h, Fraction(1, n - 1))
     for power in (*range(7), -1, -2, -3):
@@ -67,7 +57,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
         # take off twice what the first one does.
         times = [line.time(p, T_s, b) for p in _HALVES]
         drops = [one - two for one, two in pairwise(times)]
-        rest = exact_array(2 * two - one for one, two in pairwise(drops))
+        rest = nk_pipelines.exact_array(2 * two - one for one, two in pairwise(drops))
         check.equal("a halving of p takes off half of the one before", rest, 0, **place)
         check.equal("infimum", 2 * times[1] - times[0], b / (n - 1), **place)
 
@@ -97,43 +87,40 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
     """Return c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) for slots of c start-ups."""
     line = Pipeline(height, Fraction(1, n - 1), slot)
-    return exact_array(line.exact_least(*load) for load in GRID.each())
+    return nk_pipelines.exact_array(line.exact_least(*load) for load in GRID.each())
 
 
-def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -> None:
+def _check_best(check: ClaimCheck, broadcast: nk_pipelines.Broadcast, stated: NDArray[Any]) -> None:
     """Check that the time with the best integer p is at most the stated time."""
     time, p = broadcast.best_on(GRID)
-    what = "least time over whole p"
-    check.at_most(what, time, stated, **GRID.place, p=p, of=broadcast.schedule)
+    check.at_most("least time over whole p", time, stated, **GRID.place, p=p, of=broadcast.schedule)
 
 
-def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
+def _check_pipeline(
+    correction: ClaimCheck, broadcast: nk_pipelines.Broadcast, line: Pipeline
+) -> None:
     """Check that a broadcast takes at most the time of a pipeline.
 
     With the best integer p it takes at most the best time of the pipeline over real p, and a slot.
     """
     small = [(Fraction(start_up), Fraction(byte)) for start_up in (0, 1) for byte in (0, 1)]
     for p in broadcast.segments.tolist():
-        time = exact_array(broadcast.time(p, *load) for load in small)
-        bound = exact_array(line.time(p, *load) for load in small)
+        time = nk_pipelines.exact_array(broadcast.time(p, *load) for load in small)
+        bound = nk_pipelines.exact_array(line.time(p, *load) for load in small)
         correction.at_most("time", time, bound, p=p)
     time, _ = broadcast.best_on(GRID)
-    bound = exact_array(line.exact_least(*load) + line.slot * load[0] for load in GRID.each())
+    bound = nk_pipelines.exact_array(
+        line.exact_least(*load) + line.slot * load[0] for load in GRID.each()
+    )
     correction.at_most("least time over whole p", time, bound, **GRID.place)
 
 
-def _congestion(check: ClaimCheck) -> int:
-    """Return the greatest load of a link in the trees MT."""
-    forest = check.objects.forest(check.topology.spec, MANY_TREES)
-    return int(checkers.loads(check.topology, forest.parent_port, 0).max())
-
-
-@check("NK.T2", bytes_per_node=broadcast_bytes)
+@check("NK.T2", bytes_per_node=nk_pipelines.broadcast_bytes)
 def one_tree_all_port(check: ClaimCheck) -> None:
     """Check the all-port time on the tree SP."""
-    n, k = n_and_k(check.topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = execute_broadcast(check, ONE_TREE, "all")
+    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, "all")
     _check_best(check, broadcast, _stated_times(n, diameter))
     correction = check.correction(
         "with p segments it takes exactly (D+p-1)(T_s + m T_c/p), n-1 times the bytes: the one "
@@ -148,34 +135,32 @@ def one_tree_all_port(check: ClaimCheck) -> None:
 
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
     """Return (D+p-1)/p for each p."""
-    return exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
+    return nk_pipelines.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
 
-@check("NK.T3", bytes_per_node=broadcast_bytes)
+@check("NK.T3", bytes_per_node=nk_pipelines.broadcast_bytes)
 def one_tree_one_port(check: ClaimCheck) -> None:
     """Check the one-port time on the tree SP."""
-    topology = check.topology
-    n, k = n_and_k(topology)
+    n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = execute_broadcast(check, ONE_TREE, "one")
+    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, "one")
     _check_best(check, broadcast, _stated_times(n, diameter, n - 1))
     correction = check.correction(
         "it takes at least (n-1)m T_c, since the source sends the whole message to n-1 children; "
         "with p segments it takes at most (n-1)(D+p-1)(T_s + m T_c/p), with the best whole p at "
         "most (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
     )
-    tree = check.objects.forest(topology.spec, ONE_TREE)
-    loads = checkers.loads(topology, tree.parent_port, 0)
-    correction.equal("children of the source", np.count_nonzero(loads[0]), n - 1)
+    children = np.count_nonzero(nk_pipelines.link_loads(check, ONE_TREE)[0])
+    correction.equal("children of the source", children, n - 1)
     correction.at_least("bytes over m", broadcast.shares, n - 1)
     _check_pipeline(correction, broadcast, Pipeline(diameter, 1, n - 1))
 
 
-@check("NK.T8", bytes_per_node=broadcast_bytes)
+@check("NK.T8", bytes_per_node=nk_pipelines.broadcast_bytes)
 def many_trees_all_port(check: ClaimCheck) -> None:
     """Check the all-port time on the trees MT."""
-    n, k = n_and_k(check.topology)
-    broadcast = execute_broadcast(check, MANY_TREES, "all")
+    n, k = check.n_and_k
+    broadcast = nk_pipelines.execute_broadcast(check, MANY_TREES, "all")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
     correction = check.correction(
         "with p segments it takes exactly h+p-1 start-ups and at most (h+p-1)(T_s + c m "
@@ -183,40 +168,40 @@ def many_trees_all_port(check: ClaimCheck) -> None:
         "whole p at most h T_s + c m T_c/(n-1) + 2 sqrt(c m(h-1)T_s T_c/(n-1)); of every further "
         "segment c more have to cross one link"
     )
-    h = greatest_height(check, MANY_TREES)
-    c = _congestion(check)
+    h = nk_pipelines.greatest_height(check, MANY_TREES)
+    c = int(nk_pipelines.link_loads(check, MANY_TREES).max())
     p = broadcast.segments
     correction.equal("start-ups", broadcast.steps, h + p - 1, p=p)
-    what = "segments that one more adds to the largest packets"
-    correction.equal(what, broadcast.increment, c)
+    correction.equal("segments that one more adds to the largest packets", broadcast.increment, c)
     _check_pipeline(correction, broadcast, Pipeline(h, Fraction(c, n - 1)))
 
 
-@check("NK.T9", bytes_per_node=broadcast_bytes)
+@check("NK.T9", bytes_per_node=nk_pipelines.broadcast_bytes)
 def many_trees_one_port(check: ClaimCheck) -> None:
     """Check the one-port time on the trees MT."""
-    n, k = n_and_k(check.topology)
-    broadcast = execute_broadcast(check, MANY_TREES, "one")
+    n, k = check.n_and_k
+    broadcast = nk_pipelines.execute_broadcast(check, MANY_TREES, "one")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
     correction = check.correction(
         "with p segments it takes at most (n-1)(h+p-1)(T_s + c m T_c/(p(n-1))), h the greatest "
         "height of the trees and c their congestion, with the best whole p at most (n-1)h T_s + c "
         "m T_c + 2 sqrt(c m(n-1)(h-1)T_s T_c)"
     )
-    h = greatest_height(check, MANY_TREES)
-    line = Pipeline(h, Fraction(_congestion(check), n - 1), n - 1)
+    h = nk_pipelines.greatest_height(check, MANY_TREES)
+    line = Pipeline(
+        h, Fraction(int(nk_pipelines.link_loads(check, MANY_TREES).max()), n - 1), n - 1
+    )
     _check_pipeline(correction, broadcast, line)
 
 
-@check("NK.opt-broadcast", bytes_per_node=broadcast_bytes)
+@check("NK.opt-broadcast", bytes_per_node=nk_pipelines.broadcast_bytes)
 def all_port_is_optimal(check: ClaimCheck) -> None:
     """Compare the all-port bytes on the tree SP with the bound m/(n-1) of Lemma 1."""
-    diameter = nk_diameter(*n_and_k(check.topology))
-    broadcast = execute_broadcast(check, ONE_TREE, "all")
+    diameter = nk_diameter(*check.n_and_k)
+    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, "all")
     p = broadcast.segments
     schedule = broadcast.schedule
-    stated = _one_tree_shares(diameter, p)
-    check.equal("bytes over m", broadcast.shares, stated, p=p, of=schedule)
+    check.equal("bytes over m", broadcast.shares, _one_tree_shares(diameter, p), p=p, of=schedule)
     check.equal(FURTHER_BYTES, broadcast.increment, 1, of=schedule)
     check.order("m over m/(n-1)", lambda n, _: divided(1, divided(1, n - 1)))
     correction = check.correction(
@@ -227,11 +212,11 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     correction.equal(FURTHER_BYTES, broadcast.increment, 1)
 
 
-@check("NK.opt-broadcast-oneport", bytes_per_node=broadcast_bytes)
+@check("NK.opt-broadcast-oneport", bytes_per_node=nk_pipelines.broadcast_bytes)
 def one_port_is_optimal(check: ClaimCheck) -> None:
     """Compare the one-port bytes on the tree SP with the bound m of Lemma 1."""
-    n = check.topology.n
-    broadcast = execute_broadcast(check, ONE_TREE, "one")
+    n = check.n
+    broadcast = nk_pipelines.execute_broadcast(check, ONE_TREE, "one")
     schedule = broadcast.schedule
     enough = broadcast.shares >= n - 1
     check.true("bytes are at least (n-1)m", enough, p=broadcast.segments, of=schedule)

@@ -1,4 +1,4 @@
-"""Li, Chen, Xiang & Yao, sections 2, 3 and 5.1: the (n,k)-star, distances, and the tree SP."""
+"""Li, Chen, Xiang & Yao, sections 2 to 7: the (n,k)-star, distances, and the trees SP and MT."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,14 +6,12 @@ from numpy.typing import NDArray
 from starcast import checkers, permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.providers import RootDistances, distances, forests, neighbour_table
-from starcast.claims.reference import bfs
-from starcast.claims.reference.nk_labels import Cycles, cycles, n_and_k, shift_nodes, symbols
-from starcast.claims.reference.nk_pipelines import ONE_TREE
+from starcast.claims.providers import RootDistances, distances, forests
+from starcast.claims.reference import bfs, nk_labels
+from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE, heights
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
 from starcast.claims.registry import check
 from starcast.permutations import Ranks
-from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 one_tree = forests(ONE_TREE)
@@ -22,7 +20,7 @@ from_identity = distances(roots=1)
 
 def parents_and_levels(check: ClaimCheck, tree: Forest) -> tuple[Ranks, Ranks]:
     """Return the parent of each node, -1 for the root, and its level."""
-    parents = bfs.parents(check.objects, check.topology, tree.parent_port[0])
+    parents = bfs.parents(check, tree.parent_port[0])
     parents[tree.root] = -1
     return parents, bfs.levels(parents, tree.root)
 
@@ -34,19 +32,13 @@ def leaves(parents: Ranks) -> NDArray[np.intp]:
     return np.flatnonzero(~inner)
 
 
-def pair_bytes(topology: Topology) -> int:
-    """Return the bytes per node of arrays over all pairs of nodes."""
-    return 40 * topology.nodes
-
-
-@check("NK.size", given=neighbour_table())
-def nk_star_size(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("NK.size")
+def nk_star_size(check: ClaimCheck) -> None:
     """Check degree, number of nodes and diameter."""
-    topology = check.topology
-    n, k = n_and_k(topology)
-    ordered = np.sort(neighbours, axis=0)
+    n, k = check.n_and_k
+    ordered = np.sort(check.neighbours, axis=0)
     degree = np.count_nonzero(np.diff(ordered, axis=0, prepend=-1) != 0, axis=0)
-    check.equal("neighbours of each node", degree, n - 1, node=topology.label)
+    check.equal("neighbours of each node", degree, n - 1, node=check.label)
     for source in distances()(check):
         reached = np.count_nonzero(source.values >= 0)
         check.equal("nodes that are reached", reached, arrangements(n, k), source=source.label)
@@ -57,10 +49,9 @@ def nk_star_size(check: ClaimCheck, neighbours: Ranks) -> None:
 @check("NK.E1", given=from_identity)
 def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> None:
     """Compare the steps that correct an internal cycle with formula (1)."""
-    topology = check.topology
-    n, k = n_and_k(topology)
-    labels = symbols(check.objects, topology)
-    of_nodes = cycles(labels)
+    n, k = check.n_and_k
+    labels = nk_labels.symbols(check)
+    of_nodes = nk_labels.cycles(labels)
     in_place = np.arange(1, k + 1, dtype=np.uint8)
     node, first = np.nonzero(of_nodes.misplaced & (of_nodes.first == in_place - 1))
     on_cycle = of_nodes.first[node] == first[:, None]
@@ -68,83 +59,69 @@ def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> 
     m = of_nodes.length[node, first]
     stated = np.where(first == 0, m - 1, m + 1)
     steps = source.values[node] - source.values[corrected]
-    check.equal("steps", steps, stated, node=topology.labels(node), symbols=m)
+    check.equal("steps", steps, stated, node=check.labels(node), symbols=m)
     inside = np.flatnonzero(of_nodes.beta == 0)
     stated = of_nodes.internal_steps[inside]
     what = "steps of all internal cycles"
-    check.equal(what, source.values[inside], stated, node=topology.labels(inside))
+    check.equal(what, source.values[inside], stated, node=check.labels(inside))
 
 
 @check("NK.E2", given=from_identity)
 def external_chains_take_formula_2(check: ClaimCheck, source: RootDistances) -> None:
     """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
-    topology = check.topology
-    of_nodes = cycles(symbols(check.objects, topology))
+    of_nodes = nk_labels.cycles(nk_labels.symbols(check))
     external = of_nodes.external_steps
     alone = np.flatnonzero((of_nodes.beta > 0) & ~of_nodes.misplaced.any(axis=1))
-    check.equal("steps", source.values[alone], external[alone], node=topology.labels(alone))
+    check.equal("steps", source.values[alone], external[alone], node=check.labels(alone))
     stated = of_nodes.internal_steps + external
-    check.equal("distance from Id", source.values, stated, node=topology.label)
+    check.equal("distance from Id", source.values, stated, node=check.label)
 
 
 @check("NK.T1", given=forests(ONE_TREE, roots=None))
 def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
     """Check that every parent is one step closer to the root, and that the height is D."""
-    topology = check.topology
     root = tree.root
-    check.passes(checkers.spanning(topology, tree.parent_port, root), of=tree)
+    check.passes(checkers.spanning(check.topology, tree.parent_port, root), of=tree)
     parents, levels = parents_and_levels(check, tree)
-    distance = bfs.distances(check.objects, topology.spec, root)
+    distance = bfs.distances(check, root)
     child = np.flatnonzero(distance > 0)
     stated = distance[child] - 1
-    labels = topology.labels(child)
+    labels = check.labels(child)
     check.equal("distance of the parent", distance[parents[child]], stated, node=labels, of=tree)
-    height = nk_diameter(*n_and_k(topology))
-    check.equal("height", levels.max(), height, root=topology.label(root), of=tree)
+    height = nk_diameter(*check.n_and_k)
+    check.equal("height", levels.max(), height, root=check.label(root), of=tree)
 
 
-@check("NK.C1.worded", given=one_tree, bytes_per_node=pair_bytes)
+@check("NK.C1.worded", given=one_tree, bytes_per_node=lambda topology: 40 * topology.nodes)
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     """Check all pairs of nodes whose levels differ by at most 1."""
-    topology = check.topology
     levels = parents_and_levels(check, tree)[1].astype(np.int64)
-    neighbours = check.objects.neighbours(topology.spec)
-    adjacent = np.zeros((topology.nodes, topology.nodes), dtype=bool)
-    adjacent[np.arange(topology.nodes), neighbours] = True
+    adjacent = np.zeros((check.nodes, check.nodes), dtype=bool)
+    adjacent[np.arange(check.nodes), check.neighbours] = True
     near = np.abs(levels[:, None] - levels) <= 1
     node, other = np.nonzero(np.triu(near, 1))
-    check.true(
-        "two nodes on the same level or on consecutive levels are adjacent",
-        adjacent[node, other],
-        node=node_labels(topology, node),
-        other=node_labels(topology, other),
-        of=tree,
-    )
+    place = {"node": node_labels(check, node), "other": node_labels(check, other), "of": tree}
+    what = "two nodes on the same level or on consecutive levels are adjacent"
+    check.true(what, adjacent[node, other], **place)
     correction = check.correction("adjacent nodes are on the same level or on consecutive levels")
-    difference = np.abs(levels[neighbours] - levels).T
+    difference = np.abs(levels[check.neighbours] - levels).T
     correction.at_most("difference of the levels", difference, 1)
 
 
 @check("NK.C1.converse", given=forests(ONE_TREE, roots=3))
 def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
     """Check that the levels of adjacent nodes differ by at most 1."""
-    topology = check.topology
-    neighbours = check.objects.neighbours(topology.spec)
     _, levels = parents_and_levels(check, tree)
-    near = (np.abs(levels[neighbours] - levels) <= 1).T
-    check.true(
-        "the levels are the same or consecutive",
-        near & (levels >= 0)[:, None],
-        link=outgoing_links(check.objects, topology),
-        root=topology.label(tree.root),
-    )
+    near = (np.abs(levels[check.neighbours] - levels) <= 1).T
+    near &= (levels >= 0)[:, None]
+    place = {"link": outgoing_links(check), "root": check.label(tree.root)}
+    check.true("the levels are the same or consecutive", near, **place)
 
 
 @check("NK.C2.balance", given=one_tree)
 def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
     """Compare the levels of all pairs of leaves."""
-    topology = check.topology
-    n, k = n_and_k(topology)
+    n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
     depth = levels[leaf].astype(np.int64)
@@ -156,7 +133,7 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
         is_far = difference > 1
         other[depth == value] = np.argmax(is_far if is_far.any() else difference)
     difference = np.abs(depth - depth[other])
-    place = {"node": topology.labels(leaf), "other": topology.labels(leaf[other]), "of": tree}
+    place = {"node": check.labels(leaf), "other": check.labels(leaf[other]), "of": tree}
     check.at_most("difference of the levels", difference, 1, **place)
     correction = check.correction(
         "the highest leaf is on level k, for k = 2 and n >= 4 on level 3, and the deepest on level "
@@ -172,35 +149,33 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
     """Compare the levels of all leaves with that of the first leaf."""
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
-    check.equal("level", levels[leaf], levels[leaf[0]], node=check.topology.labels(leaf))
+    check.equal("level", levels[leaf], levels[leaf[0]], node=check.labels(leaf))
 
 
 @check("NK.C2.farthest", given=from_identity)
 def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -> None:
     """Check that every node at distance D has one of the forms of the proof."""
-    topology = check.topology
-    n, k = n_and_k(topology)
-    labels = symbols(check.objects, topology)
-    of_nodes = cycles(labels)
+    n, k = check.n_and_k
+    labels = nk_labels.symbols(check)
+    of_nodes = nk_labels.cycles(labels)
     computed = of_nodes.internal_steps + of_nodes.external_steps
     what = "distance by (1) and (2), as the proof has it"
-    check.equal(what, computed, source.values, node=topology.label)
+    check.equal(what, computed, source.values, node=check.label)
     is_farthest = source.values == nk_diameter(n, k)
     farthest = np.flatnonzero(is_farthest)
     stated, more = _farthest_forms(n, k, labels[:, 0] == 1, of_nodes)
-    what = "it has one of the forms"
-    check.true(what, stated[farthest], node=topology.labels(farthest))
+    check.true("it has one of the forms", stated[farthest], node=check.labels(farthest))
     correction = check.correction(
         "for n even and k > n/2 there are two more forms, both with p_1 = 1 and internal cycles of "
         "length 2: n-k external chains, one of length 2 and the others of length 1, or n-k-1 >= 1 "
         "external chains of length 1; then exactly these nodes but Id are at distance D"
     )
     expected = (stated | more) & (source.values > 0)
-    correction.equal("distance D", is_farthest, expected, node=topology.label)
+    correction.equal("distance D", is_farthest, expected, node=check.label)
 
 
 def _farthest_forms(
-    n: int, k: int, first: NDArray[np.bool_], of_nodes: Cycles
+    n: int, k: int, first: NDArray[np.bool_], of_nodes: nk_labels.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form of the proof, and which have a form that it omits.
 
@@ -229,16 +204,14 @@ def _farthest_forms(
 @check("NK.S51-EC", given=one_tree)
 def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     """Check whether cyclic shifts of all n-1 dimensions map SP to spanning trees."""
-    topology = check.topology
-    n, k = n_and_k(topology)
+    n, k = check.n_and_k
     what = "times that the node is reached"
     other = check.reading("the same with the brackets sorted at every node")
     for i in range(n - 1):
         dimension = _shifted_dimensions(n, n, i)
-        reached = _count_reached(check, tree, dimension)
-        check.equal(what, reached, 1, i=i, node=topology.label)
+        check.equal(what, _count_reached(check, tree, dimension), 1, i=i, node=check.label)
         reached = _count_reached(check, tree, dimension, in_order=True)
-        other.equal(what, reached, 1, i=i, node=topology.label)
+        other.equal(what, reached, 1, i=i, node=check.label)
     correction = check.correction(
         "for k = 1 and k = n-1 it does; for all others the cyclic shifts of positions 2..k alone, "
         "without the brackets, take it to spanning trees"
@@ -246,11 +219,11 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     last = n if k in (1, n - 1) else k
     for i in range(last - 1):
         if 1 < k < n - 1:
-            images = shift_nodes(topology, symbols(check.objects, topology), last, i)
-            reached = np.bincount(images, minlength=topology.nodes)
-            correction.equal(f"{what} as an image", reached, 1, i=i, node=topology.label)
+            images = nk_labels.shift_nodes(check, nk_labels.symbols(check), last, i)
+            reached = np.bincount(images, minlength=check.nodes)
+            correction.equal(f"{what} as an image", reached, 1, i=i, node=check.label)
         reached = _count_reached(check, tree, _shifted_dimensions(n, last, i))
-        correction.equal(what, reached, 1, i=i, node=topology.label)
+        correction.equal(what, reached, 1, i=i, node=check.label)
 
 
 def _shifted_dimensions(n: int, last: int, i: int) -> NDArray[np.int64]:
@@ -267,11 +240,10 @@ def _count_reached(
 
     With ``in_order`` the brackets are sorted at every node.
     """
-    topology = check.topology
-    n, k = n_and_k(topology)
+    n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
-    label_symbols = symbols(check.objects, topology)
-    label = np.tile(np.arange(1, n + 1, dtype=np.uint8), (topology.nodes, 1))
+    label_symbols = nk_labels.symbols(check)
+    label = np.tile(np.arange(1, n + 1, dtype=np.uint8), (check.nodes, 1))
     image = label.copy()
     for level in range(1, int(levels.max()) + 1):
         node = np.flatnonzero(levels == level)
@@ -279,10 +251,9 @@ def _count_reached(
         # The link exchanges position 1 with the position of the symbol that is then first.
         place = np.argmax(label[parent] == label_symbols[node, :1], axis=1)
         label[node] = _exchange(label[parent], place, k, in_order=in_order)
-        new_place = dimension[place + 1] - 1
-        image[node] = _exchange(image[parent], new_place, k, in_order=in_order)
+        image[node] = _exchange(image[parent], dimension[place + 1] - 1, k, in_order=in_order)
     ranks = permutations.arrangement_rank(image[levels >= 0, :k], n)
-    return np.bincount(ranks, minlength=topology.nodes)
+    return np.bincount(ranks, minlength=check.nodes)
 
 
 def _exchange(
@@ -298,19 +269,142 @@ def _exchange(
     return exchanged
 
 
-@check("NK.T4.links", given=neighbour_table())
-def number_of_links(check: ClaimCheck, neighbours: Ranks) -> None:
+@check("NK.T4.links")
+def number_of_links(check: ClaimCheck) -> None:
     """Count directed and undirected links."""
-    topology = check.topology
-    n, k = n_and_k(topology)
+    n, k = check.n_and_k
     nodes = arrangements(n, k)
-    heads = neighbours.astype(np.int64)
-    tails = np.arange(topology.nodes) * np.ones_like(heads)
-    directed = len(np.unique(tails * topology.nodes + heads))
+    heads = check.neighbours.astype(np.int64)
+    tails = np.arange(check.nodes) * np.ones_like(heads)
+    directed = len(np.unique(tails * check.nodes + heads))
     lower = np.minimum(tails, heads)
-    undirected = len(np.unique(lower * topology.nodes + np.maximum(tails, heads)))
+    undirected = len(np.unique(lower * check.nodes + np.maximum(tails, heads)))
     check.equal("directed links", directed, (n - 1) * (nodes - 1))
     check.reading("undirected links").equal("links", undirected, (n - 1) * (nodes - 1))
     correction = check.correction("there are N(n-1) directed links, N(n-1)/2 undirected ones")
     correction.equal("directed links", directed, nodes * (n - 1))
     correction.equal("undirected links, twice", 2 * undirected, nodes * (n - 1))
+
+
+# Sections 6 and 7: the trees SP(R_i(Id)) and MT(R_i(Id)), i = 1..n-1
+
+
+many_trees = forests(MANY_TREES)
+
+
+def shifted_trees(check: ClaimCheck) -> list[Forest]:
+    """Return SP(R_1(Id)), .., SP(R_{n-1}(Id))."""
+    roots = nk_labels.shifted_roots(check)
+    return [check.forest(ONE_TREE, root=root) for root in roots]
+
+
+def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return the number of links from R_i(Id) to Id in SP(R_i(Id)): the level of Id."""
+    levels = [parents_and_levels(check, tree)[1] for tree in shifted_trees(check)]
+    return np.array([int(level[0]) for level in levels])
+
+
+def shifts(n: int) -> NDArray[np.int64]:
+    """Return i = 1..n-1."""
+    return np.arange(1, n)
+
+
+@check("NK.T6")
+def congestion_of_shifted_trees(check: ClaimCheck) -> None:
+    """Compare the greatest load of a link with ceil(n/k) - 1."""
+    n, k = check.n_and_k
+    loads = np.zeros((check.nodes, check.degree), dtype=np.int64)
+    for tree in shifted_trees(check):
+        loads += checkers.loads(check.topology, tree.parent_port, tree.root)
+    congestion = loads.max()
+    stated = next(i for i in range(n) if i * k < n <= (i + 1) * k)
+    check.equal("congestion", congestion, stated)
+    correction = check.correction(
+        "the congestion is 1 for k = 1, and max{2, min{k-1, n-k}} for k >= 2"
+    )
+    correction.equal("congestion", congestion, 1 if k == 1 else max(2, min(k - 1, n - k)))
+
+
+@check("NK.T6-Rn")
+def full_shift(check: ClaimCheck) -> None:
+    """Compare R_n(Id) with 23..n1."""
+    n = check.n
+    labels = permutations.labels(nk_labels.right_shifts(check))
+    stated = permutations.SYMBOLS[1:n] + permutations.SYMBOLS[0]
+    check.equal("R_n(Id)", labels[n - 1], stated, i=n)
+    correction = check.correction("R_n(Id) = Id, and 23..n1 is R_{n-1}(Id)")
+    correction.equal("R_n(Id)", labels[n - 1], permutations.SYMBOLS[:n])
+    correction.equal("R_{n-1}(Id)", labels[n - 2], stated)
+
+
+@check("NK.T7.spanning", given=many_trees)
+def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
+    """Check that MT(R_i(Id)) spans and has the links of SP(R_i(Id)), directions aside."""
+    check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
+    trees = zip(forest.parent_port, shifted_trees(check), strict=True)
+    for i, (row, tree) in enumerate(trees, start=1):
+        links = _undirected_links(check, row, 0)
+        stated = _undirected_links(check, tree.parent_port[0], tree.root)
+        check.equal("links", links, stated, i=i, of=forest)
+
+
+def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> NDArray[np.int64]:
+    """Return the links of a tree as sorted numbers; -1 for the root, which has no parent."""
+    parents = bfs.parents(check, row).astype(np.int64)
+    parents[root] = -1
+    node = np.arange(len(parents))
+    links = np.minimum(node, parents) * len(node) + np.maximum(node, parents)
+    return np.sort(np.where(parents < 0, -1, links))
+
+
+@check("NK.T7.path")
+def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
+    """Check that the paths from R_i(Id) to Id have at least k and at most D links."""
+    n, k = check.n_and_k
+    lengths = path_lengths(check)
+    check.at_least("links of the path", lengths, k, i=shifts(n))
+    check.at_most("links of the path", lengths, nk_diameter(n, k), i=shifts(n))
+
+
+@check("NK.T7.sum", given=many_trees)
+def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
+    """Compare the heights of the trees MT with D plus the length of the path."""
+    n, k = check.n_and_k
+    i = shifts(n)
+    height = heights(check, MANY_TREES)
+    path = path_lengths(check)
+    stated = nk_diameter(n, k) + path
+    check.equal("height", height, stated, i=i, of=forest)
+    correction = check.correction(
+        "that is the height but for n = 2k-1 and i = n-1, where it is one less; the path has "
+        "k-1 + min{i, n-i, k, n-k} + max{0, gcd(i,n) - (n-k)} links"
+    )
+    correction.equal("height", height, stated - ((n == 2 * k - 1) & (i == n - 1)), i=i)
+    least = np.minimum(np.minimum(i, n - i), min(k, n - k))
+    expected = k - 1 + least + np.maximum(0, np.gcd(i, n) - (n - k))
+    correction.equal("links of the path", path, expected, i=i)
+
+
+@check("NK.T7.lower", given=many_trees)
+def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> None:
+    """Compare the heights of the trees MT with k + D."""
+    n, k = check.n_and_k
+    i = shifts(n)
+    height = heights(check, MANY_TREES)
+    stated = k + nk_diameter(n, k)
+    check.at_least("height", height, stated, i=i, of=forest)
+    correction = check.correction(
+        "it is at least k + D but for n = 2k-1 and i = n-1, where it is k + D - 1"
+    )
+    correction.at_least("height", height, stated - (n == 2 * k - 1), i=i)
+    last = height[-1:] if n == 2 * k - 1 else height[:0]
+    correction.equal("height of the last tree", last, stated - 1)
+
+
+@check("NK.T7.upper")
+def height_is_at_most_twice_diameter(check: ClaimCheck) -> None:
+    """Check that the trees MT span and that their heights are at most 2D."""
+    n, k = check.n_and_k
+    height = heights(check, MANY_TREES)
+    check.true("it is a spanning tree", height >= 0, i=shifts(n))
+    check.at_most("height", height, 2 * nk_diameter(n, k), i=shifts(n))

@@ -1,14 +1,97 @@
-"""Sheu, Liaw & Chen 1993, section 2: the broadcast in 2n - 3 steps."""
+"""Sheu, Liaw & Chen 1993, sections 2 and 3: the broadcast, streams of M messages, lower bounds.
+
+`PORT_MODELS` has one row of data per claim about streams: closed form, stated order, and words.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast import checkers
 from starcast.claims.check import ClaimCheck
-from starcast.claims.papers.sheu_liaw_chen.streams import LENGTHS, schedule_bytes
+from starcast.claims.formulas import diameter
+from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
 from starcast.claims.providers import Execution, executions
+from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import row_links
 from starcast.claims.reference.star_labels import symbols
-from starcast.claims.registry import check
+from starcast.claims.registry import check, check_rows
+from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.model import BYTES_PER_ROW, Schedule
+from starcast.topologies import Topology
+
+#: Values of M with which streams are executed.
+LENGTHS = (1, 2, 3, 7)
+#: A quantity as a function of n and M.
+Formula = Callable[[int, int], int]
+
+
+@dataclass(frozen=True)
+class PortModel:
+    """The time of a stream under a port model.
+
+    Attributes:
+        ports: the port model.
+        steps: closed form of the number of steps.
+        order: the order that the paper states.
+        quotient: closed form over order, in words.
+    """
+
+    ports: str
+    steps: Formula
+    order: Formula
+    quotient: str
+
+
+PORT_MODELS = {
+    "SLC.pipe": PortModel(
+        "all", lambda n, m: 2 * n - 4 + m, lambda n, m: m + n, "(2n - 4 + M) / (M + n)"
+    ),
+    "SLC.one": PortModel(
+        "one",
+        lambda n, m: n * (n - 1) // 2 + (m - 1) * (n - 1),
+        lambda n, m: m * n + n**2,
+        "(n(n-1)/2 + (M-1)(n-1)) / (M n + n^2)",
+    ),
+}
+
+
+def schedule_bytes(topology: Topology) -> int:
+    """Return the bytes per node of the longest stream."""
+    return BYTES_PER_ROW * max(LENGTHS) * topology.degree
+
+
+def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:
+    """Return the greatest quotient over M: 1, powers of n around it, and far beyond."""
+    lengths = (1, 2, n, n**2, n**3, n**8, 10**6 * n**8)
+    return greatest(divided(steps(n, messages), order(n, messages)) for messages in lengths)
+
+
+def stream_steps(check: ClaimCheck, row: PortModel) -> None:
+    """Check the steps of every executed stream, and the order of the closed form."""
+    streams = executions("broadcast", "recursive-substar", ports=row.ports, messages=LENGTHS)
+    for stream in streams(check):
+        messages = stream.schedule.units
+        stated = row.steps(check.n, messages)
+        check.equal("steps", stream.simulation.steps, stated, M=messages, of=stream.schedule)
+    check.order(row.quotient, partial(greatest_quotient, row.steps, row.order))
+    if row.ports == "one":
+        sub_slots = check.reading(
+            "n-1 sub-slots in place of each all-port step, (n-1)(2n-4+M) steps"
+        )
+        quotient = partial(greatest_quotient, lambda n, m: (n - 1) * (2 * n - 4 + m), row.order)
+        sub_slots.order("(n-1)(2n-4+M) / (M n + n^2)", quotient)
+
+
+check_rows(stream_steps, PORT_MODELS, bytes_per_node=lambda topology, _: schedule_bytes(topology))
+
+
+# Section 2: one broadcast
+
 
 broadcasts = executions("broadcast", "recursive-substar", roots=None, messages=1)
 streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
@@ -18,8 +101,8 @@ streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that every substar but the source's is entered once, over dimension n, by step 2."""
     schedule = broadcast.schedule
-    n = check.topology.n
-    substar = symbols(check.objects, check.topology)[:, -1]
+    n = check.n
+    substar = symbols(check)[:, -1]
     receiving = substar[schedule.receiver]
     enters = substar[schedule.sender] != receiving
     own = substar[schedule.root]
@@ -27,14 +110,8 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
 
     entered = np.bincount(receiving[enters], minlength=n + 1)[1:]
     stated = (np.arange(1, n + 1) != own).astype(np.int64)
-    check.equal(
-        "links that enter a substar",
-        entered,
-        stated,
-        node=broadcast.root,
-        symbol=lambda index: index + 1,
-        of=schedule,
-    )
+    what = "links that enter a substar"
+    check.equal(what, entered, stated, **place, symbol=lambda index: index + 1)
     check.equal("port of such a link", schedule.port[enters], n, **place)
     last_step = schedule.step[enters].max(initial=0)
     check.equal("step in which the last substar is entered", last_step, 2, **place)
@@ -46,25 +123,25 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
 @check("SLC.once", given=broadcasts, bytes_per_node=schedule_bytes)
 def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that every node but the source receives the message exactly once."""
-    topology = check.topology
     schedule = broadcast.schedule
-    stated = (np.arange(topology.nodes) != schedule.root).astype(np.int64)
-    received = np.bincount(schedule.receiver, minlength=topology.nodes)
+    stated = (np.arange(check.nodes) != schedule.root).astype(np.int64)
+    received = np.bincount(schedule.receiver, minlength=check.nodes)
     what = "times that a node receives the message"
-    check.equal(what, received, stated, node=topology.label, of=schedule)
+    check.equal(what, received, stated, node=check.label, of=schedule)
 
 
 @check("SLC.T4", bytes_per_node=schedule_bytes)
 def number_of_steps(check: ClaimCheck) -> None:
     """Check the last step of every broadcast, and the height of the tree."""
-    topology = check.topology
-    stated = 2 * topology.n - 3
+    stated = 2 * check.n - 3
     for broadcast in broadcasts(check):
         steps = broadcast.simulation.steps
         schedule = broadcast.schedule
         check.equal("number of the last step", steps, stated, node=broadcast.root, of=schedule)
-    tree = check.objects.forest(topology.spec, "recursive-substar")
-    height = checkers.height(topology, tree.parent_port, tree.root, bound=topology.nodes).measured
+    tree = check.forest("recursive-substar")
+    height = checkers.height(
+        check.topology, tree.parent_port, tree.root, bound=check.nodes
+    ).measured
     check.equal("height of the tree", height, stated, of=tree)
 
 
@@ -72,7 +149,7 @@ def number_of_steps(check: ClaimCheck) -> None:
 def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
     """Check that no link carries two messages in a step and no message goes back to its sender."""
     schedule = stream.schedule
-    nodes = check.topology.nodes
+    nodes = check.nodes
     place = {
         "M": stream.arguments["messages"],
         "step": schedule.step,
@@ -98,17 +175,82 @@ EXAMPLE = {
 @check("SLC.ex")
 def example(check: ClaimCheck) -> None:
     """Check senders and receivers of the example on S_4."""
-    topology = check.topology
-    schedule = check.objects.schedule(topology.spec, "broadcast", "recursive-substar", messages=1)
+    schedule = check.schedule("broadcast", "recursive-substar", messages=1)
     simulation = check.execute(schedule)
     for step, receivers_of in EXAMPLE.items():
         senders = np.unique(schedule.sender[schedule.step == step])
-        labels = " ".join(topology.label(int(node)) for node in senders)
+        labels = " ".join(check.label(int(node)) for node in senders)
         check.equal("senders", labels, " ".join(receivers_of), step=step, of=schedule)
         for sender, stated in receivers_of.items():
-            rows = (schedule.step == step) & (schedule.sender == topology.rank(sender))
-            receivers = sorted(topology.label(int(node)) for node in schedule.receiver[rows])
-            check.equal(
-                "receivers", " ".join(receivers), stated, step=step, node=sender, of=schedule
-            )
+            rows = (schedule.step == step) & (schedule.sender == check.rank(sender))
+            receivers = sorted(check.label(int(node)) for node in schedule.receiver[rows])
+            measured = " ".join(receivers)
+            check.equal("receivers", measured, stated, step=step, node=sender, of=schedule)
     check.equal("number of the last step", simulation.steps, 5, of=schedule)
+
+
+# Section 2 after Theorem 4: lower bounds
+
+
+SEGMENTS = (1, 2)
+
+
+def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Schedule]:
+    """Yield every broadcast of the catalogue that segments its message, for a port model."""
+    for algorithm in algorithms_on(check.topology, "broadcast"):
+        if ports not in algorithm.ports or algorithm.split_argument is None:
+            continue
+        has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
+        copies = (1, check.degree) if has_copies else (0,)
+        create = partial(check.schedule, "broadcast", algorithm.name, ports)
+        for segments in SEGMENTS:
+            for count in copies:
+                arguments: dict[str, Any] = {algorithm.split_argument: segments}
+                if count:
+                    arguments["copies"] = count
+                yield create(**arguments)
+
+
+def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
+    """Return the step in which every node first receives a unit.
+
+    Returns:
+        int64 ``[nodes]``: 0 for the source, ``steps + 1`` for a node that receives nothing.
+    """
+    arrivals = np.full(schedule.topology.nodes, schedule.steps + 1, dtype=np.int64)
+    np.minimum.at(arrivals, schedule.receiver, schedule.step.astype(np.int64))
+    arrivals[schedule.root] = 0
+    return arrivals
+
+
+@check("SLC.LB-oneport", bytes_per_node=schedule_bytes)
+def one_port_bound(check: ClaimCheck) -> None:
+    """Check that a one-port step at most doubles the nodes that have received something."""
+    nodes = factorial(check.n)
+    for schedule in catalogue_broadcasts(check, "one"):
+        simulation = check.execute(schedule)
+        reached = np.cumsum(np.bincount(arrival_steps(schedule))[: schedule.steps + 1])
+        measured = reached[1:]
+        stated = 2 * reached[:-1]
+        check.at_most(
+            "nodes that have anything", measured, stated, step=lambda index: index + 1, of=schedule
+        )
+        check.at_least("steps", simulation.steps, (nodes - 1).bit_length(), of=schedule)
+    what = "n log2 n / ceil(log2 n!)"
+    check.order(what, lambda n: divided(n * log2(n), rounded_up(log2(factorial(n)))))
+
+
+@check("SLC.LB-allport", bytes_per_node=schedule_bytes)
+def all_port_bound(check: ClaimCheck) -> None:
+    """Check that no node receives anything before the step of its distance from the source."""
+    bound = diameter(check.n)
+    check.equal("greatest distance", bfs.diameter(check), bound)
+    for schedule in catalogue_broadcasts(check, "all"):
+        simulation = check.execute(schedule)
+        distances = bfs.distances(check, schedule.root)
+        measured = arrival_steps(schedule)
+        check.at_least(
+            "step in which a node is reached", measured, distances, node=check.label, of=schedule
+        )
+        check.at_least("steps", simulation.steps, bound, of=schedule)
+    check.order("n / D_n", lambda n: divided(n, diameter(n)))

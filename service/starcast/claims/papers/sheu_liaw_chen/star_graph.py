@@ -16,23 +16,20 @@ from starcast.support.integers import ceil_div
 def star_size(check: ClaimCheck) -> None:
     """Check nodes, degree and diameter; the other reading of the brackets is the ceiling."""
     check_star_size(check)
-    topology = check.topology
-    diameter = bfs.diameter(check.objects, topology.spec)
+    diameter = bfs.diameter(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
-    ceiling_reading.equal("greatest distance", diameter, ceil_div(3 * (topology.n - 1), 2))
+    ceiling_reading.equal("greatest distance", diameter, ceil_div(3 * (check.n - 1), 2))
 
 
 @check("SLC.substars")
 def substars(check: ClaimCheck) -> None:
     """Map the substars of every position to S_{n-1}, node by node and link by link."""
-    topology = check.topology
-    n = topology.n
-    label_symbols = symbols(check.objects, topology)
-    neighbours = check.objects.neighbours(topology.spec)
-    smaller_neighbours = check.objects.neighbours(f"S{n - 1}")
+    n = check.n
+    label_symbols = symbols(check)
+    smaller_neighbours = check.at(f"S{n - 1}").neighbours
 
     def link_tail(_: int, node: int) -> str:
-        return topology.label(node)
+        return check.label(node)
 
     for index in range(1, n):
         position = index + 1
@@ -42,14 +39,14 @@ def substars(check: ClaimCheck) -> None:
         rest = np.delete(label_symbols, index, axis=1)
         # Close the gap that the fixed symbol leaves, so that the rest is a permutation of 1..n-1.
         image = permutations.rank(rest - (rest > fixed[:, None]))
-        pairs = np.unique(fixed.astype(np.int64) * topology.nodes + image)
+        pairs = np.unique(fixed.astype(np.int64) * check.nodes + image)
         check.equal("nodes of S_{n-1} that the substars stand for", len(pairs), factorial(n))
-        inside = np.delete(neighbours, index - 1, axis=0)
+        inside = np.delete(check.neighbours, index - 1, axis=0)
         check.equal("substar across a link", fixed[inside], fixed[None], node=link_tail)
         stated = smaller_neighbours[:, image]
         check.equal("links of the substars", image[inside], stated, node=link_tail)
-        leaves = fixed[neighbours[index - 1]] != fixed
-        check.true(f"dimension {position} leaves the substar", leaves, node=topology.label)
+        leaves = fixed[check.neighbours[index - 1]] != fixed
+        check.true(f"dimension {position} leaves the substar", leaves, node=check.label)
     if n == 4:
         for suffix in ("1", "23"):
             _check_substar(check, suffix)
@@ -57,24 +54,22 @@ def substars(check: ClaimCheck) -> None:
 
 def _check_substar(check: ClaimCheck, suffix: str) -> None:
     """Check that the nodes whose labels end with a suffix form a star graph."""
-    topology = check.topology
-    i = topology.n - len(suffix)
-    labels = topology.labels()
+    i = check.n - len(suffix)
+    labels = check.labels()
     nodes = np.array([node for node, label in enumerate(labels) if label.endswith(suffix)])
-    prefixes = symbols(check.objects, topology)[nodes, :i]
+    prefixes = symbols(check)[nodes, :i]
     order = np.argsort(np.argsort(prefixes, axis=1), axis=1)
     substar_ranks = permutations.rank(order.astype(np.uint8) + np.uint8(1))
     name = f"S_{i}({suffix})"
     check.equal(f"nodes of {name}", len(nodes), factorial(i))
     expected_ranks = np.arange(factorial(i))
     check.equal(f"nodes of {name} as those of S_{i}", np.sort(substar_ranks), expected_ranks)
-    image = np.full(topology.nodes, -1)
+    image = np.full(check.nodes, -1)
     image[nodes] = substar_ranks
-    neighbours = check.objects.neighbours(topology.spec)
-    inside = image[neighbours[: i - 1, nodes]]
-    stated = check.objects.neighbours(f"S{i}")[:, substar_ranks]
+    inside = image[check.neighbours[: i - 1, nodes]]
+    stated = check.at(f"S{i}").neighbours[:, substar_ranks]
 
     def link_tail(_: int, index: int) -> str:
-        return topology.label(int(nodes[index]))
+        return check.label(int(nodes[index]))
 
     check.equal(f"links of {name}", inside, stated, node=link_tail)

@@ -3,10 +3,9 @@
 A time is a function of n, T_s and b = m T_c.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,27 +16,17 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, even_share, multiple_height
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.providers import Execution, executions
-from starcast.claims.reference.pipelines import (
-    Parameters,
-    Pipeline,
-    Time,
-    exact_time,
-    greatest,
-    parameters,
-)
+from starcast.claims.reference import pipelines
 from starcast.claims.registry import Provider
-from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
-from starcast.trees.catalogue import single_trees
 from starcast.trees.model import Forest
 
 #: Greatest number of segments per tree in executions; all smaller numbers are executed too.
 MOST_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MOST_SEGMENTS + 1))
-SMALL = parameters()
+SMALL = pipelines.parameters()
 
 
 def multiple_bytes(topology: Topology) -> int:
@@ -48,39 +37,43 @@ def multiple_bytes(topology: Topology) -> int:
 # Closed forms of section 6.1 and of Theorems 1 and 2
 
 
-def sheu93(n: int) -> Pipeline:
+def sheu93(n: int) -> pipelines.Pipeline:
     """Return [16]: (2n-4+p)(T_s + b/p)."""
-    return Pipeline(2 * n - 3)
+    return pipelines.Pipeline(2 * n - 3)
 
 
-def day(n: int) -> Pipeline:
+def day(n: int) -> pipelines.Pipeline:
     """Return [7]: (D_n-1+p)(T_s + b/p)."""
-    return Pipeline(diameter(n))
+    return pipelines.Pipeline(diameter(n))
 
 
-def sheu95(n: int) -> Pipeline:
+def sheu95(n: int) -> pipelines.Pipeline:
     """Return [17]: ((p-1) log2 n + n log2 n)(T_s + b/p)."""
-    return Pipeline(n, slot=log2(n))
+    return pipelines.Pipeline(n, slot=log2(n))
 
 
-def theorem1(n: int) -> Pipeline:
+def theorem1(n: int) -> pipelines.Pipeline:
     """Return (3): (h+p-1)(T_s + 2b/(p(n-1))), with h by Lemma 5."""
-    return Pipeline(multiple_height(n), Fraction(2, n - 1))
+    return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1))
 
 
-def theorem2(n: int) -> Pipeline:
+def theorem2(n: int) -> pipelines.Pipeline:
     """Return n-1 times (3)."""
-    return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
+    return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-def theorem1_time(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the time of Theorem 1 with the best integer p."""
-    return theorem1(n).least_whole(T_s, b)
+def with_best_integer(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
+    """Return the time with the best integer p."""
+    return lambda n, *load: pipeline(n).least_whole(*load)
 
 
-def theorem2_time(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the time of Theorem 2 with the best integer p."""
-    return theorem2(n).least_whole(T_s, b)
+def with_best_real(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
+    """Return the time with the best real p."""
+    return lambda n, *load: pipeline(n).least(*load)
+
+
+theorem1_time = with_best_integer(theorem1)
+theorem2_time = with_best_integer(theorem2)
 
 
 def theorem1_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
@@ -124,15 +117,33 @@ def messages_per_link(n: int) -> Number:
     return divided(factorial(n) - 1, n - 1)
 
 
+#: Closed forms over the orders that the paper states for them.
+QUOTIENTS: dict[str, Callable[[int], Number]] = {
+    "D_n over n": lambda n: divided(diameter(n), n),
+    "(n-1) D_n over n^2": lambda n: divided((n - 1) * diameter(n), n * n),
+    "n!-1 over n!": lambda n: divided(factorial(n) - 1, factorial(n)),
+    "(n-1)!+1 over (n-1)!": lambda n: divided(factorial(n - 1) + 1, factorial(n - 1)),
+    "(n!-1)/(n-1) over (n-1)!": lambda n: divided(messages_per_link(n), factorial(n - 1)),
+    "(n!-1)/(n-1) over (n!-1)/(n-1)": lambda n: divided(messages_per_link(n), messages_per_link(n)),
+    "ceil((n!-1)/(n-1)) over (n-1)!": lambda n: divided(even_share(n), factorial(n - 1)),
+    "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)": lambda n: divided(even_share(n), messages_per_link(n)),
+}
+
+
+def check_quotient(check: ClaimCheck, words: str) -> None:
+    """Check that one of the `QUOTIENTS` is bounded."""
+    check.order(words, QUOTIENTS[words])
+
+
 def check_time_order(
     check: ClaimCheck,
     what: str,
-    time: Time,
-    stated: Time,
+    time: pipelines.Time,
+    stated: pipelines.Time,
     applies: Callable[[int, Number, Number], bool] = lambda *_: True,
 ) -> None:
     """Check that a time is of a stated order, over all loads to which the claim applies."""
-    check.order(what, lambda n: greatest(n, time, stated, partial(applies, n)))
+    check.order(what, lambda n: pipelines.greatest(n, time, stated, partial(applies, n)))
 
 
 # Executions
@@ -147,7 +158,7 @@ def heights(forest: Forest) -> list[int]:
 
 def height(check: ClaimCheck, construction: str) -> int:
     """Return the greatest height of a forest of the catalogue."""
-    return max(heights(check.objects.forest(check.topology.spec, construction)))
+    return max(heights(check.forest(construction)))
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
@@ -165,16 +176,15 @@ def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
 
     One-port, a slot has n-1 sub-slots, and the last slot is needed.
     """
-    n = check.topology.n
     for execution in algorithm1(ports)(check):
         simulation = execution.simulation
         p = int(execution.arguments["segments"])
         place = {"p": p, "of": execution.schedule}
-        stated = multiple_height(n) + p - 1
+        stated = multiple_height(check.n) + p - 1
         if ports == "all":
             check.equal("slots of Algorithm 1", simulation.steps, stated, **place)
         else:
-            slots = ceil_div(simulation.steps, n - 1)
+            slots = ceil_div(simulation.steps, check.n - 1)
             check.equal("slots of n-1 sub-slots", slots, stated, **place)
         is_enough = simulation.largest_packet <= 2
         check.true("a packet of two segments is large enough", is_enough, **place)
@@ -192,8 +202,8 @@ def check_single_tree(
     for execution in executions("broadcast", algorithm, **split_argument)(check):
         schedule = execution.schedule
         p = int(execution.arguments[split])
-        observed = exact_time(execution.simulation, schedule.units, SMALL)
-        slot = SMALL.T_s + SMALL.m * SMALL.T_c * Fraction(1, p)
+        observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
+        slot = SMALL.time(1, Fraction(1, p))
         # Without pipelining p is always 1, and not part of the place.
         place: dict[str, Any] = {"p": p} if len(segments) > 1 else {}
         place |= {"of": schedule, **SMALL.place}
@@ -202,18 +212,17 @@ def check_single_tree(
 
 def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
     """Check [16], the tree of Sheu, Liaw & Chen 1993."""
-    stated = 2 * check.topology.n - 3
-    check_single_tree(check, "recursive-substar", "messages", stated, segments)
+    check_single_tree(check, "recursive-substar", "messages", 2 * check.n - 3, segments)
 
 
 def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
     """Check [7], a greedy tree."""
-    check_single_tree(check, "greedy", "segments", diameter(check.topology.n), segments)
+    check_single_tree(check, "greedy", "segments", diameter(check.n), segments)
 
 
 def check_hamiltonian(check: ClaimCheck) -> None:
     """Check the ceil((n!-1)/(n-1)) steps of rotated Hamiltonian paths, one message per link."""
-    stated = even_share(check.topology.n)
+    stated = even_share(check.n)
     for execution in executions("allgather", "rotated-hamiltonian", messages=1)(check):
         simulation = execution.simulation
         schedule = execution.schedule
@@ -223,13 +232,13 @@ def check_hamiltonian(check: ClaimCheck) -> None:
 
 def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
     """Check that Algorithm 2 on L(I) takes D_n T_s + (n!-1)/(n-1) m T_c; one-port n-1 times it."""
-    n = check.topology.n
+    n = check.n
     steps_per_slot = 1 if ports == "all" else n - 1
     carried = Fraction((factorial(n) - 1) * steps_per_slot, n - 1)
-    stated = SMALL.T_s * diameter(n) * steps_per_slot + SMALL.m * SMALL.T_c * carried
+    stated = SMALL.time(diameter(n) * steps_per_slot, carried)
     for execution in algorithm2(ports)(check):
         schedule = execution.schedule
-        observed = exact_time(execution.simulation, schedule.units, SMALL)
+        observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
         what = f"time of Algorithm 2, {ports}-port"
         check.equal(what, observed, stated, of=schedule, **SMALL.place)
 
@@ -239,53 +248,7 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 
     The messages are not segmented; all messages of a link and level form one packet.
     """
-    spec = check.topology.spec
-
-    def create() -> Schedule:
-        return build_pipeline(
-            check.objects.forest(spec, construction),
-            "all",
-            1,
-            collective="allgather",
-            algorithm=f"{construction} by levels",
-            packets=True,
-            symmetric=True,
-        )
-
-    return check.objects.get_or_create("schedule", (spec, "by level", construction), create)
-
-
-def catalogue_schedules(
-    check: ClaimCheck, collective: str, ports: str, roots: tuple[int, ...]
-) -> Iterator[Schedule]:
-    """Yield all algorithms of the catalogue for a collective, with several arguments and roots."""
-    topology = check.topology
-    for algorithm in algorithms_on(topology, collective):
-        if ports not in algorithm.ports:
-            continue
-        names = [argument.name for argument in algorithm.arguments]
-        choices = [sample_values(name, topology) for name in names]
-        for values, root in product(product(*choices), roots):
-            arguments = dict(zip(names, values, strict=True))
-            if algorithm.refusal(topology, arguments) is None:
-                yield check.objects.schedule(
-                    topology.spec, collective, algorithm.name, ports, root, **arguments
-                )
-
-
-def sample_values(argument: str, topology: Topology) -> tuple[int | str, ...]:
-    """Return values of an argument of an algorithm."""
-    if argument == "base":
-        return single_trees(topology)
-    counts = {1, topology.degree} if argument == "copies" else {1, 2, topology.degree}
-    return tuple(sorted(counts))
-
-
-def check_lower_bound(
-    check: ClaimCheck, schedule: Schedule, grid: Parameters, startups: int, share: Fraction
-) -> None:
-    """Check that an executed schedule takes at least max{startups T_s, share m T_c}."""
-    observed = exact_time(check.execute(schedule), schedule.units, grid)
-    bound = np.maximum(grid.T_s * startups, grid.m * grid.T_c * share)
-    bound = np.array([Fraction(time) for time in bound], dtype=object)
-    check.at_least(f"time of {schedule.algorithm}", observed, bound, of=schedule, **grid.place)
+    create = partial(
+        pipelines.allgather_by_levels, check.forest(construction), f"{construction} by levels"
+    )
+    return check.build(create, "by level", construction)

@@ -1,4 +1,4 @@
-"""Tseng & Sheu 1997, sections 4 and 5: execution of Algorithms 1 and 2, all-port and one-port."""
+"""Tseng & Sheu 1997, sections 4 to 6: Algorithms 1 and 2, and label and dimension changes."""
 
 from fractions import Fraction
 from itertools import product
@@ -11,16 +11,12 @@ from starcast import checkers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
-from starcast.claims.papers.tseng_sheu.closed_forms import algorithm2, heights
+from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2, heights
 from starcast.claims.providers import Execution, executions
-from starcast.claims.reference import bfs
+from starcast.claims.reference import bfs, tree_transforms
+from starcast.claims.reference.pipelines import carried_share
 from starcast.claims.reference.place_labels import outgoing_links, row_links
-from starcast.claims.reference.tree_transforms import (
-    Tree,
-    allgather_schedule,
-    sample_trees,
-    tree_with_detour,
-)
+from starcast.claims.reference.tree_transforms import Row, Tree
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.simulator import Simulation
@@ -50,22 +46,18 @@ def all_sources_bytes(topology: Topology) -> int:
 @check("TS.A1", bytes_per_node=broadcast_bytes)
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check the last slot, that no segment waits, and that packets have two segments at most."""
-    topology = check.topology
-    for root in bfs.roots(topology, 2)[:6]:
-        h = max(heights(check.objects.forest(topology.spec, "multiple", root=root)))
+    for root in bfs.roots(check, 2)[:6]:
+        h = max(heights(check.forest("multiple", root=root)))
         for p in SEGMENTS:
-            schedule = check.objects.schedule(
-                topology.spec, "broadcast", "multiple", root=root, segments=p
-            )
+            schedule = check.schedule("broadcast", "multiple", root=root, segments=p)
             simulation = check.execute(schedule)
             place = {"p": p, "of": schedule}
             check.equal("number of the last slot", simulation.steps, h + p - 1, **place)
-            check.equal("segments", schedule.units, p * (topology.n - 1), **place)
+            check.equal("segments", schedule.units, p * (check.n - 1), **place)
             place = {"p": p, "step": schedule.step, "link": row_links(schedule), "of": schedule}
             check.equal("slots that a segment waits", waiting_slots(schedule, p), 0, **place)
             sizes = packet_sizes(schedule)
-            what = "no more than two segments in a packet"
-            check.true(what, sizes <= 2, **place, found=sizes)
+            check.true("no more than two segments in a packet", sizes <= 2, **place, found=sizes)
 
 
 def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
@@ -93,11 +85,9 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
 @check("TS.T2.simulation", bytes_per_node=broadcast_bytes)
 def one_port_simulation(check: ClaimCheck) -> None:
     """Check that sub-slots of one dimension send what the all-port slot sends, one-port."""
-    topology = check.topology
-    neighbours = check.objects.neighbours(topology.spec)
-    for port, heads in zip(topology.ports, neighbours, strict=True):
+    for port, heads in zip(check.ports, check.neighbours, strict=True):
         what = f"back over dimension {port}"
-        check.equal(what, heads[heads], np.arange(topology.nodes), node=topology.label)
+        check.equal(what, heads[heads], np.arange(check.nodes), node=check.label)
     for broadcast in executions("broadcast", "multiple", ports="one", segments=SEGMENTS[:3])(check):
         schedule = broadcast.schedule
         p = broadcast.arguments["segments"]
@@ -105,15 +95,14 @@ def one_port_simulation(check: ClaimCheck) -> None:
         what = "packets of a node in a sub-slot"
         check.equal(what, partners(schedule, schedule.sender, schedule.receiver), 1, **place)
         check.equal(what, partners(schedule, schedule.receiver, schedule.sender), 1, **place)
-        slot, turn = np.divmod(schedule.step - 1, topology.n - 1)
+        slot, turn = np.divmod(schedule.step - 1, check.n - 1)
         check.equal("dimension of a sub-slot", schedule.port, turn + 2, **place)
-        all_port = check.objects.schedule(topology.spec, "broadcast", "multiple", segments=p)
+        all_port = check.schedule("broadcast", "multiple", segments=p)
         stated = sent_units(all_port, all_port.step)
         observed = sent_units(schedule, slot + 1)
         check.equal("segments over links", len(observed), len(stated), p=p, of=schedule)
         missing = len(np.setdiff1d(stated, observed))
-        what = "what is sent in a slot and not in its sub-slots"
-        check.equal(what, missing, 0, p=p, of=schedule)
+        check.equal("what is sent in a slot and not in its sub-slots", missing, 0, p=p, of=schedule)
 
 
 def partners(
@@ -141,25 +130,24 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
     """Check the last step of Algorithm 2, the packets, and the segments over every link."""
-    n = check.topology.n
+    n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.simulation.steps, diameter(n), of=schedule)
-    carried = Fraction(int(allgather.simulation.packet_sizes.sum()), n - 1)
+    carried = carried_share(allgather.simulation, n - 1)
     stated = Fraction(factorial(n) - 1, n - 1)
     check.equal("messages in the packets, one a step", carried, stated, of=schedule)
     if n <= 6:
         expanded = all_sources(check, schedule)
         check.execute(expanded)
-        loads = np.zeros((check.topology.nodes, n - 1), dtype=np.int64)
+        loads = np.zeros((check.nodes, n - 1), dtype=np.int64)
         np.add.at(loads, (expanded.sender, expanded.port.astype(np.int64) - 2), 1)
-        links = outgoing_links(check.objects, check.topology)
+        links = outgoing_links(check)
         check.equal("segments over a link", loads, factorial(n) - 1, link=links, of=expanded)
 
 
 def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
     """Return the rows of Algorithm 2 for all sources."""
-    key = (check.topology.spec, "Algorithm 2 for all sources")
-    return check.objects.get_or_create("schedule", key, schedule.expand)
+    return check.build(schedule.expand, "Algorithm 2 for all sources")
 
 
 def execution_time(
@@ -175,42 +163,33 @@ def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
     """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c, with c sub-slots per slot."""
-    n = check.topology.n
     for startup, per_byte, m in TIMES:
-        share = Fraction(m * (factorial(n) - 1), n - 1)
-        check.equal(
-            "time",
-            execution_time(simulation, n - 1, startup, per_byte, m),
-            slots * (height * startup + share * per_byte),
-            T_s=startup,
-            T_c=per_byte,
-            m=m,
-            of=schedule,
-        )
+        share = Fraction(m * (factorial(check.n) - 1), check.n - 1)
+        measured = execution_time(simulation, check.n - 1, startup, per_byte, m)
+        stated = slots * (height * startup + share * per_byte)
+        check.equal("time", measured, stated, T_s=startup, T_c=per_byte, m=m, of=schedule)
 
 
 @check("TS.T3.time", given=algorithm2(), bytes_per_node=allgather_bytes)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
     """Check the time of Algorithm 2 on L(I)."""
-    height = diameter(check.topology.n)
-    check_allgather_time(check, allgather.schedule, allgather.simulation, height)
+    check_allgather_time(check, allgather.schedule, allgather.simulation, diameter(check.n))
 
 
 @check("TS.T3.any-tree", bytes_per_node=allgather_bytes)
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check the time of Algorithm 2 on many trees, some not greedy but of height D_n."""
-    topology = check.topology
-    trees = sample_trees(check.objects, topology)
-    detour = tree_with_detour(check.objects, topology)
+    trees = tree_transforms.sample_trees(check)
+    detour = tree_transforms.tree_with_detour(check)
     what = "trees of height D_n that are not greedy are looked at"
-    check.equal(what, detour is not None, topology.n > 4)
+    check.equal(what, detour is not None, check.n > 4)
     if detour is not None:
         check_detour(check, detour)
         trees.append(detour)
     for tree in trees:
-        check.passes(checkers.spanning(topology, tree.row[None], 0), of=tree.name)
-        (height,) = heights(Forest(topology, tree.row[None]))
-        schedule = allgather_schedule(check.objects, topology, tree)
+        check.passes(checkers.spanning(check.topology, tree.row[None], 0), of=tree.name)
+        (height,) = heights(Forest(check.topology, tree.row[None]))
+        schedule = tree_transforms.allgather_schedule(check, tree)
         check_allgather_time(check, schedule, check.execute(schedule), height)
         if tree.in_catalogue:
             for run in algorithm2(base=tree.name)(check):
@@ -219,18 +198,17 @@ def time_on_any_tree(check: ClaimCheck) -> None:
 
 def check_detour(check: ClaimCheck, tree: Tree) -> None:
     """Check that a tree has height D_n and is not a shortest-path tree."""
-    topology = check.topology
-    levels = bfs.levels(bfs.parents(check.objects, topology, tree.row), 0)
+    levels = bfs.levels(bfs.parents(check, tree.row), 0)
     what = "height of a tree that is not greedy"
-    check.equal(what, levels.max(), diameter(topology.n), of=tree.name)
-    is_longer = (levels > bfs.distances(check.objects, topology.spec)).any()
+    check.equal(what, levels.max(), diameter(check.n), of=tree.name)
+    is_longer = (levels > bfs.distances(check)).any()
     check.true("some node is further than its distance", is_longer, of=tree.name)
 
 
 @check("TS.S52", given=algorithm2("one"), bytes_per_node=allgather_bytes)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     """Check sub-slots, their dimensions and the time of the one-port Algorithm 2."""
-    n = check.topology.n
+    n = check.n
     schedule = allgather.schedule
     check.equal("sub-slots", allgather.simulation.steps, (n - 1) * diameter(n), of=schedule)
     turn = (schedule.step - 1) % (n - 1)
@@ -242,26 +220,175 @@ def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
 @check("TS.S62-trees", given=algorithm2(), bytes_per_node=all_sources_bytes)
 def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     """Check that Algorithm 2 uses n-1 different trees per source, and (n-1) n! in total."""
-    topology = check.topology
-    n = topology.n
+    n = check.n
     expanded = all_sources(check, allgather.schedule)
     source = expanded.unit.astype(np.int64) // (n - 1)
-    ports = np.zeros((topology.nodes, n - 1, topology.nodes), dtype=np.uint8)
+    ports = np.zeros((check.nodes, n - 1, check.nodes), dtype=np.uint8)
     ports[source, expanded.tree, expanded.receiver] = expanded.port
-    total = count_distinct(ports.reshape(-1, topology.nodes))
+    total = count_distinct(ports.reshape(-1, check.nodes))
     check.equal("different trees", total, (n - 1) * factorial(n), of=expanded)
     per_source = [count_distinct(trees) for trees in ports]
-    what = "different trees of a source"
-    check.equal(what, per_source, n - 1, node=topology.label, of=expanded)
-    check.equal(
-        "links of a tree",
-        np.count_nonzero(ports, axis=2),
-        factorial(n) - 1,
-        node=lambda node, _: topology.label(node),
-        of=expanded,
-    )
+    check.equal("different trees of a source", per_source, n - 1, node=check.label, of=expanded)
+    links = np.count_nonzero(ports, axis=2)
+    place = {"node": lambda node, _: check.label(node), "of": expanded}
+    check.equal("links of a tree", links, factorial(n) - 1, **place)
 
 
 def count_distinct(trees: NDArray[np.uint8]) -> int:
     """Return the number of different rows that are not empty."""
     return len(np.unique(trees[trees.any(axis=1)], axis=0))
+
+
+# Label and dimension changes, and the use of links (sections 5 and 6.2)
+
+
+def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
+    """Check that a changed tree spans from the stated root."""
+    check.passes(checkers.spanning(check.topology, tree.row[None], root), of=tree.name)
+
+
+def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
+    """Check the ports of a forest of the catalogue against a changed tree."""
+    place = {"node": lambda _, node: check.label(node), "of": forest}
+    check.equal(what, forest.parent_port, expected.row, **place)
+
+
+@check("TS.D3")
+def label_changes_span(check: ClaimCheck) -> None:
+    """Check that LC(x,T) is a spanning tree, its ports in the catalogue, and the example."""
+    for tree in tree_transforms.sample_trees(check, other_roots=True):
+        for x in bfs.roots(check, 3):
+            changed = tree_transforms.label_change(check, tree, x)
+            check_spanning(check, changed, changed.root)
+            if tree.in_catalogue:
+                forest = check.forest("label-change", root=x, base=tree.name)
+                check_ports(check, "ports of LC(x,T)", forest, changed)
+    if check.n == 4:
+        check_label_example(check)
+
+
+def check_label_example(check: ClaimCheck) -> None:
+    """Check that LC(3021, L(0123)), from 0, replaces the symbols in every link of L(0123)."""
+    x = "4132"
+    replacement = str.maketrans("1234", x)
+    base = check.forest("greedy").parent_port[0]
+    forest = check.forest("label-change", root=check.rank(x), base="greedy")
+    parents = bfs.parents(check, base)
+    changed_parents = bfs.parents(check, forest.parent_port[0])
+    root = check.label(forest.root)
+    check.equal("root of LC(3021, L(0123))", root, "1234".translate(replacement), of=forest)
+    for node in range(1, check.nodes):
+        label = check.label(node)
+        changed_node = check.rank(label.translate(replacement))
+        measured = check.label(int(changed_parents[changed_node]))
+        stated = check.label(int(parents[node])).translate(replacement)
+        check.equal("parent in LC(3021, L(0123))", measured, stated, node=label, of=forest)
+
+
+@check("TS.D4")
+def dimension_changes_span(check: ClaimCheck) -> None:
+    """Check that DC(i,T) is a spanning tree, its ports in the catalogue, and the example."""
+    for tree in tree_transforms.sample_trees(check, other_roots=True):
+        stated = check.label(tree.root)
+        for i in range(check.n - 1):
+            changed = tree_transforms.dimension_change(check, tree, i)
+            check.equal("root of DC(i,T)", check.label(changed.root), stated, i=i, of=changed.name)
+            check_spanning(check, changed, tree.root)
+            if tree.in_catalogue:
+                forest = check.forest("dimension-change", base=tree.name, i=i)
+                check_ports(check, "ports of DC(i,T)", forest, changed)
+    if check.n == 4:
+        forest = check.forest("dimension-change", base="greedy", i=1)
+        rotation = str.maketrans("123", "231")
+        base_paths = dimension_words(check, check.forest("greedy").parent_port[0])
+        measured = " ".join(dimension_words(check, forest.parent_port[0]))
+        expected = " ".join(sorted(word.translate(rotation) for word in base_paths))
+        what = "dimensions of the paths of DC(1, L(0123)), from 0"
+        check.equal(what, measured, expected, of=forest)
+
+
+def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
+    """Return the dimensions, from 0, on the paths from the identity to all nodes, sorted."""
+    parent = bfs.parents(check, row)
+    words = []
+    for leaf in range(check.nodes):
+        word = ""
+        node = leaf
+        while parent[node] >= 0 and len(word) <= check.nodes:
+            word = str(row[node] - 1) + word
+            node = int(parent[node])
+        words.append(word)
+    return sorted(words)
+
+
+@check("TS.S51-roots")
+def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
+    """Check that the n-1 trees LC(x, DC(i,T)) span from x."""
+    for tree in tree_transforms.sample_trees(check):
+        for x in bfs.roots(check, 3):
+            for i in range(check.n - 1):
+                changed = tree_transforms.label_change(
+                    check, tree_transforms.dimension_change(check, tree, i), x
+                )
+                check.equal("root", check.label(changed.root), check.label(x), i=i, of=changed.name)
+                check_spanning(check, changed, x)
+                if tree.name == "greedy":
+                    forest = check.forest("dimension-change", root=x, base=tree.name, i=i)
+                    check_ports(check, "ports", forest, changed)
+
+
+def translations_bytes(topology: Topology) -> int:
+    """Return the bytes per node of all translations."""
+    return 16 * topology.nodes
+
+
+@check("TS.L7", bytes_per_node=translations_bytes)
+def links_are_used_equally(check: ClaimCheck) -> None:
+    """Check that on every level all links are used by as many trees as T has nodes there."""
+    outgoing = outgoing_links(check)
+    for tree in tree_transforms.sample_trees(check, other_roots=True):
+        loads, profile = tree_transforms.link_loads(check, tree, check.n - 1)
+        place = {
+            "level": lambda index, _node, _port: index + 1,
+            "link": lambda _level, node, port: outgoing(node, port),
+        }
+        what = "trees with a link on a level"
+        check.equal(what, loads, profile[:, None, None], **place, of=tree.name)
+
+
+@check("TS.S62-height")
+def heights_of_single_trees(check: ClaimCheck) -> None:
+    """Check the heights of both trees of [8], and the order of the first."""
+    stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
+    for name, height in stated.items():
+        tree = check.forest(name)
+        check.passes(checkers.spanning(check.topology, tree.parent_port, tree.root), of=tree)
+        check.equal(f"height of {name}", heights(tree), height, of=tree)
+    check.same_order("((n-1)! + 1) / (n-1)!", QUOTIENTS["(n-1)!+1 over (n-1)!"])
+
+
+@check("TS.S62-equal", bytes_per_node=translations_bytes)
+def translates_use_links_equally(check: ClaimCheck) -> None:
+    """Check the number of translates of both trees of [8] on every link."""
+    n = check.n
+    mean = Fraction(factorial(n) - 1, n - 1)
+    correction = check.correction(
+        "a link is in as many translates as the tree has links of its dimension: (n!-1)/(n-1), "
+        "which is no whole number for n >= 3, rounded down or up; translates of all n-1 dimension "
+        "changes of the tree together use all links equally"
+    )
+    links = outgoing_links(check)
+    for name in ("rotated-hamiltonian", "necklace"):
+        forest = check.forest(name)
+        place = {"link": links, "of": forest}
+        tree = Tree(name, forest.root, forest.parent_port[0])
+        levels, _ = tree_transforms.link_loads(check, tree, 1)
+        loads = levels.sum(axis=0)
+        check.equal(f"translates of {name} on a link", loads, mean, **place)
+        links_of_dimension = np.bincount(tree.row, minlength=n + 1)[2:]
+        correction.equal("translates on a link", loads, links_of_dimension, **place)
+        is_rounded = (loads >= int(mean)) & (loads <= int(mean) + 1)
+        correction.true("one of two numbers", is_rounded, **place)
+        levels, _ = tree_transforms.link_loads(check, tree, n - 1)
+        what = "trees on a link with all dimension changes"
+        correction.equal(what, levels.sum(axis=0), factorial(n) - 1, **place)

@@ -11,41 +11,20 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, multiple_height
 from starcast.claims.growth import divided, factorial, sqrt
-from starcast.claims.papers.tseng_sheu.closed_forms import (
-    MOST_SEGMENTS,
-    SMALL,
-    algorithm1,
-    catalogue_schedules,
-    check_algorithm1,
-    check_lower_bound,
-    check_time_order,
-    height,
-    multiple_bytes,
-    theorem1,
-    theorem1_order,
-    theorem1_time,
-    theorem2,
-    theorem2_order,
-    theorem2_time,
-)
+from starcast.claims.papers.tseng_sheu import closed_forms as forms
+from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.providers import Execution, executions
+from starcast.claims.reference import lower_bound_counts as counts
+from starcast.claims.reference import pipelines
 from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.pipelines import (
-    Parameters,
-    Pipeline,
-    exact_time,
-    parameters,
-    slotted,
-)
+from starcast.claims.reference.pipelines import Parameters, Pipeline
 from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
-#: The grid on which lower bounds are compared.
-BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
 #: The grid of Theorems 1 and 2: m = 1, 2; T_s = 1, 2, 4, .., 1024; T_c = 1, 2.
-WIDE = parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
+WIDE = pipelines.parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
 ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
 #: Times of fractions or surds.
 Times = NDArray[Any]
@@ -58,88 +37,75 @@ def catalogue_bytes(topology: Topology) -> int:
 
 def other_broadcasts_bytes(topology: Topology) -> int:
     """Return the bytes per node of Algorithm 1 and of the other broadcasts."""
-    others = 80 * topology.degree * MOST_SEGMENTS * (2 * MOST_SEGMENTS + 1)
-    return multiple_bytes(topology) + others
+    others = 80 * topology.degree * forms.MOST_SEGMENTS * (2 * forms.MOST_SEGMENTS + 1)
+    return forms.multiple_bytes(topology) + others
 
 
-def doublings(n: int) -> int:
-    """Return ceil(log2 n!)."""
-    return int((factorial(n) - 1).bit_length())
-
-
-def check_counts(check: ClaimCheck, root: int) -> None:
+def check_counts(check: ClaimCheck, source: int) -> None:
     """Check the counts behind both lemmas: longest distance, links of the source, doublings."""
-    topology = check.topology
-    label = topology.label(root)
-    greatest = int(distances(check.objects, topology.spec, root).max())
-    check.equal("greatest distance from the source", greatest, diameter(topology.n), source=label)
-    links = set(check.objects.neighbours(topology.spec)[:, root].tolist()) - {root}
-    check.equal("links of the source", len(links), topology.n - 1, source=label)
-    informed = 1
-    steps = 0
-    while informed < topology.nodes:
-        informed *= 2
-        steps += 1
-    check.equal("doublings until all nodes know", steps, doublings(topology.n), source=label)
+    counts.check_source(check, source, diameter(check.n))
+    steps = counts.count_doublings(check.nodes)
+    what = "doublings until all nodes know"
+    check.equal(what, steps, counts.ceil_log2(factorial(check.n)), source=check.label(source))
 
 
 @check("TS.L1", bytes_per_node=catalogue_bytes)
 def lower_bound_for_broadcast(check: ClaimCheck) -> None:
     """Check the counts of Lemma 1, and that no broadcast of the catalogue is faster."""
-    n = check.topology.n
-    sources = (0, check.topology.nodes - 1)
+    n = check.n
+    sources = (0, check.nodes - 1)
     for source in sources:
         check_counts(check, source)
-    for schedule in catalogue_schedules(check, "broadcast", "all", sources):
-        check_lower_bound(check, schedule, BOUND_GRID, diameter(n), Fraction(1, n - 1))
-    startups = max(diameter(n), doublings(n))
-    for schedule in catalogue_schedules(check, "broadcast", "one", sources):
-        check_lower_bound(check, schedule, BOUND_GRID, startups, Fraction(1))
+    schedules = counts.catalogue_schedules(check, "broadcast", "all", sources)
+    counts.check_times(check, schedules, diameter(n), Fraction(1, n - 1))
+    startups = max(diameter(n), counts.ceil_log2(factorial(n)))
+    counts.check_times(
+        check, counts.catalogue_schedules(check, "broadcast", "one", sources), startups, 1
+    )
 
 
 @check("TS.L2", bytes_per_node=catalogue_bytes)
 def lower_bound_for_allgather(check: ClaimCheck) -> None:
     """Check the counts of Lemma 2, and that no allgather of the catalogue is faster."""
-    n = check.topology.n
+    n = check.n
     check_counts(check, 0)
     others = factorial(n) - 1
-    received = np.count_nonzero(distances(check.objects, check.topology.spec) > 0)
-    check.equal("messages that a node receives", received, others)
-    for schedule in catalogue_schedules(check, "allgather", "all", (0,)):
-        check_lower_bound(check, schedule, BOUND_GRID, diameter(n), Fraction(others, n - 1))
-    startups = max(diameter(n), doublings(n))
-    for schedule in catalogue_schedules(check, "allgather", "one", (0,)):
-        check_lower_bound(check, schedule, BOUND_GRID, startups, Fraction(others))
+    check.equal("messages that a node receives", np.count_nonzero(distances(check) > 0), others)
+    schedules = counts.catalogue_schedules(check, "allgather", "all", (0,))
+    counts.check_times(check, schedules, diameter(n), Fraction(others, n - 1))
+    startups = max(diameter(n), counts.ceil_log2(factorial(n)))
+    counts.check_times(
+        check, counts.catalogue_schedules(check, "allgather", "one", (0,)), startups, others
+    )
 
 
-@check("TS.E3", bytes_per_node=multiple_bytes)
+@check("TS.E3", bytes_per_node=forms.multiple_bytes)
 def time_in_slots(check: ClaimCheck) -> None:
     """Check (3): the time of Algorithm 1 in slots of fixed length."""
-    n = check.topology.n
-    h = height(check, "multiple")
+    h = forms.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
     )
-    for execution in algorithm1()(check):
+    for execution in forms.algorithm1()(check):
         schedule = execution.schedule
         simulation = execution.simulation
         p = int(execution.arguments["segments"])
         place = {"p": p, "of": schedule}
-        share = Fraction(2, p * (n - 1))
-        stated = (h + p - 1) * (SMALL.T_s + SMALL.m * SMALL.T_c * share)
+        share = Fraction(2, p * (check.n - 1))
+        stated = (h + p - 1) * SMALL.time(1, share)
         check.true("no packet is larger than the slot", simulation.largest_packet <= 2, **place)
         place |= SMALL.place
-        observed = slotted(simulation.steps, share, SMALL)
+        observed = SMALL.time(simulation.steps, simulation.steps * share)
         check.equal("time in slots of fixed length", observed, stated, **place)
-        shorter = exact_time(simulation, schedule.units, SMALL)
+        shorter = pipelines.exact_time(simulation, schedule.units, SMALL)
         shorter_slots.at_most("time", shorter, stated, **place)
 
 
 @check("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
     """Check that (3) falls before the stated p and rises after it, and the order of p."""
-    n = check.topology.n
-    h = height(check, "multiple")
+    n = check.n
+    h = forms.height(check, "multiple")
     check.equal("h", h, multiple_height(n))
     pipeline = Pipeline(h, Fraction(2, n - 1))
     for power in range(-3, 7):
@@ -156,36 +122,31 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
         changes = list(zip(pairwise(candidates), pairwise(times), strict=True))
         falls = [before > after for (_, p), (before, after) in changes if p * p <= square]
         rises = [before < after for (p, _), (before, after) in changes if p * p >= square]
-        check.true(
-            "the time falls before q and rises after it",
-            np.array(falls + rises),
-            T_s=str(startup),
-            mT_c=str(b),
-        )
-    check.order(
-        "q over sqrt(m T_c/T_s)", lambda n: sqrt(divided(2 * (multiple_height(n) - 1), n - 1))
-    )
+        place = {"T_s": str(startup), "mT_c": str(b)}
+        check.true("the time falls before q and rises after it", np.array(falls + rises), **place)
+    what = "q over sqrt(m T_c/T_s)"
+    check.order(what, lambda n: sqrt(divided(2 * (multiple_height(n) - 1), n - 1)))
 
 
 @check("TS.T1.time", bytes_per_node=other_broadcasts_bytes)
 def time_of_theorem1(check: ClaimCheck) -> None:
     """Check whether Algorithm 1 with the best integer p ends within the time of Theorem 1."""
-    n = check.topology.n
-    check.equal("h", height(check, "multiple"), multiple_height(n))
-    check_ends_within(check, theorem1(n), "all")
+    n = check.n
+    check.equal("h", forms.height(check, "multiple"), multiple_height(n))
+    check_ends_within(check, forms.theorem1(n), "all")
     others = (("greedy", "segments", 1), ("edge-disjoint", "messages", n - 1))
-    read_with_other_broadcasts(check, theorem1(n), "all", others)
+    read_with_other_broadcasts(check, forms.theorem1(n), "all", others)
 
 
 @check("TS.T2.time", bytes_per_node=other_broadcasts_bytes)
 def time_of_theorem2(check: ClaimCheck) -> None:
     """Check whether the one-port simulation ends within n-1 times the time of Theorem 1."""
-    n = check.topology.n
-    check.equal("h", height(check, "multiple"), multiple_height(n))
-    check_ends_within(check, theorem2(n), "one")
+    n = check.n
+    check.equal("h", forms.height(check, "multiple"), multiple_height(n))
+    check_ends_within(check, forms.theorem2(n), "one")
     others = (("greedy", "segments", 1), ("recursive-substar", "messages", 1))
-    read_with_other_broadcasts(check, theorem2(n), "one", others)
-    read_without_idle_steps(check, theorem2(n))
+    read_with_other_broadcasts(check, forms.theorem2(n), "one", others)
+    read_without_idle_steps(check, forms.theorem2(n))
 
 
 def least_times(pipeline: Pipeline) -> Times:
@@ -195,7 +156,7 @@ def least_times(pipeline: Pipeline) -> Times:
 
 def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None:
     """Check the time of Algorithm 1 with the best integer p against the stated time."""
-    runs = list(algorithm1(ports)(check))
+    runs = list(forms.algorithm1(ports)(check))
     stated = least_times(pipeline)
     steps_per_slot = int(pipeline.slot)
     fixed = []
@@ -205,16 +166,16 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
         check.true("no packet is larger than the slot", simulation.largest_packet <= 2, p=p)
         # A slot ends with its last sub-slot, even if nothing is sent in it.
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
-        fixed.append(slotted(steps, Fraction(pipeline.share) / p, WIDE))
-        shorter.append(exact_time(simulation, p * (check.topology.n - 1), WIDE))
+        fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
+        shorter.append(pipelines.exact_time(simulation, p * (check.n - 1), WIDE))
     # Beyond q the time rises with p: where q <= MOST_SEGMENTS, the best p is among the executed.
-    known = np.array([pipeline.square(*load) <= MOST_SEGMENTS**2 for load in WIDE.each()])
+    known = np.array([pipeline.square(*load) <= forms.MOST_SEGMENTS**2 for load in WIDE.each()])
     check.true("for some machines no larger p can help", bool(known.any()))
     check_least(check, runs[0], np.array(fixed, dtype=object), stated, known)
     packets = check.reading(f"the same with slots as long as their largest packet, {ON_WIDE}")
     times = np.array(shorter, dtype=object)
     # More segments need one slot more than MOST_SEGMENTS do, and at least one step of that slot.
-    longer = WIDE.T_s * (pipeline.slot * (pipeline.height + MOST_SEGMENTS - 1) + 1)
+    longer = WIDE.T_s * (pipeline.slot * (pipeline.height + forms.MOST_SEGMENTS - 1) + 1)
     known = (times.min(axis=0) <= stated) | (longer > stated)
     check_least(packets, runs[0], times, stated, known)
     correct_theorem(check, pipeline, stated)
@@ -224,14 +185,10 @@ def check_least(
     check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
 ) -> None:
     """Check the least time over p = 1, 2, .. where it is known to be the least over all p."""
-    check.at_most(
-        "least time over whole p",
-        times.min(axis=0)[known],
-        stated[known],
-        **Parameters(*(column[known] for column in WIDE)).place,
-        p=times[:, known].argmin(axis=0) + 1,
-        of=run.schedule,
-    )
+    place = Parameters(*(column[known] for column in WIDE)).place
+    best = times[:, known].argmin(axis=0) + 1
+    least = times.min(axis=0)[known]
+    check.at_most("least time over whole p", least, stated[known], **place, p=best, of=run.schedule)
 
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> None:
@@ -261,13 +218,10 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> Non
         if startup >= 4 * pipeline.height * pipeline.slot**2 * pipeline.share * b:
             startups = startup * (pipeline.slot * (pipeline.height - 1) + 1)
             startup_longer.append(startups > least)
-    correction.at_most(
-        "time with p = ceil(q)",
-        np.array(ceiling_times, dtype=object),
-        stated + WIDE.T_s * int(pipeline.slot),
-        **WIDE.place,
-        p=np.array(ceilings),
-    )
+    measured = np.array(ceiling_times, dtype=object)
+    longer = stated + WIDE.T_s * int(pipeline.slot)
+    place = {**WIDE.place, "p": np.array(ceilings)}
+    correction.at_most("time with p = ceil(q)", measured, longer, **place)
     correction.equal("the time is reached", reached, q_is_integer, **WIDE.place)
     expected = np.ones(len(startup_longer), dtype=bool)
     correction.equal("the start-ups take longer", np.array(startup_longer, dtype=bool), expected)
@@ -283,12 +237,12 @@ def read_with_other_broadcasts(
     names = " or ".join(f"`{name}`" for name, _, _ in others)
     reading = check.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {ON_WIDE}")
     # Algorithm 1 is executed by the check itself, so the reading does not record it again.
-    runs = list(algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
+    runs = list(forms.algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
     for name, split, parts in others:
-        counts = tuple(p * parts for p in range(1, 2 * MOST_SEGMENTS + 1))
+        counts = tuple(p * parts for p in range(1, 2 * forms.MOST_SEGMENTS + 1))
         split_argument: dict[str, Any] = {split: counts}
         runs += executions("broadcast", name, ports=ports, **split_argument)(reading)
-    times = [exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]
+    times = [pipelines.exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]
     least = np.array(times, dtype=object).min(axis=0)
     reading.at_most("least time", least, least_times(pipeline), **WIDE.place)
 
@@ -300,11 +254,10 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
     )
     times = []
     busy = 0
-    for run in algorithm1("one")(ClaimCheck(check.topology, check.objects)):
+    for run in forms.algorithm1("one")(ClaimCheck(check.topology, check.objects)):
         simulation = run.simulation
         busy = int((simulation.links_used > 0).sum())
-        carried = Fraction(int(simulation.packet_sizes.sum()), run.schedule.units)
-        times.append(WIDE.T_s * busy + WIDE.m * WIDE.T_c * carried)
+        times.append(WIDE.time(busy, pipelines.carried_share(simulation, run.schedule.units)))
     least = np.array(times, dtype=object).min(axis=0)
     stated = least_times(pipeline)
     # More segments do not need fewer busy sub-slots than the last number that was executed.
@@ -313,17 +266,17 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
     reading.at_most("least time", least[known], stated[known], **place)
 
 
-@check("TS.T1.order", bytes_per_node=multiple_bytes)
+@check("TS.T1.order", bytes_per_node=forms.multiple_bytes)
 def order_of_theorem1(check: ClaimCheck) -> None:
     """Check the order of the all-port time with the best integer p."""
-    check_algorithm1(check)
+    forms.check_algorithm1(check)
     what = "time with the best whole p over n T_s + sqrt(m T_s T_c) + m T_c/n"
-    check_time_order(check, what, theorem1_time, theorem1_order)
+    forms.check_time_order(check, what, forms.theorem1_time, forms.theorem1_order)
 
 
-@check("TS.T2.order", bytes_per_node=multiple_bytes)
+@check("TS.T2.order", bytes_per_node=forms.multiple_bytes)
 def order_of_theorem2(check: ClaimCheck) -> None:
     """Check the order of the one-port time with the best integer p."""
-    check_algorithm1(check, "one")
+    forms.check_algorithm1(check, "one")
     what = "time with the best whole p over n^2 T_s + n sqrt(m T_s T_c) + m T_c"
-    check_time_order(check, what, theorem2_time, theorem2_order)
+    forms.check_time_order(check, what, forms.theorem2_time, forms.theorem2_order)

@@ -1,11 +1,13 @@
-"""Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r), and the trees L-hat."""
+"""Tseng & Sheu 1997, sections 2 to 4: the star graph, the trees L(r) and L-hat, and their paths."""
 
 from collections.abc import Iterator
+from functools import partial
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
+from starcast import checkers, permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import factorial
@@ -13,7 +15,7 @@ from starcast.claims.papers.common import check_star_size
 from starcast.claims.papers.tseng_sheu.closed_forms import heights
 from starcast.claims.providers import forests, sample_roots
 from starcast.claims.reference import bfs, cyclic_shifts, star_labels
-from starcast.claims.reference.place_labels import node_labels, outgoing_links
+from starcast.claims.reference.place_labels import link_label, node_labels, outgoing_links
 from starcast.claims.registry import check
 from starcast.permutations import Ranks
 from starcast.trees.model import Forest
@@ -23,99 +25,79 @@ from starcast.trees.model import Forest
 def size_and_symmetry(check: ClaimCheck) -> None:
     """Check nodes, degree and diameter, and that automorphisms reach all nodes and links."""
     check_star_size(check)
-    topology = check.topology
-    neighbours = check.objects.neighbours(topology.spec)
-    ports = np.array(topology.ports)
+    ports = np.array(check.ports)
     node_images = []
     link_images = []
     for image, dimensions in generating_automorphisms(check):
         columns = np.searchsorted(ports, dimensions)
-        check.equal(
-            "links go to links",
-            neighbours[columns][:, image],
-            image[neighbours],
-            node=lambda _, node: topology.label(node),
-        )
+        measured = check.neighbours[columns][:, image]
+        stated = image[check.neighbours]
+        check.equal("links go to links", measured, stated, node=lambda _, node: check.label(node))
         node_images.append(image)
-        link_images.append((image * topology.degree + columns[:, None]).T.ravel())
+        link_images.append((image * check.degree + columns[:, None]).T.ravel())
     # A search along the generators reaches the images under all automorphisms that they generate.
     nodes = bfs.search(np.stack(node_images), 0) >= 0
     what = "nodes to which automorphisms take the identity"
-    check.equal(what, np.count_nonzero(nodes), factorial(topology.n))
+    check.equal(what, np.count_nonzero(nodes), factorial(check.n))
     links = bfs.search(np.stack(link_images), 0) >= 0
     what = "directed links to which they take the first link of the identity"
-    check.equal(what, np.count_nonzero(links), factorial(topology.n) * (topology.n - 1))
+    check.equal(what, np.count_nonzero(links), factorial(check.n) * (check.n - 1))
 
 
 def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray[np.int64]]]:
     """Yield translations by the neighbours of the identity, and R: images of nodes and ports."""
-    objects = check.objects
-    topology = check.topology
-    ports = np.array(topology.ports)
-    for node in objects.neighbours(topology.spec)[:, 0].tolist():
-        yield star_labels.translation(objects, topology, node), ports
-    rotation = star_labels.rotation(objects, topology)
-    yield rotation, star_labels.rotation_function(topology.n)[ports]
+    ports = np.array(check.ports)
+    for node in check.neighbours[:, 0].tolist():
+        yield star_labels.translation(check, node), ports
+    yield star_labels.rotation(check), star_labels.rotation_function(check.n)[ports]
 
 
 @check("TS.L3", given=forests("greedy", roots=None))
 def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     """Check the ports of L(r), that it spans, and that every link leads closer to r."""
-    topology = check.topology
     root = tree.root
-    check.equal(
-        f"ports of L({topology.label(root)})",
-        tree.parent_port,
-        cyclic_shifts.greedy_dimensions(check.objects, topology, root),
-        node=lambda _, node: topology.label(node),
-        of=tree,
-    )
-    check.passes(checkers.spanning(topology, tree.parent_port, root), of=tree)
-    distances = bfs.distances(check.objects, topology.spec, root)
-    nodes = np.flatnonzero(np.arange(topology.nodes) != root)
-    parents = bfs.parents(check.objects, topology, tree.parent_port[0])[nodes]
-    check.equal(
-        "distance of the next node",
-        np.where(parents < 0, topology.nodes, distances[parents]),
-        distances[nodes] - 1,
-        node=node_labels(topology, nodes),
-        of=tree,
-    )
+    what = f"ports of L({check.label(root)})"
+    stated = cyclic_shifts.greedy_dimensions(check, root)
+    check.equal(what, tree.parent_port, stated, node=lambda _, node: check.label(node), of=tree)
+    check.passes(checkers.spanning(check.topology, tree.parent_port, root), of=tree)
+    distances = bfs.distances(check, root)
+    nodes = np.flatnonzero(np.arange(check.nodes) != root)
+    parents = bfs.parents(check, tree.parent_port[0])[nodes]
+    measured = np.where(parents < 0, check.nodes, distances[parents])
+    expected = distances[nodes] - 1
+    place = {"node": node_labels(check, nodes), "of": tree}
+    check.equal("distance of the next node", measured, expected, **place)
 
 
 @check("TS.L4", given=sample_roots())
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
     """Check that at most two of the trees L(rho^i(r)) contain a link towards their roots."""
-    topology = check.topology
-    label = topology.label(root)
-    loads = cyclic_shifts.loads_towards_roots(check.objects, topology, root)
-    stated = (topology.n - 1) * (factorial(topology.n) - 1)
+    label = check.label(root)
+    loads = cyclic_shifts.loads_towards_roots(check, root)
+    stated = (check.n - 1) * (factorial(check.n) - 1)
     check.equal("links of all trees", loads.sum(), stated, node=label)
-    links = outgoing_links(check.objects, topology)
-    check.at_most(f"trees on a link, r = {label}", loads, 2, link=links)
+    check.at_most(f"trees on a link, r = {label}", loads, 2, link=outgoing_links(check))
 
 
 @check("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
     """Check the ports of every L-hat against L(rho^i(r)) and p_i, and that it spans."""
-    topology = check.topology
-    objects = check.objects
     root = forest.root
-    check.equal("number of trees", forest.trees, topology.n - 1, of=forest)
-    paths = cyclic_shifts.shift_paths(objects, topology, root)
+    check.equal("number of trees", forest.trees, check.n - 1, of=forest)
+    paths = cyclic_shifts.shift_paths(check, root)
     for row, path in zip(forest.parent_port, paths, strict=False):
-        goal = cyclic_shifts.shifted_root(topology, root, path.i)
-        stated = cyclic_shifts.greedy_ports(objects, topology, goal).copy()
+        goal = cyclic_shifts.shifted_root(check, root, path.i)
+        stated = cyclic_shifts.greedy_ports(check, goal).copy()
         stated[path.nodes[0]] = 0
         stated[path.nodes[1:]] = path.ports
-        check.equal("ports of L-hat", row, stated, tree=path.i - 1, node=topology.label, of=forest)
-    check.passes(checkers.spanning(topology, forest.parent_port, root), of=forest)
+        check.equal("ports of L-hat", row, stated, tree=path.i - 1, node=check.label, of=forest)
+    check.passes(checkers.spanning(check.topology, forest.parent_port, root), of=forest)
 
 
 @check("TS.L5")
 def heights_of_trees(check: ClaimCheck) -> None:
     """Check the height of every tree L-hat(rho^i(r))."""
-    n = check.topology.n
+    n = check.n
     correction = check.correction(
         "the height is |p_i| + e, e the greatest level of L(rho^i(r)) outside of the branch that "
         "p_i arrives by, and e = D_n but for n = 3, i = 2, where e = D_n - 1"
@@ -127,7 +109,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
         stated = diameter(n) + n + np.gcd(n, i) - 2
         place = {"i": i, "of": forest}
         check.equal("height of L-hat(rho^i(r))", observed, stated, **place)
-        paths = cyclic_shifts.shift_paths(check.objects, check.topology, forest.root)
+        paths = cyclic_shifts.shift_paths(check, forest.root)
         paths = paths[: len(observed)]
         outside = np.array([level_outside_branch(check, path) for path in paths])
         lengths = np.array([len(path.ports) for path in paths])
@@ -137,10 +119,9 @@ def heights_of_trees(check: ClaimCheck) -> None:
 
 def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
     """Return the greatest level of L(rho^i(r)) outside of the branch by which p_i arrives."""
-    topology = check.topology
-    goal = cyclic_shifts.shifted_root(topology, int(path.nodes[0]), path.i)
-    row = cyclic_shifts.greedy_ports(check.objects, topology, goal)
-    parent = bfs.parents(check.objects, topology, row)
+    goal = cyclic_shifts.shifted_root(check, int(path.nodes[0]), path.i)
+    row = cyclic_shifts.greedy_ports(check, goal)
+    parent = bfs.parents(check, row)
     levels = bfs.levels(parent, goal)
     parent[path.nodes[-2]] = -1  # detaches the branch: its nodes no longer lead to the root
     return int(levels[bfs.levels(parent, goal) >= 0].max())
@@ -149,20 +130,110 @@ def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
 @check("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
     """Check both bounds on the greatest height of the trees L-hat."""
-    n = check.topology.n
     what = "greatest height of the trees L-hat"
     height = max(heights(forest))
-    check.at_least(what, height, diameter(n) + n - 1, of=forest)
-    check.at_most(what, height, 2 * diameter(n), of=forest)
+    check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
+    check.at_most(what, height, 2 * diameter(check.n), of=forest)
 
 
 @check("TS.L6", given=forests("multiple", roots=2))
 def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
     """Check that at most two of the trees L-hat use a directed link."""
-    topology = check.topology
-    n = topology.n
-    loads = checkers.loads(topology, forest.parent_port, forest.root)
+    n = check.n
+    loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("number of trees", forest.trees, n - 1, of=forest)
     check.equal("links of all trees", loads.sum(), (n - 1) * (factorial(n) - 1), of=forest)
-    links = outgoing_links(check.objects, topology)
-    check.at_most("trees on a link", loads, 2, link=links, of=forest)
+    check.at_most("trees on a link", loads, 2, link=outgoing_links(check), of=forest)
+
+
+# Lemmas 5 and 6: the paths p_i from r to rho^i(r), their cycles and links
+
+
+def sample_paths(check: ClaimCheck) -> Iterator[cyclic_shifts.Path]:
+    """Yield p_1, .., p_{n-1} from each sample root."""
+    for root in sample_roots()(check):
+        yield from cyclic_shifts.shift_paths(check, root)
+
+
+@check("TS.L5-path", given=sample_paths)
+def path_lengths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
+    """Check the end and the length of p_i."""
+    root, end = int(path.nodes[0]), int(path.nodes[-1])
+    place = {"node": check.label(root), "i": path.i}
+    goal = cyclic_shifts.shifted_root(check, root, path.i)
+    check.equal("end of p_i", check.label(end), check.label(goal), **place)
+    check.equal("length of p_i", len(path.ports), check.n + gcd(check.n, path.i) - 2, **place)
+
+
+@check("TS.L5-cycles")
+def cycles_of_shifts(check: ClaimCheck) -> None:
+    """Check the cycles of r as a permutation of rho^i(r), and the example."""
+    n = check.n
+    for root in bfs.roots(check, 6):
+        label = check.label(root)
+        for i in range(1, n):
+            goal = check.label(cyclic_shifts.shifted_root(check, root, i))
+            name = f"positions of the symbols of {label} in {goal}"
+            positions = [goal.index(symbol) for symbol in label]
+            cycles = list(permutations.cycles(check.array(name, partial(np.array, positions))))
+            observed = cycle_notation(cycles)
+            place = {"node": label, "i": i}
+            check.equal("cycles", len(cycles), gcd(n, i), **place)
+            check.equal("cycles", observed, cycle_notation(shift_cycles(n, i)), **place)
+            if (n, i, root) == (8, 6, 0):
+                digits = "".join(str(permutations.SYMBOLS.index(symbol)) for symbol in goal)
+                check.equal("rho^6 of 01234567, from 0", digits, "23456701", i=i)
+                check.equal("the example", observed, "(0 6 4 2)(1 7 5 3)", **place)
+
+
+def shift_cycles(n: int, i: int) -> list[list[int]]:
+    """Return the cycles (2), C_0, .., C_{gcd(n,i)-1}, of positions from 0."""
+    count = gcd(n, i)
+    return [[(k + turn * i) % n for turn in range(n // count)] for k in range(count)]
+
+
+def cycle_notation(cycles: list[list[int]]) -> str:
+    """Return cycles as text, such as ``(0 2)(1 3)``."""
+    return "".join(f"({' '.join(map(str, cycle))})" for cycle in cycles)
+
+
+@check("TS.L6-disjoint", given=sample_roots())
+def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
+    """Check the symbol r_1 on every p_i, and that no two of the paths share a link."""
+    label_symbols = star_labels.symbols(check)
+    ends = []
+    for path in cyclic_shifts.shift_paths(check, root):
+        nodes = path.nodes[1:]
+        place = {"i": path.i, "node": node_labels(check, nodes)}
+        moved = label_symbols[nodes, path.i]
+        check.equal("symbol in position i+1", moved, label_symbols[root, 0], **place)
+        ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
+    links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
+    what = f"paths on a link, r = {check.label(root)}"
+    check.equal(what, counts, 1, link=lambda index: link_label(check, *links[:, index]))
+
+
+@check("TS.L6-dimensions", given=sample_paths)
+def dimensions_of_paths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
+    """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), .."""
+    first, *others = shift_cycles(check.n, path.i)
+    positions = first[1:]
+    for cycle in others:
+        positions += [*cycle, cycle[0]]
+    stated = " ".join(str(position + 1) for position in positions)
+    observed = " ".join(map(str, path.ports.tolist()))
+    check.equal("dimensions", observed, stated, node=check.label(int(path.nodes[0])), i=path.i)
+
+
+@check("TS.L6-opposite", given=sample_roots())
+def opposite_links(check: ClaimCheck, root: int) -> None:
+    """Check that at most one tree L(rho^j(r)) has the opposite of a link of p_i."""
+    loads = cyclic_shifts.loads_towards_roots(check, root)
+    for path in cyclic_shifts.shift_paths(check, root):
+        tails, heads = path.nodes[1:], path.nodes[:-1]
+
+        def link(index: int, tails: Ranks = tails, heads: Ranks = heads) -> str:
+            return link_label(check, tails[index], heads[index])
+
+        what = f"trees with the opposite of a link of p_i, r = {check.label(root)}"
+        check.at_most(what, loads[tails, path.ports.astype(np.int64) - 2], 1, i=path.i, link=link)

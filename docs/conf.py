@@ -1,0 +1,44 @@
+"""Configuration of the documentation site: Sphinx with MyST and the theme Furo (decision 12).
+
+``make site`` builds it. The site needs no network: no fonts, scripts or styles from elsewhere.
+"""
+
+import logging
+from importlib.metadata import version as version_of
+
+project = "starcast"
+author = "The starcast developers"
+project_copyright = author
+version = release = version_of("starcast")
+
+# A library of the theme otherwise makes all loggers print.
+logging.basicConfig(level=logging.WARNING)
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_static"]
+nitpicky = False
+default_role = "code"
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["attrs_inline"]
+
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented_params"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+
+html_theme = "furo"
+html_title = "starcast"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+copybutton_exclude = ".linenos, .gp, .go"

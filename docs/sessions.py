@@ -1,0 +1,267 @@
+"""Shell sessions in pages: run the commands as a reader would, and compare or write their outputs.
+
+In a page, a block ``sh`` holds commands, and a block ``text`` before the next ``sh`` is what they
+print on standard output. The comment ``<!-- exit code N -->`` before a block ``sh`` says that its
+last command fails; its block ``text`` then also has the error. In a block ``text``, ``...`` stands
+for any characters, and on a line of its own for any lines. A block ``python`` whose first line is
+``# NAME.py`` is a file of that name; one with ``>>>`` is a Python session.
+
+``make docs`` writes the outputs of `docs/tutorial.md` and `README.md`; tests compare them.
+"""
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
+
+#: Commands of the README that are not run, and why. All others are.
+NOT_RUN = {
+    "docker compose up --build --wait": "needs a Docker engine; tests/compose runs it",
+    "docker compose run --rm starcast query list": "needs a Docker engine; tests/compose runs it",
+    "starcast ingest S10": "takes minutes; tests/stores imports smaller topologies the same way",
+}
+
+_FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_EXIT_CODE = re.compile(r"<!-- exit code (\d+) -->\s*\Z")
+_FILE = re.compile(r"# ([\w-]+\.py)\n")
+
+
+class Block(NamedTuple):
+    """A fenced block of a page.
+
+    Attributes:
+        language: ``sh``, ``text`` or ``python``.
+        text: its lines, each with its newline.
+        start: where the lines begin in the page.
+        exit_code: the exit code of a block ``sh``.
+    """
+
+    language: str
+    text: str
+    start: int
+    exit_code: int = 0
+
+
+class SessionError(Exception):
+    """A block of a page does not do what the page says."""
+
+
+def read_blocks(page: str) -> list[Block]:
+    """Return the fenced blocks of a page."""
+    blocks = []
+    for match in _FENCE.finditer(page):
+        code = _EXIT_CODE.search(page, 0, match.start())
+        blocks.append(Block(match[1], match[2], match.start(2), int(code[1]) if code else 0))
+    return blocks
+
+
+def run_page(
+    page: str, folder: Path, environment: Mapping[str, str], omitted: Mapping[str, str]
+) -> str:
+    """Run the commands of a page in one shell, and return the page with their outputs.
+
+    Args:
+        page: the text of the page.
+        folder: the folder in which the shell starts; files that the page shows are written there.
+        environment: environment variables of the shell.
+        omitted: commands that are not run, each with the reason.
+
+    Raises:
+        SessionError: a command ends with another exit code, or a command of `omitted` is not in
+            the page.
+    """
+    blocks = read_blocks(page)
+    commands = {_command(line) for block in blocks for line in block.text.splitlines()}
+    if missing := set(omitted) - commands:
+        raise SessionError(f"these commands are omitted, but not in the page: {missing}")
+    records = folder / ".records"
+    records.mkdir()
+    script = []
+    for number, block in enumerate(blocks):
+        if block.language == "sh":
+            kept = [line for line in block.text.splitlines() if _command(line) not in omitted]
+            script += _recorded("\n".join(kept), block.exit_code, records / str(number))
+        elif block.language == "python" and (name := _FILE.match(block.text)):
+            script.append(f"cat > {name[1]} <<'END OF FILE'\n{block.text}END OF FILE")
+    subprocess.run(
+        ["bash"],
+        input="\n".join(script),
+        text=True,
+        cwd=folder,
+        env=dict(environment),
+        check=False,
+        stdout=subprocess.DEVNULL,
+    )
+    return _filled(page, blocks, records)
+
+
+def _command(line: str) -> str:
+    """Return a line of a block without its comment."""
+    return line.partition("  #")[0].strip()
+
+
+def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
+    """Return shell code that runs commands with their outputs and exit code in files."""
+    return [
+        # Only a fault that the page announces does not end the session.
+        "set +e" if exit_code else "set -e",
+        f"trap 'echo $? > {record}.code' EXIT",
+        f"{{ :\n{commands}\n}} > {record}.out 2> {record}.err < /dev/null",
+        f"echo $? > {record}.code",
+        "trap - EXIT",
+    ]
+
+
+def _filled(page: str, blocks: list[Block], records: Path) -> str:
+    """Return a page with the recorded outputs in the blocks ``text`` that differ from them."""
+    output = ""
+    parts, end = [], 0
+    for number, block in enumerate(blocks):
+        if block.language == "sh":
+            output = _output(block, records / str(number))
+        elif block.language == "text" and not _matches(block.text, output):
+            parts += [page[end : block.start], output]
+            end = block.start + len(block.text)
+    return "".join([*parts, page[end:]])
+
+
+def _output(block: Block, record: Path) -> str:
+    """Return what a block printed.
+
+    Raises:
+        SessionError: it was not reached, or ended with another exit code.
+    """
+    code = record.with_suffix(".code")
+    if not code.exists():
+        raise SessionError(f"the session ended before these commands:\n{block.text}")
+    out, error = (record.with_suffix(end).read_text(encoding="utf-8") for end in (".out", ".err"))
+    if int(code.read_text(encoding="utf-8")) != block.exit_code:
+        raise SessionError(
+            f"exit code {code.read_text(encoding='utf-8').strip()} instead of {block.exit_code} "
+            f"of:\n{block.text}\n{out}\n{error}"
+        )
+    text = out + error if block.exit_code else out
+    lines = [line.rstrip() for line in text.splitlines()]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+def _matches(expected: str, output: str) -> bool:
+    """Return whether a block ``text`` with its ``...`` stands for an output."""
+    pattern = re.escape(expected).replace(r"\.\.\.", "[^\n]*")
+    pattern = re.sub(r"^\[\^\n\]\*\\?\n", r"(?:.*\\n)*?", pattern, flags=re.MULTILINE)
+    return re.fullmatch(pattern, output) is not None
+
+
+def run_python(page: str, folder: Path) -> doctest.TestResults:
+    """Run the Python sessions of a page in a folder, as one session."""
+    sessions = [
+        block.text
+        for block in read_blocks(page)
+        if block.language == "python" and not _FILE.match(block.text)
+    ]
+    test = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, "page", None, 0)
+    with chdir(folder):
+        return doctest.DocTestRunner().run(test)
+
+
+def play_tutorial(work: Path) -> str:
+    """Run the tutorial in a folder, and return the page with the outputs of its commands.
+
+    The servers have been started before, as by ``make demo``.
+    """
+    (work / ".venv").symlink_to(Path(sys.executable).parents[1])
+    environment = reader_environment(work)
+    starcast = str(work / ".venv" / "bin" / "starcast")
+    with stopped_servers([starcast], environment):
+        for command in ("up", "db upgrade"):
+            subprocess.run(
+                [starcast, *command.split()], env=environment, check=True, capture_output=True
+            )
+        return run_page(TUTORIAL.read_text(encoding="utf-8"), work, environment, {})
+
+
+def play_readme(work: Path) -> str:
+    """Run the README in a copy of the tracked files, and return it with the outputs."""
+    clone = work / "starcast"
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for name in filter(None, listing.stdout.split("\0")):
+        if (ROOT / name).exists():
+            (clone / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, clone / name)
+    environment = reader_environment(work)
+    with stopped_servers([str(clone / ".venv" / "bin" / "starcast")], environment):
+        return run_page(README.read_text(encoding="utf-8"), clone, environment, NOT_RUN)
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """Return a new folder that the system user that PostgreSQL runs as can enter."""
+    with TemporaryDirectory(prefix="starcast-session-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@contextmanager
+def stopped_servers(starcast: list[str], environment: Mapping[str, str]) -> Iterator[None]:
+    """Stop the servers of a session at its end."""
+    try:
+        yield
+    finally:
+        if Path(starcast[0]).exists():
+            subprocess.run([*starcast, "down"], env=environment, check=False, capture_output=True)
+
+
+def reader_environment(home: Path) -> dict[str, str]:
+    """Return the environment of a reader with a new home directory.
+
+    Downloads come from the caches of this user. Settings of starcast, make and virtual
+    environments are removed.
+    """
+    from starcast.settings import Settings
+
+    removed = ("STARCAST_", "MAKE", "MFLAGS", "VIRTUAL_ENV", "PYTHON", "PYTEST", "COV_", "XDG_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(removed)}
+    own = str(Path(sys.executable).parent)
+    path = os.pathsep.join(part for part in kept["PATH"].split(os.pathsep) if part != own)
+    pip = subprocess.run(
+        [sys.executable, "-m", "pip", "cache", "dir"], check=True, capture_output=True, text=True
+    )
+    changed = {
+        "HOME": str(home),
+        "PATH": path,
+        "PIP_CACHE_DIR": pip.stdout.strip(),
+        "STARCAST_CACHE": str(Settings.load().cache),
+    }
+    if options := os.environ.get("STARCAST_NEO4J_JAVA_OPTIONS"):
+        changed["STARCAST_NEO4J_JAVA_OPTIONS"] = options
+    return kept | changed
+
+
+def main() -> None:
+    """Write the outputs of the commands into both pages, and the pictures of the tutorial."""
+    with work_folder() as work:
+        TUTORIAL.write_text(play_tutorial(work), encoding="utf-8")
+        for picture in (work / "tutorial").glob("*.svg"):
+            shutil.copy2(picture, TUTORIAL.parent)
+    with work_folder() as work:
+        README.write_text(play_readme(work), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

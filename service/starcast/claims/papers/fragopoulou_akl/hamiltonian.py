@@ -1,0 +1,339 @@
+"""Fragopoulou & Akl 1993, sections 3.1 and 4: rotated Hamiltonian paths, and allgather on them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.claims.check import ClaimCheck
+from starcast.claims.formulas import even_share
+from starcast.claims.growth import factorial
+from starcast.claims.papers.fragopoulou_akl import nodes
+from starcast.claims.providers import Execution, executions, forests
+from starcast.claims.reference import star_labels
+from starcast.claims.reference.bfs import levels, parents
+from starcast.claims.registry import check
+from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
+from starcast.permutations import Perms, Ranks
+from starcast.simulator import Simulation
+from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
+from starcast.trees.model import Forest
+
+_LARGEST_DRAWN = 6  # up to S_6 paths T_2 are drawn at random as well
+_RANDOM_PATHS = 4
+_TRIES = 400
+
+_ALL_SOURCES = 5  # up to S_5 the messages of all sources are followed as well, n!(n!-1) rows
+
+trees = forests("rotated-hamiltonian")
+allgathers = executions("allgather", "rotated-hamiltonian")
+
+
+@check("FA.T4", given=trees)
+def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
+    """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, also those of the forest."""
+    rotations = star_labels.rotations(check)
+    label_symbols = star_labels.symbols(check)
+    paths = [path_of_forest(check, forest, 2)]
+    if check.n <= _LARGEST_DRAWN:
+        paths.extend(random_paths(check))
+    for j in range(2, check.n + 1):
+        members = np.flatnonzero(label_symbols[:, j - 1] == 1)
+        for number, path in enumerate(paths):
+            image = rotations[j - 2, path]
+            place = {"j": j, "path": number}
+            first = nodes.node_of_cycles(check.n, (1, j))
+            check.equal("rank of the first node", int(image[0]), first, **place)
+            check.equal("nodes of the path, sorted", np.sort(image), members, **place)
+            adjacent = nodes.types_between(check, image[:-1], image[1:]) > 0
+            check.true("consecutive nodes are neighbours", adjacent, **place)
+        stated = rotations[j - 2, paths[0]]
+        check.equal("node of T_j", path_of_forest(check, forest, j), stated, j=j, of=forest)
+
+
+@check("FA.T4-types", given=trees)
+def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
+    """Check that T_j crosses a link of type t_j(i) where T_2 crosses one of type i."""
+    ports = forest.parent_port[0].astype(np.int64)
+    rotations = star_labels.rotations(check)
+    path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
+    types = nodes.types_between(check, path[:-1], path[1:])
+    step = np.arange(1, len(types) + 1)
+    for j in range(2, check.n + 1):
+        image = rotations[j - 2, path]
+        crossed = nodes.types_between(check, image[:-1], image[1:])
+        stated = rotated_types(check.n, j, types)
+        place = {"j": j, "step": step, "of": forest}
+        check.equal("type that T_2 crosses, rotated j-2 times", crossed, stated, **place)
+        check.equal("type in T_j", ports[path_of_forest(check, forest, j)], stated, **place)
+
+
+def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
+    """Return T_j of the forest: the nodes with symbol 1 in position j, by their level."""
+    level = levels(parents(check, forest.parent_port[0]), 0)
+    in_position = star_labels.symbols(check)[:, j - 1] == 1
+    members = np.flatnonzero(in_position).astype(np.int32)
+    path: Ranks = members[np.argsort(level[members], kind="stable")]
+    return path
+
+
+def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return t_j(i) = (i+j-4) mod (n-1) + 2 for link types i."""
+    return np.asarray((types + j - 4) % (n - 1) + 2)
+
+
+def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
+    """Return random Hamiltonian paths from 213..n over the nodes with symbol 1 in position 2."""
+
+    def create() -> NDArray[np.int32]:
+        rng = np.random.default_rng(1993)
+        attempts = (_random_path(check, rng) for _ in range(_TRIES))
+        return np.array(list(islice(filter(None, attempts), _RANDOM_PATHS)), dtype=np.int32)
+
+    return check.array("Hamiltonian paths drawn at random", create)
+
+
+def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
+    """Return a path that always continues to a node with the fewest exits; empty if it fails."""
+    # Links of type 3..n keep symbol 1 in position 2.
+    neighbours = check.neighbours[1:].T.tolist()
+    path = [nodes.node_of_cycles(check.n, (1, 2))]
+    in_position = star_labels.symbols(check)[:, 1] == 1
+    unvisited = set(np.flatnonzero(in_position).tolist()) - set(path)
+    while unvisited:
+        candidates = [node for node in neighbours[path[-1]] if node in unvisited]
+        if not candidates:
+            return []
+        exits = [len(unvisited.intersection(neighbours[node])) for node in candidates]
+        fewest = min(exits)
+        best = [node for node, count in zip(candidates, exits, strict=True) if count == fewest]
+        path.append(int(rng.choice(best)))
+        unvisited.remove(path[-1])
+    return path
+
+
+# Algorithm 1, and allgather along a cycle
+
+
+def source_bytes(topology: Topology) -> int:
+    """Return the bytes per node of the schedule of one source and of the neighbour table."""
+    return BYTES_PER_ROW + 64 * topology.degree
+
+
+def one_source(check: ClaimCheck) -> Schedule:
+    """Return the schedule of algorithm 1 for the source 12..n, which represents all sources."""
+    return check.schedule("allgather", "rotated-hamiltonian")
+
+
+def schedules(check: ClaimCheck) -> Iterator[Schedule]:
+    """Yield the schedule of one source, and on small graphs that of all sources."""
+    yield one_source(check)
+    if check.n <= _ALL_SOURCES:
+        yield one_source(check).expand()
+
+
+@check("FA.A1.1", bytes_per_node=source_bytes)
+def phase_1(check: ClaimCheck) -> None:
+    """Check the steps of phase 1, that it has no conflict, and which messages arrive."""
+    label_symbols = star_labels.symbols(check)
+    schedule = one_source(check)
+    part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
+    simulation = check.objects.simulation(part)
+    check.equal("steps", simulation.steps, factorial(check.n - 1), of=part)
+    _check_no_conflict(check, "phase 1 is without conflict", simulation, part)
+    held = np.bincount(part.receiver, minlength=check.nodes)
+    held[0] += 1
+    stated = arrives_in_phase_1(label_symbols, 0)
+    what = "times that the node gets the message of 12..n"
+    check.equal(what, held, stated, node=check.label, of=part)
+    if check.n <= _ALL_SOURCES:
+        _check_phase_1_of_all_sources(check, part.expand())
+
+
+def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
+    label_symbols = star_labels.symbols(check)
+    simulation = check.objects.simulation(part)
+    check.equal("steps, all sources written out", simulation.steps, factorial(check.n - 1), of=part)
+    _check_no_conflict(check, "all sources are without conflict", simulation, part)
+    held = np.eye(check.nodes, dtype=np.int64)
+    np.add.at(held, (part.unit, part.receiver), 1)
+    for q in range(check.nodes):
+        place = {"root": check.label(q), "node": check.label, "of": part}
+        expected = arrives_in_phase_1(label_symbols, q)
+        check.equal("times that the node gets the message", held[q], expected, **place)
+
+
+def _check_no_conflict(
+    check: ClaimCheck, what: str, simulation: Simulation, schedule: Schedule
+) -> None:
+    violation = simulation.violation
+    check.true(what, violation is None, found=str(violation), stated="None", of=schedule)
+
+
+@check("FA.A1.2", bytes_per_node=source_bytes)
+def phase_2(check: ClaimCheck) -> None:
+    """Check that phase 2 follows phase 1 and rule 1, its steps, and that it has no conflict."""
+    phase_1_steps = factorial(check.n - 1)
+    label_symbols = star_labels.symbols(check)
+    schedule = one_source(check)
+    last = label_symbols[schedule.receiver, 0] == 1
+    after = bool((schedule.step[last] > phase_1_steps).all())
+    check.true("phase 2 is after phase 1", after, of=schedule)
+    stated = ceil_div(phase_1_steps - 1, check.n - 1)
+    check.equal("steps", schedule.steps - phase_1_steps, stated, of=schedule)
+    what = "first symbol of the sender, for source 12..n"
+    first = label_symbols[schedule.sender[last], 0]
+    check.equal(what, first, check.n, node=check.labels(schedule.receiver[last]))
+    check.execute(schedule)
+    if check.n <= _ALL_SOURCES:
+        expanded = schedule.expand()
+        check.execute(expanded)
+        last = label_symbols[expanded.receiver, 0] == label_symbols[expanded.unit, 0]
+        source = expanded.unit[last]
+        node = check.labels(expanded.receiver[last])
+        place = {"root": check.labels(source), "node": node, "of": expanded}
+        what = "first symbol of the sender is the last of the source"
+        first = label_symbols[expanded.sender[last], 0]
+        check.equal(what, first, label_symbols[source, -1], **place)
+
+
+@check("FA.A1.local")
+def phase_1_is_local(check: ClaimCheck) -> None:
+    """Check that the type of the incoming link determines that of the outgoing link."""
+    n = check.n
+    first = star_labels.symbols(check)[:, 0]
+    forest = check.forest("rotated-hamiltonian")
+    path = path_of_forest(check, forest, 2)
+    types = forest.parent_port[0, path].astype(np.int64)
+    step = np.arange(2, len(types) + 1)
+    outgoing = np.zeros((len(types) + 1, n + 1), dtype=np.int64)  # by step and incoming type
+    for j in range(2, n + 1):
+        outgoing[step, rotated_types(n, j, types[:-1])] = rotated_types(n, j, types[1:])
+    for schedule in schedules(check):
+        part = select_rows(schedule, first[schedule.receiver] != first[sources(schedule)])
+        check.equal("steps of phase 1", part.steps, factorial(n - 1), of=schedule)
+        incoming = incoming_types(check, part)
+        forwarded = part.step > 1
+        node = check.labels(part.sender[forwarded])
+        place = {"step": part.step[forwarded], "node": node, "of": schedule}
+        check.true("what is sent came one step before", incoming[forwarded] > 0, **place)
+        sent = part.port[forwarded].astype(np.int64)
+        stated = outgoing[part.step, incoming][forwarded]
+        check.equal("type over which it is sent on", sent, stated, **place)
+
+
+@check("FA.A1.rule1")
+def messages_by_rule_1(check: ClaimCheck) -> None:
+    """Check how many messages rule 1 gives to each link, and how many each link carries."""
+    n = check.n
+    label_symbols = star_labels.symbols(check)
+    schedule = one_source(check)
+    types = nodes.link_types(check)
+    stated = np.where(types == n, factorial(n - 2) - 1, factorial(n - 2))
+    first = label_symbols[:, 0].astype(np.intp)
+    last = label_symbols[:, -1].astype(np.intp)
+    sources_by_ends = np.zeros((n + 1, n + 1), dtype=np.int64)
+    np.add.at(sources_by_ends, (first, last), 1)
+    is_own = (label_symbols[:, 1:] == label_symbols[:, -1:]).astype(np.int64)
+    messages = sources_by_ends[first[:, None], label_symbols[:, 1:]] - is_own
+    place = nodes.node_and_type(check)
+    check.equal("messages that rule 1 gives to a link", messages, stated, **place)
+    ports = schedule.port[label_symbols[schedule.receiver, 0] == 1]
+    carried = np.bincount(ports, minlength=n + 1)[2:]
+    check.equal("messages over a type", carried, stated, dimension=types, of=schedule)
+
+
+@check("FA.A1.steps", given=allgathers, bytes_per_node=source_bytes)
+def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
+    """Check the steps of algorithm 1: ceil((n!-1)/(n-1)), as the sum of both phases."""
+    n = check.n
+    steps = allgather.simulation.steps
+    check.equal("steps", steps, even_share(n), of=allgather.schedule)
+    phases = factorial(n - 1) + ceil_div(factorial(n - 1) - 1, n - 1)
+    check.equal("steps, phase by phase", steps, phases, of=allgather.schedule)
+
+
+@check("FA.A1.transmissions", given=allgathers, bytes_per_node=source_bytes)
+def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
+    """Check the transmissions of algorithm 1 as printed, n!(n-1)."""
+    count = factorial(check.n)
+    transmissions = allgather.simulation.transmissions
+    check.equal("transmissions", transmissions, count * (check.n - 1), of=allgather.schedule)
+    correction = check.correction("it takes n!(n!-1) transmissions")
+    correction.equal("transmissions", transmissions, count * (count - 1))
+
+
+@check("FA.SLA", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.nodes)
+def allgather_along_a_cycle(check: ClaimCheck) -> None:
+    """Check steps and transmissions along one cycle for all, and along a cycle per source."""
+    count = check.nodes
+    translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
+    forest = check.forest("hamiltonian-cycle")
+    level = levels(parents(check, forest.parent_port[0]), 0)
+    cycle = np.argsort(level, kind="stable").astype(np.int32)
+    types = nodes.types_between(check, cycle, np.roll(cycle, -1))
+    check.true("the path closes to a cycle", types > 0, node=check.labels(cycle), of=forest)
+    for schedule in (cycle_schedule(check, cycle, types), translated_cycles):
+        check.takes(schedule, count - 1, count * (count - 1))
+
+
+def arrives_in_phase_1(label_symbols: Perms, q: int) -> NDArray[np.int64]:
+    """Return for every node whether it has the message of q after phase 1, as 0 or 1."""
+    arrives: NDArray[np.int64] = (label_symbols[:, 0] != label_symbols[q, 0]).astype(np.int64)
+    arrives[q] = 1
+    return arrives
+
+
+def select_rows(schedule: Schedule, selected: NDArray[np.bool_]) -> Schedule:
+    """Return a schedule that consists of some rows of a schedule."""
+    columns = {name: getattr(schedule, name)[selected] for name in COLUMNS}
+    return replace(schedule, **columns)
+
+
+def sources(schedule: Schedule) -> NDArray[np.int32]:
+    """Return the source of the message of each row, with one message per source."""
+    return np.zeros_like(schedule.unit) if schedule.symmetric else schedule.unit
+
+
+def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
+    """Return the type over which the message of each row arrived at its sender one step before.
+
+    Returns:
+        int64 ``[rows]``; 0 for messages that did not arrive in that step.
+    """
+    count = check.nodes
+    step = part.step.astype(np.int64)
+    source = sources(part).astype(np.int64)
+    arrival = (step * count + part.receiver) * count + source
+    wanted = ((step - 1) * count + part.sender) * count + source
+    order = np.argsort(arrival)
+    index = np.minimum(np.searchsorted(arrival, wanted, sorter=order), len(order) - 1)
+    before = order[index]
+    return np.where(arrival[before] == wanted, part.port[before].astype(np.int64), 0)
+
+
+def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) -> Schedule:
+    """Return the schedule of section 4 along one cycle.
+
+    In step t the message of the node in place p of the cycle moves from place p+t-1 to place p+t.
+    """
+    length = len(cycle)
+    step, place = np.divmod(np.arange(length * (length - 1)), length)
+    tail = (place + step) % length
+    return Schedule(
+        check.topology,
+        "allgather",
+        "one-hamiltonian-cycle",
+        "one",
+        units=length,
+        packets=False,
+        step=(step + 1).astype(np.int32),
+        sender=cycle[tail],
+        port=types[tail].astype(np.uint8),
+        receiver=cycle[(tail + 1) % length],
+        tree=np.zeros(len(step), dtype=np.uint8),
+        unit=cycle[place],
+    )

@@ -1,0 +1,236 @@
+"""Candidates for shell completion: names from the catalogues, and ids from a running store.
+
+Completion is silent: whatever goes wrong, such as a server that does not answer, gives no
+candidates. The catalogues need numpy, so each is imported only when one of its names is completed.
+"""
+
+import io
+import os
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from typing import Any, get_args
+
+import typer
+
+from starcast.vocabulary import Collective
+
+#: The variable through which Typer's completion scripts call the program.
+VARIABLE = "_STARCAST_COMPLETE"
+#: Seconds to wait for the ids of a store.
+PATIENCE = 1.0
+#: Topologies to suggest; all others are valid too.
+_TOPOLOGIES = (
+    *(f"S{n}" for n in range(3, 11)),
+    *(f"S{n},{k}" for n in range(4, 9) for k in range(2, n - 1)),
+    *(f"Q{d}" for d in range(2, 13)),
+)
+_STORED = "SELECT id FROM materialization WHERE kind = %s ORDER BY id"
+_EXPERIMENTS = "SELECT name FROM experiment ORDER BY name"
+#: Characters at which bash divides words, and characters that it would interpret.
+_BREAKS = frozenset(":=")
+_SPECIAL = frozenset(" ()[]{}*?!;&|<>$`\"'\\#~")
+
+
+def complete_and_exit(run: Callable[[], Any]) -> None:
+    """Print the candidates that a completion script asks for, and end the process.
+
+    Args:
+        run: runs the command line, which prints the candidates and exits.
+    """
+    instruction = os.environ[VARIABLE]
+    in_bash = instruction == "complete_bash"
+    typed = _join_bash_words() if in_bash else ""
+    printed = io.StringIO()
+    status = 0
+    with redirect_stdout(printed), redirect_stderr(io.StringIO()):
+        try:
+            run()
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else 1
+        except Exception:  # noqa: BLE001 - completion is silent
+            status = 1
+    lines = printed.getvalue().splitlines()
+    # After an unfinished query of the store, a normal exit would wait for it.
+    print("\n".join(_for_bash(line, typed) if in_bash else line for line in lines), flush=True)
+    os._exit(status)
+
+
+def _join_bash_words() -> str:
+    """Join the words that bash divides at ``:`` and ``=``, which are parts of ids and values.
+
+    Returns:
+        What the last word begins with that bash already has as words of their own: of ``S5:mul``
+        bash replaces only ``mul``.
+    """
+    words = os.environ.get("COMP_WORDS", "").split("\n")
+    words = words[: int(os.environ.get("COMP_CWORD", "0")) + 1]
+    joined: list[str] = []
+    may_continue = False
+    for word in words:
+        is_break = bool(word) and set(word) <= _BREAKS
+        if joined and (is_break or may_continue):
+            joined[-1] += word
+        else:
+            joined.append(word)
+        may_continue = is_break
+    os.environ["COMP_WORDS"] = "\n".join(joined)
+    os.environ["COMP_CWORD"] = str(len(joined) - 1)
+    return joined[-1] if may_continue else joined[-1].removesuffix(words[-1])
+
+
+def _for_bash(candidate: str, typed: str) -> str:
+    """Return what bash is to insert, without ``typed`` and with escapes."""
+    given = typed.replace("\\", "")
+    value = given.partition("=")[2] if given.startswith("--") else given
+    rest = candidate.removeprefix(value)
+    in_quotes = os.environ["COMP_WORDS"].rpartition("\n")[2].startswith(("'", '"'))
+    if in_quotes:
+        return rest
+    return "".join(f"\\{char}" if char in _SPECIAL else char for char in rest)
+
+
+def topologies(incomplete: str) -> list[str]:
+    """Return names of topologies."""
+    return _matching(_TOPOLOGIES, incomplete)
+
+
+def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the constructions on the topology before, also at the end of a list with commas."""
+    from starcast.trees.catalogue import constructions as names
+
+    return _in_list(names(_topology(ctx)), incomplete)
+
+
+def collectives(incomplete: str) -> list[str]:
+    """Return the collectives."""
+    return _matching(get_args(Collective), incomplete)
+
+
+def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the algorithms of the collective before, or of all."""
+    from starcast.collectives.catalogue import algorithms as listed
+
+    collective = ctx.params.get("collective")
+    names = (each.name for each in listed(collective if isinstance(collective, str) else None))
+    return _in_list(names, incomplete)
+
+
+def schedules(incomplete: str) -> list[str]:
+    """Return ``collective:algorithm`` for a list with commas."""
+    from starcast.collectives.catalogue import algorithms as listed
+
+    named = (f"{algorithm.collective}:{algorithm.name}" for algorithm in listed())
+    return _in_list(("all", *(f"{name}:all" for name in get_args(Collective)), *named), incomplete)
+
+
+def packs(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of the query packs."""
+    return _matching((name.partition("/")[0] for name in _query_names(ctx)), incomplete)
+
+
+def queries(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of the queries."""
+    return _matching(_query_names(ctx), incomplete)
+
+
+def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the parameters of the query before, and ids for those that name artifacts."""
+    from starcast.queries import find
+
+    query = find(str(ctx.params.get("name")), *_settings(ctx).packs)
+    key, sign, _ = incomplete.partition("=")
+    if not sign:
+        return _matching((f"{parameter.name}=" for parameter in query.parameters), incomplete)
+    kinds = [each.type.name for each in query.parameters if each.name == key]
+    ids = (f"{key}={artifact_id}" for kind in kinds for artifact_id in _ask(ctx, _STORED, kind))
+    return _matching(ids, incomplete)
+
+
+def stored_topologies(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the stored topologies."""
+    return _matching(_ask(ctx, _STORED, "topology"), incomplete)
+
+
+def stored_forests(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the ids of the stored forests."""
+    return _matching(_ask(ctx, _STORED, "forest"), incomplete)
+
+
+def stored_schedules(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the ids of the stored schedules."""
+    return _matching(_ask(ctx, _STORED, "schedule"), incomplete)
+
+
+def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return names of topologies, and after a colon the ids of stored forests."""
+    return stored_forests(ctx, incomplete) if ":" in incomplete else topologies(incomplete)
+
+
+def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the ids of all stored artifacts."""
+    kinds = ("topology", "forest", "schedule")
+    return _matching((each for kind in kinds for each in _ask(ctx, _STORED, kind)), incomplete)
+
+
+def experiments(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of the stored experiments."""
+    return _matching(_ask(ctx, _EXPERIMENTS), incomplete)
+
+
+def claims(incomplete: str) -> list[str]:
+    """Return the ids of the claims."""
+    from starcast.claims.claim_files import claim_entries
+
+    return _matching(claim_entries(), incomplete)
+
+
+def _matching(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
+
+
+def _in_list(names: Iterable[str], incomplete: str) -> list[str]:
+    """Complete the last item of a list with commas; a comma in parentheses does not separate."""
+    head, comma, last = incomplete.rpartition(",")
+    if head.count("(") > head.count(")"):
+        return []
+    return [f"{head}{comma}{name}" for name in _matching(names, last)]
+
+
+def _topology(ctx: typer.Context) -> str | None:
+    value = ctx.params.get("topology") or ctx.params.get("source")
+    return value if isinstance(value, str) else None
+
+
+def _settings(ctx: typer.Context) -> Any:
+    from starcast.settings import Settings
+
+    flags = ctx.find_root().params
+    return Settings.load(
+        **{name: flags.get(name) for name in ("home", "neo4j_uri", "postgres_uri")}
+    )
+
+
+def _query_names(ctx: typer.Context) -> list[str]:
+    from starcast.queries import load_library
+
+    return list(load_library(*_settings(ctx).packs).queries)
+
+
+def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
+    """Return the first column of a statement's rows; none if the store does not answer in time."""
+    import psycopg
+
+    from starcast.endpoints import store_url
+
+    url = store_url(_settings(ctx)).translate_connect_args(username="user", database="dbname")
+    rows: list[str] = []
+
+    def read() -> None:
+        with suppress(psycopg.Error), psycopg.connect(**url, connect_timeout=1) as connection:
+            rows.extend(row[0] for row in connection.execute(statement, values))
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    return rows.copy()

@@ -1,0 +1,379 @@
+"""Backups of the relational store: a dump by PostgreSQL's own programs, and what it holds.
+
+A backup is a zip archive with two members: ``postgres.dump`` in the custom format of ``pg_dump``,
+which ``pg_restore`` reads without starcast as well, and ``manifest.json`` with the revision of the
+schema and the number of rows and a checksum of each table. Dump and checksums see the same
+snapshot of the database. A restored database is accepted if its tables have these checksums.
+"""
+
+import os
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any, Literal
+from uuid import UUID
+
+import pydantic
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from sqlalchemy import URL, Connection, Engine, inspect, text
+from sqlalchemy.dialects.postgresql import BYTEA
+
+from starcast.database import sessions
+from starcast.database.declaration import VERSION_TABLE
+from starcast.database.watched import TCP_OPTIONS
+from starcast.errors import InputError, RejectedError, StarcastError, UnavailableError
+from starcast.progress import Reporter, Silent
+from starcast.support.atomic import atomic_write
+from starcast.support.text import pluralize
+
+_DUMP, _MANIFEST = "postgres.dump", "manifest.json"
+#: Bytes that are copied at once.
+_CHUNK = 1 << 20
+#: Tables whose rows every store has.
+_ALWAYS_FILLED = {"store", "family", VERSION_TABLE}
+#: Settings of the server that texts of values depend on.
+_FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'"
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs of PostgreSQL, which must have the major version of the server."""
+
+    pg_dump: Path
+    pg_restore: Path
+
+
+class TableContent(pydantic.BaseModel):
+    """Number of rows and checksum of a table."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    rows: int
+    checksum: str
+
+
+class Manifest(pydantic.BaseModel):
+    """The description of a backup.
+
+    Attributes:
+        format: identifies the kind of file and its version.
+        created_at: when the backup was made.
+        starcast: the version of starcast that made it.
+        postgres: the version of the server.
+        revision: the revision of the schema.
+        store: the id of the store.
+        tables: the content of each table.
+    """
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal["starcast backup 1"] = "starcast backup 1"
+    created_at: datetime
+    starcast: str
+    postgres: str
+    revision: str
+    store: UUID
+    tables: dict[str, TableContent]
+
+    @property
+    def rows(self) -> int:
+        """The number of all rows."""
+        return sum(table.rows for table in self.tables.values())
+
+
+def server_major(engine: Engine) -> int:
+    """Return the major version of the server."""
+    with sessions.translated_errors(engine.url), engine.connect() as connection:
+        number = connection.scalar(text("select current_setting('server_version_num')::int"))
+    return int(number or 0) // 10_000
+
+
+def count_rows(engine: Engine) -> dict[str, int]:
+    """Return the number of rows of the tables that are not empty, without those of every store."""
+    counts = {}
+    with sessions.translated_errors(engine.url), engine.connect() as connection:
+        for table in _tables(connection):
+            if table not in _ALWAYS_FILLED:
+                query = sql.SQL("select count(*) from {}").format(sql.Identifier(table))
+                counts[table] = int(connection.exec_driver_sql(query.as_string()).scalar_one())
+    return {table: rows for table, rows in counts.items() if rows}
+
+
+def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
+    """Write a backup of the database to a file, which appears only when it is complete.
+
+    Args:
+        engine: the database; any role that may read all tables is sufficient.
+        file: the file to write; an existing one is replaced.
+        programs: the programs of the server's version.
+
+    Raises:
+        InputError: the file cannot be written.
+        RejectedError: the database holds no store of starcast.
+        UnavailableError: the server failed or refuses to dump.
+    """
+    snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
+    with (
+        sessions.translated_errors(engine.url),
+        snapshots.connect() as connection,
+        atomic_write(file) as output,
+        zipfile.ZipFile(output, "w") as archive,
+    ):
+        manifest = _describe(connection)
+        snapshot = str(connection.scalar(text("select pg_export_snapshot()")))
+        command = [programs.pg_dump, "--format=custom", "--no-owner", "--no-privileges"]
+        command += [f"--snapshot={snapshot}"]
+        command += [f'--table=public."{table}"' for table in manifest.tables]
+        with archive.open(_DUMP, "w", force_zip64=True) as member:
+            _run(command, engine.url, output=member)
+        archive.writestr(_MANIFEST, manifest.model_dump_json(indent=2))
+    return manifest
+
+
+def read_manifest(file: Path) -> Manifest:
+    """Return the description of a backup after reading all of it.
+
+    Raises:
+        InputError: the file is missing, is not a backup, or is incomplete.
+    """
+    with _open(file) as archive:
+        damaged = archive.testzip()
+        if damaged is not None:
+            raise _not_a_backup(file, f"its part {damaged} is damaged")
+        return _manifest(archive, file)
+
+
+def restore(
+    engine: Engine, file: Path, programs: Programs, reporter: Reporter | None = None
+) -> Manifest:
+    """Restore a backup into an empty store, verify it, and upgrade its schema.
+
+    If that fails, the store is empty as before.
+
+    Args:
+        engine: the database, as its owner: with an empty schema of starcast, or none.
+        file: the backup.
+        programs: the programs of the server's version.
+        reporter: receives messages.
+
+    Raises:
+        InputError: the file is not a complete backup.
+        RejectedError: the store is not empty, belongs to another program, or is too old for the
+            backup; or the restored tables differ from the backup.
+        UnavailableError: the server failed.
+    """
+    listener = reporter or Silent()
+    manifest = read_manifest(file)
+    _check_target(engine, manifest)
+    try:
+        _drop_schema(engine)
+        _restore_dump(engine, file, programs)
+        _verify(engine, manifest)
+        sessions.upgrade(engine, listener)
+    except BaseException:
+        _drop_schema(engine)
+        sessions.upgrade(engine, Silent())
+        raise
+    return manifest
+
+
+def check_empty(engine: Engine) -> None:
+    """Check that a store of starcast holds no data.
+
+    Raises:
+        RejectedError: it does, or the database belongs to another program.
+    """
+    if sessions.known_revision(engine) is None:
+        return
+    rows = count_rows(engine)
+    if rows:
+        listed = ", ".join(f"{pluralize(count, 'row')} in {name}" for name, count in rows.items())
+        raise RejectedError(
+            f"the store is not empty: it has {listed}",
+            hint="a backup is restored into an empty store only: name another database or --home",
+        )
+
+
+def _check_target(engine: Engine, manifest: Manifest) -> None:
+    if not sessions.is_known(manifest.revision):
+        raise RejectedError(
+            f"the backup has schema {manifest.revision}, which is newer than this starcast"
+            f" ({sessions.head()})",
+            hint="update starcast",
+        )
+    major = server_major(engine)
+    if int(manifest.postgres.partition(".")[0]) > major:
+        raise RejectedError(
+            f"the backup comes from PostgreSQL {manifest.postgres}, and this server is"
+            f" PostgreSQL {major}",
+            hint="restore it into a server that is at least as new",
+        )
+    check_empty(engine)
+
+
+def _drop_schema(engine: Engine) -> None:
+    """Drop the tables of an empty or half restored store."""
+    if sessions.known_revision(engine) is not None:
+        sessions.downgrade(engine, allow_data_loss=True)
+    with sessions.translated_errors(engine.url), engine.begin() as connection:
+        connection.execute(text(f"drop table if exists {VERSION_TABLE}"))
+
+
+def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:
+    command = [programs.pg_restore, "--single-transaction", "--exit-on-error", "--no-owner"]
+    with _open(file) as archive, archive.open(_DUMP) as member:
+        _run([*command, "--no-privileges"], engine.url, source=member)
+
+
+def _verify(engine: Engine, manifest: Manifest) -> None:
+    with sessions.translated_errors(engine.url), engine.begin() as connection:
+        restored = _describe(connection)
+    different = [
+        table
+        for table in manifest.tables.keys() | restored.tables.keys()
+        if manifest.tables.get(table) != restored.tables.get(table)
+    ]
+    if different:
+        raise RejectedError(
+            f"the restored rows differ from the backup in {', '.join(sorted(different))}",
+            hint="nothing was restored; try another backup",
+        )
+
+
+def _describe(connection: Connection) -> Manifest:
+    for statement in _FORMATS.split(";"):
+        connection.execute(text(statement))
+    revision = sessions.revision_of(connection)
+    if revision is None:
+        raise RejectedError(
+            "the database has no schema yet, so there is nothing to back up",
+            hint="run 'starcast db upgrade'",
+        )
+    return Manifest(
+        created_at=datetime.now(UTC),
+        starcast=version("starcast"),
+        postgres=str(connection.scalar(text("select current_setting('server_version')"))),
+        revision=revision,
+        store=connection.scalar(text("select id from store")),
+        tables={table: _content(connection, table) for table in _tables(connection)},
+    )
+
+
+def _tables(connection: Connection) -> list[str]:
+    return sorted(inspect(connection).get_table_names("public"))
+
+
+def _content(connection: Connection, table: str) -> TableContent:
+    """Return the number of rows, and the sum of a hash of each row, so that order is irrelevant."""
+    values = [
+        sql.SQL("md5({})" if isinstance(column["type"], BYTEA) else "{}").format(
+            sql.Identifier(column["name"])
+        )
+        for column in inspect(connection).get_columns(table, "public")
+    ]
+    query = sql.SQL(
+        "select count(*), coalesce(sum(('x' || left(md5(row({})::text), 15))::bit(60)::bigint), 0)"
+        " from public.{}"
+    ).format(sql.SQL(", ").join(values), sql.Identifier(table))
+    rows, checksum = connection.exec_driver_sql(query.as_string()).one()
+    return TableContent(rows=rows, checksum=f"{int(checksum):x}")
+
+
+def _run(
+    command: list[str | Path],
+    url: URL,
+    *,
+    source: IO[bytes] | None = None,
+    output: IO[bytes] | None = None,
+) -> None:
+    """Run a program of PostgreSQL on a database, between two streams.
+
+    The password is part of the environment, because every user can read arguments.
+    """
+    plain = url.set(drivername="postgresql", password=None).render_as_string()
+    target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
+    environment = os.environ | {"LC_ALL": "C", "PGPASSWORD": str(url.password or "")}
+    with tempfile.TemporaryFile() as messages:
+        process = subprocess.Popen(
+            [*command, f"--dbname={target}"],
+            stdin=subprocess.DEVNULL if source is None else subprocess.PIPE,
+            stdout=subprocess.DEVNULL if output is None else subprocess.PIPE,
+            stderr=messages,
+            env=environment,
+        )
+        try:
+            if source is not None and process.stdin is not None:
+                _feed(source, process.stdin)
+            if output is not None and process.stdout is not None:
+                while chunk := process.stdout.read(_CHUNK):
+                    output.write(chunk)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+            status = process.wait()
+        messages.seek(0)
+        reason = messages.read().decode(errors="replace").strip()
+    if status != 0:
+        name = Path(command[0]).name
+        line = next(iter(reason.splitlines()), f"exit code {status}")
+        raise UnavailableError(
+            f"{name} failed: {line.removeprefix(f'{name}: ').removeprefix('error: ')}",
+            hint="nothing was changed; 'starcast doctor' checks the server",
+        )
+
+
+def _feed(source: IO[bytes], target: IO[bytes]) -> None:
+    try:
+        while chunk := source.read(_CHUNK):
+            target.write(chunk)
+    except BrokenPipeError:
+        pass  # the program has ended; its exit code and its messages say why
+
+
+@contextmanager
+def _open(file: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            yield archive
+    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        reason = "it is incomplete or damaged" if _begins_as_zip(file) else str(error).lower()
+        raise _not_a_backup(file, reason) from None
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
+            hint="name a file that 'starcast backup' has written",
+        ) from None
+
+
+def _begins_as_zip(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(2) == b"PK"
+
+
+def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
+    if set(archive.namelist()) != {_DUMP, _MANIFEST}:
+        raise _not_a_backup(file, f"it has no {_MANIFEST} and {_DUMP}")
+    try:
+        return Manifest.model_validate_json(archive.read(_MANIFEST))
+    except pydantic.ValidationError as error:
+        details: Any = error.errors()[0]
+        place = ".".join(map(str, details["loc"])) or "the text"
+        raise _not_a_backup(file, f"{place} of its {_MANIFEST} is not valid") from None
+
+
+def _not_a_backup(file: Path, reason: str) -> StarcastError:
+    return InputError(
+        f"{file} is not a complete backup of starcast: {reason}",
+        hint="name a file that 'starcast backup' has written; nothing was changed",
+    )

@@ -1,0 +1,108 @@
+"""Connections that end when the server is silent instead of waiting without limit.
+
+TCP detects a dead network by keepalives and by data that stay unacknowledged. It does not detect a
+proxy, a tunnel or a paused server that keeps the connection open and answers nothing. A statement
+may take long, so silence alone is not an error: after `SILENT_SECONDS` a second connection asks
+the server whether it is still working on the statement.
+"""
+
+from collections.abc import Generator
+from time import monotonic
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import make_conninfo
+
+#: Seconds of silence after which the server is asked, and seconds that it may take to answer.
+SILENT_SECONDS = 25.0
+PROBE_SECONDS = 5
+
+#: Parameters of libpq, by which TCP gives up after 30 seconds.
+TCP_OPTIONS = {
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
+_STATE = "select state from pg_stat_activity where pid = %s"
+
+Result = TypeVar("Result")
+Protocol = Generator[Any, Any, Result]
+
+
+class WatchedConnection(psycopg.Connection[Any]):
+    """A connection that closes itself with an OperationalError if the server is silent."""
+
+    _limit = SILENT_SECONDS
+    _doubted = False
+
+    def wait(self, gen: Protocol[Result], *args: Any, **options: Any) -> Result:
+        """Run an exchange with the server, as psycopg does, and watch for silence."""
+        return super().wait(self._watched(gen), *args, **options)
+
+    def _watched(self, exchange: Protocol[Result]) -> Protocol[Result]:
+        # psycopg sends what the socket is ready for, and nothing ten times per second.
+        deadline = monotonic() + self._limit
+        try:
+            awaited = next(exchange)
+            while True:
+                ready = yield awaited
+                if ready:
+                    deadline = monotonic() + self._limit
+                    self._doubted = False
+                elif monotonic() > deadline:
+                    self._check_server()
+                    deadline = monotonic() + (PROBE_SECONDS if self._doubted else self._limit)
+                awaited = exchange.send(ready)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    def _check_server(self) -> None:
+        """Ask the server whether it is working on the statement of this connection.
+
+        Raises:
+            psycopg.OperationalError: it is not, or it does not answer.
+        """
+        target = make_conninfo(
+            self.info.dsn, password=self.info.password, connect_timeout=PROBE_SECONDS
+        )
+        pid = self.info.backend_pid
+        try:
+            with _Probe.connect(target, autocommit=True) as probe:
+                row = probe.execute(_STATE, (pid,)).fetchone()
+        except errors.TooManyConnections:
+            return  # the server answers
+        except psycopg.OperationalError:
+            self._give_up()
+        else:
+            # The answer of a statement that has just ended may be on its way: ask twice.
+            working = row is not None and row[0] == "active"
+            if not working and self._doubted:
+                self._give_up()
+            self._doubted = not working
+
+    def _give_up(self) -> None:
+        self.close()
+        seconds = SILENT_SECONDS + PROBE_SECONDS
+        raise psycopg.OperationalError(f"it has not answered for {seconds:.0f} seconds")
+
+
+class _Probe(WatchedConnection):
+    """A connection for one question, which has to be answered at once."""
+
+    _limit = PROBE_SECONDS
+
+    def _check_server(self) -> None:
+        self._give_up()
+
+
+def connect_watched(
+    dialect: object,  # noqa: ARG001 - SQLAlchemy's event do_connect
+    record: object,  # noqa: ARG001
+    args: tuple[Any, ...],
+    parameters: dict[str, Any],
+) -> WatchedConnection:
+    """Open a connection for SQLAlchemy."""
+    return WatchedConnection.connect(*args, **parameters)

@@ -1,0 +1,149 @@
+"""The system user that runs both servers for root, and program files that this user can read.
+
+Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. So for
+root they run as the system user ``starcast``. That user may not be able to traverse the folders
+above the home (``/root``, pytest's temporary folders), and changing their modes would be wrong. So
+the working directory is set before the user changes, and a server reaches its home or its data by
+`WORKING_DIRECTORY`; it never traverses the path. Logs and passwords are passed as open files for
+the same reason. Only programs are found by path: those in closed folders are linked or copied to
+``/var/cache/starcast``.
+"""
+
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from starcast.embedded import processes
+from starcast.errors import UnavailableError
+
+#: The system user that runs the servers if starcast is run by root.
+SYSTEM_USER = "starcast"
+#: The comment of its account, by which `starcast uninstall` recognises an account of its own.
+COMMENT = "servers of starcast"
+#: Program files for the system user.
+SHARED = Path("/var/cache/starcast")
+#: The working directory of any process, whoever may traverse the folders above it.
+WORKING_DIRECTORY = "/proc/self/cwd"
+
+
+def server_account() -> processes.User:
+    """Return the account that runs the servers: the system user for root, else this user.
+
+    Raises:
+        UnavailableError: the system user cannot be created.
+    """
+    return system_user() if os.geteuid() == 0 else processes.User()
+
+
+def system_user() -> processes.User:
+    """Return the system user; create it if it is missing.
+
+    Raises:
+        UnavailableError: it cannot be created.
+    """
+    with suppress(KeyError):
+        return _account()
+    command = ["useradd", "--system", "--user-group", "--no-create-home", "--comment", COMMENT]
+    command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
+    with suppress(OSError):
+        subprocess.run(command, check=False, capture_output=True)
+    try:
+        return _account()
+    except KeyError:
+        raise UnavailableError(
+            "the servers must not run as root, and their system user "
+            f"'{SYSTEM_USER}' cannot be created",
+            hint=f"run starcast as another user, or create the system user '{SYSTEM_USER}'",
+        ) from None
+
+
+def _account() -> processes.User:
+    entry = pwd.getpwnam(SYSTEM_USER)
+    return processes.User(entry.pw_uid, entry.pw_gid)
+
+
+def hand_over(folder: Path, account: processes.User) -> None:
+    """Make a folder and everything below it belong to an account; for this user, do nothing.
+
+    The folder itself comes last: if it belongs to the account, so does everything below it.
+    """
+    uid, gid = account.uid, account.gid
+    if uid is None or gid is None or folder.stat().st_uid == uid:
+        return
+    for parent, folders, files in os.walk(folder, topdown=False):
+        for name in (*folders, *files):
+            os.chown(Path(parent, name), uid, gid, follow_symlinks=False)
+    os.chown(folder, uid, gid)
+
+
+def is_open(folder: Path) -> bool:
+    """Return whether every user can traverse the path of a folder, which need not exist yet."""
+    existing = (path for path in (folder, *folder.resolve().parents) if path.exists())
+    return all(path.stat().st_mode & stat.S_IXOTH for path in existing)
+
+
+def readable_folder(folder: Path, account: processes.User) -> Path:
+    """Return a folder for program files that an account can read: this one or `SHARED`."""
+    return folder if account.uid is None or is_open(folder) else SHARED
+
+
+def readable_programs(
+    site: Path, parts: Iterable[str | Path], name: str, account: processes.User
+) -> Path:
+    """Return a folder with parts of a package that an account can read.
+
+    Args:
+        site: the folder that contains the parts, such as site-packages.
+        parts: files and folders below it; their layout is kept, since programs find their
+            libraries by it.
+        name: the name of a copy, with a version.
+        account: the account.
+    """
+    relative = [Path(part) for part in parts]
+    if account.uid is None or all(is_open(site / part) for part in relative):
+        return site
+    copy = SHARED / name
+    if not copy.exists():
+        create_readable(SHARED)
+        temporary = Path(tempfile.mkdtemp(dir=SHARED, prefix="new-"))
+        ignore = shutil.ignore_patterns("include", "*.a")
+        try:
+            for part in relative:
+                shutil.copytree(
+                    site / part, temporary / part, ignore=ignore, copy_function=link_or_copy
+                )
+            for path in (temporary, *temporary.rglob("*")):
+                if path.is_dir():
+                    path.chmod(0o755)
+            with suppress(OSError):  # another process has finished its copy first
+                temporary.rename(copy)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return copy
+
+
+def create_readable(folder: Path) -> None:
+    """Create a folder and missing parents that every user can read, whatever the umask is."""
+    for path in reversed((folder, *folder.parents)):
+        if not path.exists():
+            path.mkdir(exist_ok=True)
+            path.chmod(0o755)
+
+
+def link_or_copy(source: str, target: str) -> None:
+    """Create a file with the same content that every user can read; a link takes no space."""
+    status = Path(source).stat()
+    executable = bool(status.st_mode & stat.S_IXUSR)
+    mode = 0o755 if executable else 0o644
+    if status.st_uid == 0 and stat.S_IMODE(status.st_mode) == mode:
+        with suppress(OSError):  # another file system, or one without links
+            os.link(source, target)
+            return
+    shutil.copyfile(source, target)
+    Path(target).chmod(mode)

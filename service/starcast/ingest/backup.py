@@ -1,0 +1,86 @@
+"""Backup and restore of both stores: PostgreSQL by a dump, and the graph by rebuilding it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import URL, Engine
+
+from starcast.database import backup, sessions
+from starcast.database.backup import Manifest
+from starcast.embedded.client_programs import find_client_programs
+from starcast.endpoints import graph_address, migration_url, store_url
+from starcast.errors import RejectedError
+from starcast.graph import audit, ownership
+from starcast.graph.connection import Graph
+from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.stores import open_stores
+from starcast.progress import Reporter
+from starcast.settings import Settings
+
+
+def back_up(settings: Settings, file: Path) -> Manifest:
+    """Write everything that PostgreSQL stores to a file; the graph can be rebuilt from it.
+
+    Raises:
+        InputError: the file cannot be written.
+        UnavailableError: the server, or its program ``pg_dump``, is not available.
+        RejectedError: the database holds no store of starcast.
+    """
+    with _engine(store_url(settings)) as engine:
+        sessions.known_revision(engine)
+        return backup.create(engine, file, find_client_programs(backup.server_major(engine)))
+
+
+def restore(
+    settings: Settings, file: Path, reporter: Reporter, *, rebuild_graph: bool = True
+) -> Manifest:
+    """Restore a backup into empty stores and rebuild the graph.
+
+    Args:
+        settings: name the stores.
+        file: the backup.
+        reporter: receives messages.
+        rebuild_graph: without it, the graph is neither checked nor changed.
+
+    Raises:
+        InputError: the file is not a complete backup; nothing was changed.
+        RejectedError: a store is not empty; nothing was changed. Or the restored rows differ from
+            the backup; the store is empty.
+        UnavailableError: a server is not available.
+    """
+    backup.read_manifest(file)
+    if rebuild_graph:
+        with Graph.open(graph_address(settings)) as graph:
+            _check_graph(graph)
+    with _engine(migration_url(settings)) as engine:
+        programs = find_client_programs(backup.server_major(engine))
+        manifest = backup.restore(engine, file, programs, reporter)
+    reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
+    if rebuild_graph:
+        with open_stores(settings) as stores:
+            if ownership.read_owner(stores.graph) is not None:
+                ownership.mark(stores.graph, str(stores.id))
+            rebuilt = rebuild(stores, RebuildRequest(), reporter)
+        reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")
+    return manifest
+
+
+def _check_graph(graph: Graph) -> None:
+    ownership.usable_owner(graph)
+    artifacts = audit.read_artifact_nodes(graph)
+    if artifacts:
+        _, artifact_id = next(iter(artifacts))
+        raise RejectedError(
+            f"the graph store is not empty: it holds {artifact_id}",
+            hint="a backup is restored into empty stores only: name another server or --home",
+        )
+
+
+@contextmanager
+def _engine(url: URL) -> Iterator[Engine]:
+    engine = sessions.connect(url)
+    try:
+        yield engine
+    finally:
+        engine.dispose()

@@ -1,0 +1,147 @@
+"""Dropping artifacts from both stores, by deletion or by an offline import of what remains.
+
+Deleting the rows of S10 takes minutes and does not make Neo4j's files smaller. If the embedded
+Neo4j can be filled again with all other artifacts in less time, they are imported into a new store.
+"""
+
+from collections.abc import Callable, Sequence
+
+from starcast.database import models, sessions
+from starcast.errors import LimitError, RejectedError
+from starcast.graph import audit, ownership
+from starcast.ingest.listing import find
+from starcast.ingest.load_methods import ChosenMethod, choose_deletion
+from starcast.ingest.loading import discard, find_dependents, recover
+from starcast.ingest.offline import check_space, find_imported, import_remaining
+from starcast.ingest.planning import ArtifactSize
+from starcast.ingest.stores import Reference, Stores, complete_rows, delete_row, lock_stores
+from starcast.progress import Reporter, Silent
+from starcast.support.text import pluralize
+from starcast.vocabulary import LoadMethod
+
+
+def _ignore_stage(stage: str) -> None:
+    pass
+
+
+def drop(
+    stores: Stores,
+    kind: str,
+    artifact_id: str,
+    cascade: bool = False,
+    wait: bool = False,
+    reporter: Reporter | None = None,
+    method: LoadMethod = LoadMethod.AUTO,
+    on_stage: Callable[[str], None] = _ignore_stage,
+) -> list[str]:
+    """Delete an artifact from both stores.
+
+    Args:
+        stores: both stores, open. After an import, the connection to the graph is useless if the
+            server had to choose another port.
+        kind: topology, forest or schedule.
+        artifact_id: the artifact's id.
+        cascade: also delete the artifacts that depend on it.
+        wait: wait for other processes instead of raising BusyError.
+        reporter: receives progress messages, first the method with an estimate.
+        method: ``bolt`` deletes in transactions of bounded size, ``import`` imports what remains
+            into a new store, and ``auto`` is the faster of both that is possible.
+        on_stage: called after each stage of an import; tests interrupt there.
+
+    Returns:
+        The ids of the deleted artifacts.
+
+    Raises:
+        NotFoundError: the artifact is not stored.
+        RejectedError: other artifacts depend on it, and ``cascade`` is False; or an import was
+            requested that would delete other data.
+        BusyError: another process is changing the stores.
+        InputError: an import was requested for a server that is not the embedded one.
+        LimitError: an import was requested that exceeds the limits or the disk.
+    """
+    listener = reporter or Silent()
+    with lock_stores(stores.engine, wait, listener, f"dropping {artifact_id}"):
+        ownership.claim(stores.graph, stores.id)
+        recover(stores, listener)
+        target = Reference(kind, artifact_id)
+        with sessions.session(stores.engine) as session:
+            find(session, kind, artifact_id)
+            dependents = find_dependents(session, target)
+        if dependents and not cascade:
+            raise RejectedError(
+                f"{artifact_id} has dependents: {_format_ids(dependents)}",
+                hint="drop them first, or add --cascade",
+            )
+        dropped = [*dependents, target]
+        chosen = _choose(stores, dropped, method)
+        listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {chosen.reason}")
+        if chosen.method is LoadMethod.IMPORT:
+            import_remaining(stores, dropped, listener, on_stage)
+        for reference in dropped:
+            if chosen.method is LoadMethod.BOLT:
+                _delete(stores, reference, listener)
+            listener.say(f"{reference.kind} {reference.id}: dropped")
+    return [reference.id for reference in dropped]
+
+
+def _format_ids(references: Sequence[Reference]) -> str:
+    shown = ", ".join(reference.id for reference in references[:5])
+    return shown if len(references) <= 5 else f"{shown} and {len(references) - 5} more"
+
+
+def _choose(stores: Stores, dropped: Sequence[Reference], requested: LoadMethod) -> ChosenMethod:
+    """Choose the method; ``auto`` deletes over Bolt if an import is impossible."""
+    with sessions.session(stores.engine) as session:
+        rows = [session.get_one(models.Materialization, (each.kind, each.id)) for each in dropped]
+        sizes = list(map(recorded_size, rows))
+        complete = list(map(recorded_size, complete_rows(session)))
+    remaining = [size for size in complete if size not in sizes]
+    embedded = stores.embedded
+    chosen = choose_deletion(requested, sizes, remaining, embedded is not None)
+    if chosen.method is LoadMethod.BOLT or embedded is None:
+        return chosen
+    try:
+        refuse_import_losses(stores)
+        _refuse_waiting_imports(stores)
+        check_space(embedded, remaining)
+    except (RejectedError, LimitError):
+        if requested is LoadMethod.IMPORT:
+            raise
+        return choose_deletion(LoadMethod.BOLT, sizes, remaining, embedded=True)
+    return chosen
+
+
+def _delete(stores: Stores, reference: Reference, reporter: Reporter) -> None:
+    discard(stores, reference, None, reporter)
+    with sessions.session(stores.engine) as session:
+        delete_row(session, reference.kind, reference.id)
+
+
+def recorded_size(row: models.Materialization) -> ArtifactSize:
+    """Return the size of an artifact that PostgreSQL records."""
+    return ArtifactSize(row.kind, row.id, row.expected_nodes, row.expected_relationships)
+
+
+def refuse_import_losses(stores: Stores) -> None:
+    """Check that the graph holds no data of other programs, since an import replaces the store.
+
+    Raises:
+        RejectedError: it does.
+    """
+    nodes, relationships = audit.describe_losses(stores.graph, None)
+    if nodes or relationships:
+        raise RejectedError(
+            "an offline import would delete data of other programs: "
+            + ", ".join([*nodes, *relationships]),
+            hint="keep them in a Neo4j database of their own, or add --method bolt",
+        )
+
+
+def _refuse_waiting_imports(stores: Stores) -> None:
+    waiting = find_imported(stores)
+    if waiting:
+        raise RejectedError(
+            f"{pluralize(len(waiting), 'artifact')} of an earlier import would be lost: they were "
+            f"not compared yet: {_format_ids(waiting)}",
+            hint="run 'starcast graph adopt' first, or add --method bolt",
+        )

@@ -1,0 +1,160 @@
+"""starcast's own log: one JSON object per line, written by any number of processes at a time.
+
+Modules log with `event`; nothing is written before `start`. The file is rotated when a command
+starts. Other processes notice that and continue in the new file, and every line is written at once,
+so lines of parallel processes do not mix.
+"""
+
+import fcntl
+import json
+import logging
+import os
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from io import TextIOWrapper
+from logging.handlers import WatchedFileHandler
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from starcast.errors import shorten
+
+LOGGER = logging.getLogger("starcast")
+LOGGER.addHandler(logging.NullHandler())
+
+#: Size at which the file is rotated, and the number of older files kept.
+ROTATED_BYTES = 5_000_000
+KEPT_FILES = 4
+
+_LONGEST_TEXT = 4_000
+_PLAIN = (int, float, list, type(None))
+#: Passwords in URIs and in connection parameters.
+_SECRETS = (
+    (re.compile(r"(://[^:/@\s\"']*:)[^\s\"']*@"), r"\1***@"),
+    (re.compile(r"(?i)\b((?:ssl)?password|passfile)=[^&\s\"']*"), r"\1=***"),
+)
+
+
+class Target(NamedTuple):
+    """The file and the least level of the log."""
+
+    file: Path
+    level: str
+
+
+_target: Target | None = None
+
+
+def event(message: str, level: int = logging.INFO, **fields: Any) -> None:
+    """Log an event.
+
+    Args:
+        message: its name, a few words without values.
+        level: a level of `logging`.
+        fields: its values, which become members of the JSON object.
+    """
+    LOGGER.log(level, message, extra={"fields": fields})
+
+
+def error_event(message: str, error: BaseException, **fields: Any) -> None:
+    """Log an event with the traceback of an unexpected error."""
+    LOGGER.error(message, exc_info=error, extra={"fields": fields})
+
+
+def redact(text: str) -> str:
+    """Return text without the passwords of URIs and connection parameters."""
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def start(target: Target) -> OSError | None:
+    """Write further events to a file; the level ``off`` writes nothing.
+
+    Returns:
+        The error if the file cannot be written, in which case nothing is logged.
+    """
+    global _target  # noqa: PLW0603 - as `logging`, one for each process
+    stop()
+    if target.level == "off":
+        return None
+    try:
+        target.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _rotate(target.file)
+        handler = _JsonFile(target.file, encoding="utf-8")
+    except OSError as error:
+        return error
+    handler.setFormatter(_JsonLines())
+    handler.setLevel(target.level.upper())
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(min(handler.level, LOGGER.level or handler.level))
+    _target = target
+    return None
+
+
+def stop() -> None:
+    """Write no further events to the file."""
+    global _target  # noqa: PLW0603
+    _target = None
+    for handler in LOGGER.handlers[:]:
+        if isinstance(handler, _JsonFile):
+            LOGGER.removeHandler(handler)
+            handler.close()
+
+
+def current_target() -> Target | None:
+    """Return what a worker process passes to `start`; None if nothing is logged."""
+    return _target
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        entry = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            "pid": record.process,
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            entry["traceback"] = self.formatException(record.exc_info)
+        plain = {
+            name: value if isinstance(value, _PLAIN) else shorten(str(value), _LONGEST_TEXT)
+            for name, value in entry.items()
+        }
+        return redact(json.dumps(plain))
+
+
+class _JsonFile(WatchedFileHandler):
+    def _open(self) -> TextIOWrapper:
+        return open(
+            self.baseFilename,
+            self.mode,
+            encoding=self.encoding,
+            opener=lambda path, flags: os.open(path, flags, 0o600),
+        )
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record; the folder may have been removed since."""
+        with suppress(OSError):
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Ignore a full disk and the like: a log must not end a command."""
+
+
+def _rotate(file: Path) -> None:
+    """Rename a large file; of several processes, only one does."""
+    with suppress(FileNotFoundError), file.open("rb") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        size = file.stat().st_size
+        if size < ROTATED_BYTES or not os.path.samestat(os.fstat(opened.fileno()), file.stat()):
+            return
+        for number in range(KEPT_FILES - 1, 0, -1):
+            with suppress(FileNotFoundError):
+                _numbered(file, number).rename(_numbered(file, number + 1))
+        file.rename(_numbered(file, 1))
+
+
+def _numbered(file: Path, number: int) -> Path:
+    return file.with_name(f"{file.name}.{number}")

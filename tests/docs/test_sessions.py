@@ -1,0 +1,62 @@
+"""The commands of the README and of the tutorial work when they are copied, with these outputs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sessions
+from sessions import README, ROOT, TUTORIAL, SessionError
+
+
+@pytest.fixture
+def work() -> Iterator[Path]:
+    """A new folder with a new home directory."""
+    with sessions.work_folder() as folder:
+        yield folder
+
+
+def test_the_tutorial_prints_draws_and_computes_what_it_says(work: Path) -> None:
+    page = TUTORIAL.read_text(encoding="utf-8")
+    assert sessions.play_tutorial(work) == page
+    python = sessions.run_python(page, work / "tutorial")
+    assert python.failed == 0
+    assert python.attempted > 10
+    drawn = {path.name: path.read_bytes() for path in (work / "tutorial").glob("*.svg")}
+    shown = {name: (ROOT / "docs" / name).read_bytes() for name in drawn}
+    assert drawn == shown
+    assert all(f"]({name})" in page for name in shown)
+
+
+def test_the_readme_works_in_a_fresh_clone(work: Path) -> None:
+    assert sessions.play_readme(work) == README.read_text(encoding="utf-8")
+
+
+def test_a_command_that_fails_is_reported_with_its_output(work: Path) -> None:
+    page = "```sh\necho before; false\n```\n\n```sh\necho after\n```\n"
+    with pytest.raises(SessionError, match=r"exit code 1 instead of 0 of:\necho before; false"):
+        sessions.run_page(page, work, {"PATH": "/bin:/usr/bin"}, {})
+
+
+def test_an_announced_exit_code_has_to_be_met(work: Path) -> None:
+    page = "<!-- exit code 3 -->\n```sh\necho no >&2; (exit {})\n```\n\n```text\nno\n```\n"
+    environment = {"PATH": "/bin:/usr/bin"}
+    assert sessions.run_page(page.format(3), work, environment, {}) == page.format(3)
+    (work / ".records").rename(work / "first")
+    with pytest.raises(SessionError, match="exit code 4 instead of 3"):
+        sessions.run_page(page.format(4), work, environment, {})
+
+
+def test_outputs_are_written_where_they_differ(work: Path) -> None:
+    page = (
+        "```python\n# a.py\nprint(1)\n```\n```sh\ncat a.py\n```\n```text\nold\n```\n"
+        "```sh\nx=5; for i in 1 2 3; do echo $x; done\n```\n```text\n5\n...\n```\n"
+        "```sh\necho $x seconds 0.3\n```\n```text\n5 seconds ...\n```\n"
+    )
+    assert sessions.run_page(page, work, {"PATH": "/bin:/usr/bin"}, {}) == page.replace(
+        "old", "# a.py\nprint(1)"
+    )
+
+
+def test_an_omitted_line_has_to_be_on_the_page(work: Path) -> None:
+    with pytest.raises(SessionError, match="omitted, but not in the page"):
+        sessions.run_page("```sh\ntrue\n```\n", work, {}, {"false": "it fails"})

@@ -1,0 +1,186 @@
+"""The documentation site: complete, linked, and legible in a browser without a network."""
+
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from functools import partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, Route, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "site"
+#: Pages that are opened in the browser: text, outputs, pictures, wide tables, signatures.
+OPENED = ["index", "tutorial", "api/trees", "claims", "commands", "glossary", "architecture"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Reader(HTMLParser):
+    """The anchors of a page, its links, and everything that a browser loads for it."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.anchors: set[str] = {""}
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collect the attributes of a tag that name something."""
+        values = {name: value or "" for name, value in attrs}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if tag == "link" and values.get("rel") in {"index", "search", "next", "prev"}:
+            self.links.append(values["href"])
+        elif tag in {"script", "img", "source", "iframe", "link"}:
+            self.loaded += [values[name] for name in ("src", "href") if name in values]
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[Path, Reader]:
+    """Build the site as `make site` does, and read all of its pages."""
+    environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+    subprocess.run(["make", "site"], cwd=ROOT, check=True, env=environment)
+    return {page: Reader(page) for page in SITE.rglob("*.html")}
+
+
+def test_every_document_is_a_page_of_the_site(pages: dict[Path, Reader]) -> None:
+    documents = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
+    built = {page.relative_to(SITE) for page in pages}
+    assert {path.with_suffix(".html") for path in documents} <= built
+
+
+def test_every_local_link_leads_to_a_page_and_an_anchor(pages: dict[Path, Reader]) -> None:
+    missing = []
+    for page, reader in pages.items():
+        for link in [*reader.links, *reader.loaded]:
+            parts = urlsplit(link)
+            if parts.scheme:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            anchors = pages[target].anchors if target in pages else {unquote(parts.fragment)}
+            if not target.is_file() or unquote(parts.fragment) not in anchors:
+                missing.append(f"{page.relative_to(SITE)}: {link}")
+    assert missing == []
+
+
+def test_nothing_is_loaded_from_another_host(pages: dict[Path, Reader]) -> None:
+    foreign = [
+        (str(page), link)
+        for page, reader in pages.items()
+        for link in reader.loaded
+        if urlsplit(link).scheme not in {"", "data"}
+    ]
+    assert foreign == []
+    styles = "".join(path.read_text(encoding="utf-8") for path in SITE.rglob("*.css"))
+    assert "@import" not in styles
+    assert "url(http" not in styles
+
+
+def test_the_public_names_are_documented(pages: dict[Path, Reader]) -> None:
+    import starcast
+
+    anchors = {anchor.rpartition(".")[2] for reader in pages.values() for anchor in reader.anchors}
+    assert set(starcast.__all__) <= anchors
+
+
+def test_no_docstring_is_mistaken_for_a_type(pages: dict[Path, Reader]) -> None:
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    assert [page for page, text in texts.items() if '>Type<span class="colon">' in text] == []
+
+
+@pytest.fixture(scope="module")
+def address(pages: dict[Path, Reader]) -> Iterator[str]:
+    """Serve the site on the loopback interface."""
+
+    class Handler(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
+            """Do not log requests."""
+
+    assert pages
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(SITE))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium without a window."""
+    path = subprocess.run([Path(__file__).with_name("chromium")], capture_output=True, text=True)  # noqa: PLW1510
+    assert path.returncode == 0, path.stderr
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path.stdout.strip(), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser: Browser, address: str) -> Iterator[Page]:
+    """A tab that reaches only the site; an error or a request elsewhere fails the test."""
+    tab = browser.new_page(base_url=address)
+    problems: list[str] = []
+
+    def admit(route: Route, request: Request) -> None:
+        if request.url.startswith((address, "data:")):
+            route.continue_()
+        else:
+            problems.append(f"asks for {request.url}")
+            route.abort()
+
+    tab.route("**/*", admit)
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.on(
+        "console",
+        lambda message: problems.append(message.text) if message.type == "error" else None,
+    )
+    yield tab
+    tab.close()
+    assert problems == []
+
+
+@pytest.mark.parametrize("name", OPENED)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_fits_a_telephone_in_both_colour_schemes(tab: Page, name: str, scheme: str) -> None:
+    tab.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    tab.set_viewport_size({"width": 390, "height": 800})
+    tab.goto(f"/{name}.html")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    colour = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    channels = [int(part) for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+    assert (sum(channels) < 200) == (scheme == "dark")
+    widths = tab.evaluate("[...document.querySelectorAll('article img')].map(i => i.naturalWidth)")
+    assert all(widths)
+
+
+def test_search_finds_a_term_and_leads_to_it(tab: Page) -> None:
+    tab.goto("/index.html")
+    tab.get_by_placeholder("Search").fill("congestion")
+    tab.get_by_placeholder("Search").press("Enter")
+    results = tab.locator("#search-results li a")
+    results.first.wait_for()
+    assert "Tutorial: from a star graph to a comparison" in " ".join(results.all_inner_texts())
+
+
+def test_a_solution_of_the_tutorial_opens_on_a_click(tab: Page) -> None:
+    tab.goto("/tutorial.html")
+    solution = tab.locator("details").first
+    answer = solution.get_by_text("Dimensions 4, 2, 3, 2")
+    assert not answer.is_visible()
+    solution.locator("summary").click()
+    assert answer.is_visible()

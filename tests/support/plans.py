@@ -1,0 +1,10 @@
+"""Plans of ingests, in one call."""
+
+from typing import Any
+
+from starcast.ingest import Plan, parse_request
+
+
+def plan(*words: Any, **options: Any) -> Plan:
+    """Return the plan of a request; see `parse_request` for the arguments."""
+    return parse_request(*words, **options).plan()

