@@ -110,6 +110,10 @@ def root(
             help="Print what is logged to stderr too; -vv includes each statement.",
         ),
     ] = 0,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="A plug-in of yours: a module or a .py file; can be repeated."),
+    ] = None,
     version: Annotated[  # noqa: ARG001
         bool,
         typer.Option(
@@ -118,7 +122,10 @@ def root(
     ] = False,
 ) -> None:
     """Keep the global flags; other settings come from the environment or from starcast.toml."""
-    context.remember(ctx, home=home, neo4j_uri=neo4j_uri, postgres_uri=postgres_uri)
+    context.remember(
+        ctx, home=home, neo4j_uri=neo4j_uri, postgres_uri=postgres_uri, plugins=plugin or None
+    )
+    context.load_plugins(ctx)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ def show(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     the one that STARCAST_CONFIG names, or else starcast.toml in the working directory, or else in
     the user's configuration folder.
     """
-    from starcast.settings import config_file
+    from starcast.config_file import config_file
 
     settings = context.settings(ctx)
     rows = [

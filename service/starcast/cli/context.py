@@ -1,6 +1,7 @@
 """Settings of a command: its own flags, then global flags, then every other source."""
 
 import os
+import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,6 +43,34 @@ def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
     own_flags = {name: value for name, value in flags.items() if value is not None}
     global_flags = (ctx.find_root().obj or {}) if ctx else {}
     return Settings.load(**{**global_flags, **own_flags})
+
+
+def load_plugins(ctx: typer.Context) -> None:
+    """Load the plug-ins that the flag, the environment, the settings file or packages name.
+
+    Raises:
+        InputError: one of them cannot be imported, or defines something invalid.
+    """
+    from importlib.metadata import entry_points
+
+    if "--help" in sys.argv or ctx.resilient_parsing:
+        return
+    if _are_plugins_named(ctx) or entry_points(group="starcast.plugins"):
+        from starcast import plugins
+
+        plugins.load(load_settings(ctx).plugins)
+
+
+def _are_plugins_named(ctx: typer.Context) -> bool:
+    """Return whether plug-ins may be named, without loading all settings, which takes longer."""
+    from starcast.config_file import config_file
+
+    if ctx.obj.get("plugins") or os.environ.get("STARCAST_PLUGINS"):
+        return True
+    try:
+        return b"plugins" in config_file().read_bytes()
+    except OSError:  # reported when the command loads its settings
+        return False
 
 
 @cache

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cache, partial
 from time import perf_counter
+from typing import Any
 
 import psutil
 
-from starcast import costs
+from starcast import costs, plugins
 from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.database import models
@@ -105,6 +107,17 @@ def execute_unchecked(point: Point) -> Execution:
     return execution
 
 
+@cache
+def _load_plugins(names: tuple[str, ...]) -> None:
+    plugins.load(names)
+
+
+def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution:
+    """Execute a point in a process that has not loaded the plug-ins of its parent."""
+    _load_plugins(plugin_names)
+    return execute_unchecked(point)
+
+
 def required_memory(point: Point) -> int:
     """Return the estimated bytes for executing a point.
 
@@ -158,11 +171,13 @@ def execute_all(points: Sequence[Point], jobs: int) -> Iterator[Iterator[tuple[P
     Raises:
         LimitError: a point does not fit into free memory, or a process was killed; executions that
             had already begun have been yielded.
+        InputError: several processes are requested, and a plug-in is defined in a script.
     """
     if jobs == 1:
         yield ((point, execute(point)) for point in points)
         return
-    work = processes.Workload(execute_unchecked, required_memory, _free_memory, check_memory)
+    perform = partial(_execute_in_worker, plugins.loadable())
+    work = processes.Workload(perform, required_memory, _free_memory, check_memory)
     with processes.run_parallel(points, work, jobs) as executions:
         yield executions
 
@@ -191,11 +206,23 @@ def price_run(point: Point, execution: Execution) -> models.Run:
         status="failed" if execution.error else "complete",
         error=execution.error,
         timings=timings,
-        provenance=provenance(),
+        provenance=provenance() | _plugin_provenance(point),
         started_at=execution.started_at,
         finished_at=datetime.now(UTC),
         costs=figures,
     )
+
+
+def _plugin_provenance(point: Point) -> dict[str, Any]:
+    """Return name, version and SHA-256 of the plug-ins that define parts of a point."""
+    used = [
+        ("family", as_topology(point.topology).family),
+        (f"{point.collective} algorithm", point.algorithm),
+        ("construction", point.base),
+    ]
+    origins = {name: plugins.ORIGINS.get((kind, name)) for kind, name in used if name}
+    described = {name: origin.describe() for name, origin in origins.items() if origin}
+    return {"plugins": described} if described else {}
 
 
 @contextmanager

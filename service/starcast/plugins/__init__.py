@@ -7,6 +7,7 @@ is trusted: arrays are checked here, forests and schedules by their checkers.
 """
 
 from starcast.plugins.declarations import algorithm, construction, family
-from starcast.plugins.loading import load
+from starcast.plugins.loading import load, loadable
+from starcast.plugins.origin import ORIGINS
 
-__all__ = ["algorithm", "construction", "family", "load"]
+__all__ = ["ORIGINS", "algorithm", "construction", "family", "load", "loadable"]

@@ -10,14 +10,20 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from starcast.errors import InputError
-from starcast.plugins.origin import describe
+from starcast.plugins.origin import ORIGINS, describe
 
 #: Installed packages declare their plug-ins in this group of entry points.
 ENTRY_POINTS = "starcast.plugins"
 
 
+#: The names given to `load`, in the order of loading; paths are absolute.
+_loaded: dict[str, None] = {}
+
+
 def load(names: Iterable[str]) -> None:
     """Import plug-ins, and those that installed packages declare.
+
+    Loading a file again replaces what it defined.
 
     Args:
         names: names of modules, or paths of .py files.
@@ -29,9 +35,31 @@ def load(names: Iterable[str]) -> None:
         _import(point.value, partial(importlib.import_module, point.module))
     for name in names:
         if name.endswith(".py"):
-            _import(name, partial(_import_file, Path(name).expanduser()))
+            path = Path(name).expanduser().absolute()
+            _import(name, partial(_import_file, path))
+            _loaded[str(path)] = None
         else:
             _import(name, partial(importlib.import_module, name))
+            _loaded[name] = None
+
+
+def loadable() -> tuple[str, ...]:
+    """Return the names with which another process can `load` all plug-ins of this one.
+
+    Raises:
+        InputError: something is defined in a script or notebook, which others cannot import.
+    """
+    files = {path for path in _loaded if path.endswith(".py")}
+    names = dict(_loaded)
+    for (kind, name), origin in ORIGINS.items():
+        if origin.module == "__main__":
+            raise InputError(
+                f"the {kind} '{name}' is defined in {origin.file}, which is run as a script",
+                hint="move it to a file of its own and import that, or use one process",
+            )
+        if origin.file not in files:
+            names[origin.module] = None
+    return tuple(names)
 
 
 def _import(name: str, action: Callable[[], object]) -> None:

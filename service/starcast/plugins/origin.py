@@ -43,6 +43,10 @@ class Origin:
         """The ``__version__`` of the module; empty if it has none."""
         return str(getattr(sys.modules.get(self.module), "__version__", ""))
 
+    def describe(self) -> dict[str, str]:
+        """Return module, version and SHA-256, as they are stored with results."""
+        return {"module": self.module, "version": self.version, "sha256": self.sha256}
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
