@@ -1,37 +1,24 @@
 """Plug-ins: what they define is known everywhere, and mistakes name file, line and rule."""
 
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import starcast
 from starcast import forest, plugins, schedule, simulate, topology
-from starcast.collectives.catalogue import REGISTRIES, algorithms_on
+from starcast.collectives.catalogue import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.plugins.origin import ORIGINS
-from starcast.topologies.families import FAMILIES
 from starcast.trees.catalogue import CONSTRUCTIONS, constructions
+from support.fix_plugins import load_examples
 from support.meeting import refused
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
-
-
-@pytest.fixture(autouse=True)
-def _registries() -> Iterator[None]:
-    """Forget after each test what it registered."""
-    tables: list[dict[Any, Any]] = [FAMILIES, ORIGINS]
-    tables += [CONSTRUCTIONS._entries, *(registry._entries for registry in REGISTRIES.values())]
-    known = [dict(table) for table in tables]
-    yield
-    for table, entries in zip(tables, known, strict=True):
-        table.clear()
-        table.update(entries)
+pytestmark = pytest.mark.usefixtures("registries")
 
 
 @pytest.fixture
@@ -44,11 +31,6 @@ def load(tmp_path: Path) -> Callable[[str], None]:
         plugins.load([str(path)])
 
     return write_and_load
-
-
-def load_examples() -> None:
-    """Load all plug-ins of examples/plugins."""
-    plugins.load(sorted(map(str, EXAMPLES.glob("*.py"))))
 
 
 @pytest.mark.parametrize("spec", ["P4", "P5", "B4", "S4", "S5,2", "Q3"])
