@@ -9,7 +9,8 @@ WORKDIR /src
 RUN python -m venv --without-pip /opt/starcast
 COPY pyproject.toml ./
 RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
-        open('/tmp/run', 'w').write('\n'.join(p['project']['dependencies'])); \
+        extra = p['project']['optional-dependencies']['backup']; \
+        open('/tmp/run', 'w').write('\n'.join(p['project']['dependencies'] + extra)); \
         open('/tmp/build', 'w').write('\n'.join(p['build-system']['requires']))"
 # numpy's tests are a seventh of the environment and never run here.
 RUN --mount=type=cache,target=/root/.cache/pip \

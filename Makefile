@@ -10,8 +10,8 @@ GROUPS := docs runs stores cli packs unit claims
 PYTESTS := $(addprefix pytest-,$(GROUPS))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest checks coverage $(PYTESTS) test-lts wheel-test bench \
-    compose-test docs site lock clean
+.PHONY: help demo test lint types pytest checks coverage $(PYTESTS) test-lts campaign wheel-test \
+    bench compose-test docs site lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -66,12 +66,17 @@ pytest-claims: $(VENV)/.dev ## the checks of the papers' claims
 	$(BIN)/pytest -m claims
 
 $(VENV)/.chromium: $(VENV)/.dev
-	tests/docs/chromium >$@
+	tests/docs/chromium >$@ || { rm -f $@; exit 1; }
 
 pytest-docs: $(VENV)/.chromium # README and tutorial as sessions, the site in a browser
 
 $(filter-out pytest-unit pytest-claims, $(PYTESTS)): pytest-%: $(QUICK_JAVA) # those with servers
 	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" $(BIN)/pytest -m $*
+
+MINUTES ?= 10
+campaign: $(QUICK_JAVA) ## random faults for MINUTES=10, with a journal; SEED=... repeats them
+	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" PYTHONPATH=tests \
+	    $(BIN)/python -m campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 test-lts: $(VENV)/.dev ## the query packs on Neo4j 5.26 LTS (needs a Java 17 or 21)
 	PYTHONPATH=tests $(BIN)/python -m lts

@@ -3,7 +3,6 @@
 ``make docs`` runs it; a test compares them with the files.
 """
 
-import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -99,17 +98,22 @@ def _tables() -> Iterator[str]:
     from sqlalchemy.dialects import postgresql
 
     from starcast.database.models import Base
+    from starcast.database.views import VIEWS
 
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
     for mapper in sorted(Base.registry.mappers, key=lambda mapper: mapper.class_.__tablename__):
         table = mapper.class_.__table__
-        summary = inspect.cleandoc(mapper.class_.__doc__ or "")
-        yield f"### {table.name}\n\n{summary}\n\n| column | type | |\n|---|---|---|"
+        yield f"### {table.name}\n\n{table.comment}\n\n| column | type | meaning |\n|---|---|---|"
         for column in table.columns:
             notes = ["primary key"] if column.primary_key else []
             notes += [f"of {key.target_fullname}" for key in column.foreign_keys]
             notes += ["may be null"] if column.nullable else []
-            yield f"| {column.name} | {column.type.compile(dialect=dialect)} | {', '.join(notes)} |"
+            meaning = "; ".join([str(column.comment), *notes])
+            yield f"| {column.name} | {column.type.compile(dialect=dialect)} | {meaning} |"
+        yield ""
+    for view in sorted(VIEWS, key=lambda view: view.name):
+        yield f"### {view.name} (view)\n\n{view.meaning}\n\n| column | meaning |\n|---|---|"
+        yield from (f"| {name} | {meaning} |" for name, meaning in view.columns.items())
         yield ""
 
 

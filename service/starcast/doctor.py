@@ -83,7 +83,12 @@ def exit_code(findings: list[Finding]) -> int:
 
 def examine(settings: Settings) -> list[Finding]:
     """Run all checks; a check that fails becomes a finding too."""
-    return [*_packages(settings), *_embedded(settings), *_servers(settings), *_machine(settings)]
+    return [
+        *_packages(settings),
+        *check_embedded(settings),
+        *_servers(settings),
+        *_machine(settings),
+    ]
 
 
 def _packages(settings: Settings) -> Iterator[Finding]:
@@ -99,19 +104,25 @@ def _packages(settings: Settings) -> Iterator[Finding]:
             yield Finding(check, Verdict.WRONG, "not installed", advice)
 
 
-def _embedded(settings: Settings) -> Iterator[Finding]:
+def check_embedded(settings: Settings) -> Iterator[Finding]:
     """Check the processes of the embedded servers in use; `_servers` reports those not running."""
     if settings.neo4j_uri is None:
-        yield _jars(Neo4j(Home(settings.home.resolve())).jars(settings))
+        yield check_jars(Neo4j(Home(settings.home.resolve())).jars(settings))
     uris = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
     for server in stack.status(settings.home):
-        if uris[server.server] is None and server.state == "running":
-            process = f"process {server.pid}, port {server.port}"
-            usage = f"up {server.uptime_s} s, {server.memory_mb} MB"
-            yield Finding(f"embedded {server.server}", Verdict.OK, f"{process}, {usage}")
+        if uris[server.server] is not None or server.pid is None:
+            continue
+        process = f"process {server.pid}, port {server.port}"
+        if server.state == "running":
+            verdict, advice = Verdict.OK, ""
+            process = f"{process}, up {server.uptime_s} s, {server.memory_mb} MB"
+        else:
+            verdict, advice = Verdict.DOWN, "run 'starcast down', then 'starcast up'"
+            process = f"{process}, {server.state}"
+        yield Finding(f"embedded {server.server}", verdict, process, advice)
 
 
-def _jars(jars: JarSet) -> Finding:
+def check_jars(jars: JarSet) -> Finding:
     """Compare the checksums of all jars with the lock file."""
     try:
         jars.verify()

@@ -60,7 +60,7 @@ def migration_url(settings: Settings) -> URL:
     if settings.postgres_owner is None:
         return url
     password = _password(settings.postgres_owner_password, settings.postgres_owner_password_file)
-    return url.set(username=settings.postgres_owner, password=password)
+    return url._replace(username=settings.postgres_owner, password=password)
 
 
 def _postgres_url(uri: str) -> URL:

@@ -1,8 +1,26 @@
 """Listings and progress bars."""
 
+import gc
+import json
+import re
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
-from starcast.cli.output import PAGE, Format, emit, narrowed, reporter
+from starcast.cli.output import (
+    PAGE,
+    Format,
+    check_suffix,
+    emit,
+    emit_properties,
+    narrowed,
+    reporter,
+)
+from starcast.cli.progress_lines import ProgressLines
+from starcast.errors import InputError
 
 NAME = "S5:broadcast:multiple:one:segments=1:12345"
 
@@ -50,3 +68,116 @@ def test_progress_bars_do_not_interpret_ids_as_markup(
     with reporter().task(NAME, 1, "rows") as task:
         task.advance()
     assert NAME in capsys.readouterr().err
+
+
+ID = "S5:broadcast:edge-disjoint:all:copies=2,messages=12:12345"
+
+
+Terminal = Callable[[int], None]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Return a function that makes stdout a terminal of a width."""
+
+    def set_width(width: int) -> None:
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(width))
+
+    return set_width
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
+def test_no_word_is_divided_whatever_the_width(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    """A copied id is complete: neither a table nor a list of records inserts line breaks."""
+    terminal(width)
+    meaning = "a sentence of several words that a narrow column has to wrap"
+    emit([{"id": ID, "meaning": meaning, "steps": 1_234_567}] * 2, ["id", "meaning", "steps"])
+    printed = capsys.readouterr().out
+    assert printed.count(ID) == 2
+    assert printed.count("1234567") == 2
+    assert all(printed.count(word) >= 2 for word in meaning.split())
+    if width >= 80:
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", printed)
+        assert max(map(len, plain.splitlines())) <= width
+
+
+def test_rows_that_fit_into_no_table_are_records(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal(40)
+    emit([{"id": ID, "steps": 3}, {"id": NAME}], ["id", "steps"], title="Two", below=["below"])
+    assert capsys.readouterr().out == (
+        f"Two\n\nid     {ID}\nsteps  3\n\nid     {NAME}\nsteps\n\nbelow\n"
+    )
+
+
+def test_a_file_has_tables_of_any_width(capsys: pytest.CaptureFixture[str]) -> None:
+    long = "x" * 1_500
+    emit([{"a": long, "b": "two words"}], ["a", "b"])
+    assert f"{long}   two words" in capsys.readouterr().out
+
+
+def test_control_characters_of_stored_texts_are_escaped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    emit([{"error": "\x1b[31mred\nline"}], ["error"])
+    printed = capsys.readouterr().out
+    assert "\\x1b[31mred\\nline" in printed
+    assert "\x1b" not in printed
+
+
+def test_properties_are_an_object_with_typed_values(capsys: pytest.CaptureFixture[str]) -> None:
+    values = {"nodes": 120, "gap": 1.5, "id": "S5", "loads": {0: 3}, "flag": True, "none": None}
+    emit_properties(values, Format.JSON)
+    assert json.loads(capsys.readouterr().out) == {**values, "loads": {"0": 3}}
+
+
+@pytest.mark.parametrize("name", ["tree.png", "tree.pdf", "tree.npz", "tree.SVG.gz"])
+def test_a_suffix_that_names_another_format_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=re.escape(name)) as caught:
+        check_suffix(Path(name), ".svg")
+    assert ".svg" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["tree.svg", "tree.SVG", "tree", "a.b/tree"])
+def test_a_matching_suffix_or_none_is_accepted(name: str) -> None:
+    check_suffix(Path(name), ".svg")
+
+
+# Progress without a terminal.
+
+
+def test_work_that_takes_long_writes_a_line_every_few_seconds() -> None:
+    """Also if it advances rarely, or says a sentence and no amounts."""
+    lines: list[str] = []
+    progress = ProgressLines(lines.append, interval=0.05)
+    progress.say("creating indexes")
+    time.sleep(0.2)
+    with progress.task("writing", 1_000, "rows") as task:
+        task.advance(250)
+        time.sleep(0.2)
+    with progress.task("download", 8_000_000, "bytes") as task:
+        task.advance(2_000_000)
+        time.sleep(0.2)
+    assert lines[0] == "creating indexes"
+    text = "\n".join(lines)
+    assert re.search(r"still working, \d+ s after: creating indexes", text)
+    assert re.search(r"writing: 250 of 1,000 rows, [\d,]+ per second, about \d+ s left", text)
+    assert re.search(r"download: 2 of 8 MB, about \d+ s left", text)
+
+
+def test_short_work_writes_nothing_and_the_reporter_ends_with_its_command() -> None:
+    lines: list[str] = []
+    progress = ProgressLines(lines.append, interval=0.05)
+    with progress.task("writing", 10, "rows") as task:
+        task.advance(10)
+    reference = weakref.ref(progress)
+    del progress
+    gc.collect()
+    assert reference() is None
+    time.sleep(0.15)
+    assert lines == []

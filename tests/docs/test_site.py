@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, sync_playwright
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "site"
 #: Pages that are opened in the browser: text, outputs, pictures, wide tables, signatures.
 OPENED = ["index", "tutorial", "api/trees", "claims", "commands", "glossary", "architecture"]

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+from starcast.embedded import accounts
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.errors import UnavailableError
@@ -37,13 +38,14 @@ class Lts(Neo4j):
     title = f"Neo4j {VERSION}"
     main = "org.neo4j.server.CommunityEntryPoint"
     options = ("--add-opens=java.base/java.nio=ALL-UNNAMED",)
-    configuration = "\n".join(
-        line for line in CONFIGURATION.splitlines() if not line.startswith(_NEWER_SETTINGS)
+    configuration = "".join(
+        line for line in CONFIGURATION.splitlines(True) if not line.startswith(_NEWER_SETTINGS)
     )
 
     def jars(self, settings: Settings) -> JarSet:
         """Return the jars of its own lock file."""
-        return JarSet.from_lock(settings.cache, LOCK, VERSION)
+        cache = accounts.readable_folder(settings.cache, self._account)
+        return JarSet.from_lock(cache, LOCK, VERSION)
 
     def java(self) -> str:
         """Return the path of the first suitable Java of this machine.

@@ -98,7 +98,7 @@ def test_data_of_the_first_revision_survives_the_second(bare: Engine) -> None:
         assert repository.load_schedule_profile(session, "S4:old") == []
     again = Grid(("S4",), ("multiple",), (Fraction(64),), segments=(2,))
     assert run_experiment(bare, "old", again, Silent()).kept == 1
-    sessions.downgrade(bare, "0001")
+    sessions.downgrade(bare, "0001", allow_data_loss=True)
     with bare.connect() as connection:
         assert connection.scalar(text("select count(*) from run")) == 1
     assert "schedule_step" not in tables(bare)
@@ -115,7 +115,7 @@ def test_the_downgrade_to_the_first_revision_drops_runs_that_it_cannot_distingui
         "base": ["greedy", "necklace"],
     })  # fmt: skip
     run_experiment(engine, "bases", bases, Silent())
-    sessions.downgrade(engine, "0001")
+    sessions.downgrade(engine, "0001", allow_data_loss=True)
     with engine.connect() as connection:
         assert connection.scalars(text("select algorithm from run")).all() == ["necklace"]
 
@@ -151,7 +151,7 @@ def test_the_third_revision_creates_verification_runs_and_its_downgrade_drops_th
         connection.execute(text("delete from claim_run"))
         assert connection.scalar(text("select count(*) from claim_evidence")) == 0
         assert connection.scalar(text("select count(*) from claim_verdict")) == 0
-    sessions.downgrade(bare, "0002")
+    sessions.downgrade(bare, "0002", allow_data_loss=True)
     with bare.begin() as connection:
         connection.execute(
             text(
@@ -322,10 +322,11 @@ def test_verification_runs_refuse_impossible_rows(
 
 def test_a_table_that_was_changed_by_hand_is_a_difference(engine: Engine) -> None:
     with engine.begin() as connection:
-        connection.execute(text("alter table forest drop column height"))
+        connection.execute(text("alter table forest drop column height cascade"))
         connection.execute(text("alter table topology alter column k set not null"))
     found = sessions.differences(engine)
-    assert len(found) == 2
+    assert len(found) == 3
+    assert "add view artifact" in found
     assert any("add column" in line and "height" in line for line in found)
     assert any("modify nullable" in line and "topology" in line for line in found)
 

@@ -1,10 +1,11 @@
 """Experiments in several processes: equal results, limited memory, no process left at the end."""
 
-import concurrent.futures
 import multiprocessing
+import multiprocessing.connection
 import os
 from dataclasses import replace
 from fractions import Fraction
+from multiprocessing.connection import Connection
 from types import SimpleNamespace
 from typing import Any
 
@@ -76,9 +77,9 @@ def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.M
     huge = replace(points[0], segments=10**6)
     at_once: list[int] = []
 
-    def counted(futures: Any, **words: Any) -> Any:
-        at_once.append(len(futures))
-        return concurrent.futures.wait(futures, **words)
+    def counted(connections: list[Connection]) -> list[Any]:
+        at_once.append(len(connections))
+        return multiprocessing.connection.wait(connections)
 
     monkeypatch.setattr("starcast.support.processes.wait", counted)
     for room in (1, 2):

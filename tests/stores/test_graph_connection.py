@@ -323,3 +323,22 @@ def test_ctrl_c_does_not_wait_for_the_end_of_a_statement(graph: Graph) -> None:
         patient(graph, striking)
     assert time.monotonic() - began < 15
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
+
+
+def test_ctrl_c_cancels_concurrent_statements(graph: Graph) -> None:
+    """The context ends at once, and the graph can be used again."""
+    endless = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN sum(a * b)"
+    running = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery = $query"
+
+    def interrupt_statement() -> None:
+        with graph.concurrent(1) as pool:
+            statement = pool.submit(graph.read, endless)
+            while not graph.read(running, {"query": endless}):
+                assert not statement.done()
+            raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_statement()
+    assert time.monotonic() - began < 60
+    assert graph.read("RETURN 1 AS n") == [{"n": 1}]

@@ -355,6 +355,16 @@ def test_the_faster_load_method_is_chosen(
         assert (size.import_seconds < size.seconds) == (expected is LoadMethod.IMPORT)
 
 
+def test_an_ingest_over_bolt_has_an_estimate_for_a_cold_server() -> None:
+    """It adds a bounded time; both are in the reason."""
+    seven = parse_request("S7", "multiple").sizes()
+    size = Estimate.of(seven)
+    assert 3 * size.seconds < size.cold_seconds < size.seconds + 6
+    assert Estimate.of(TEN).cold_seconds - Estimate.of(TEN).seconds < 10
+    reason = choose_method(LoadMethod.AUTO, seven, [], embedded=False).reason
+    assert reason == "over Bolt: 50,394 rows in about 1 s, or 7 s if Neo4j has just started"
+
+
 def test_stored_artifacts_count_for_an_import_only() -> None:
     """They are imported again, so Bolt may be faster, or the limit may be exceeded."""
     assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).method is LoadMethod.IMPORT

@@ -170,7 +170,7 @@ def test_closed_folders_stay_closed(own: Settings) -> None:
 
 
 def test_configuration_of_neo4j(own: Settings) -> None:
-    """Memory as in the settings; no usage report, no network discovery, no HTTP."""
+    """Memory as in the settings; no usage report, no network discovery, no HTTP, no LOAD CSV."""
     wanted = {
         "server.memory.heap.max_size": "512.00MiB",
         "server.memory.pagecache.size": "256.00MiB",
@@ -178,6 +178,7 @@ def test_configuration_of_neo4j(own: Settings) -> None:
         "server.fleet_discovery.enabled": "false",
         "server.http.enabled": "false",
         "server.https.enabled": "false",
+        "dbms.security.allow_csv_import_from_file_urls": "false",
     }
     with driver(stack.endpoints(own.home)) as graph:
         rows = graph.execute_query(
@@ -187,17 +188,19 @@ def test_configuration_of_neo4j(own: Settings) -> None:
 
 
 def test_configuration_of_postgres(own: Settings) -> None:
-    """SCRAM passwords, UTF-8, page checksums, and our user and database."""
-    with connect(stack.endpoints(own.home).postgres_url) as store:
+    """SCRAM passwords, UTF-8, page checksums, and the writer and its database."""
+    url = stack.endpoints(own.home).postgres_url
+    with connect(Postgres(Home(own.home)).superuser_url(url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
         shown = [
             store.execute(f"SHOW {name}".encode()).fetchone()
             for name in ("server_encoding", "data_checksums")
         ]
+    with connect(url) as store:
         identity = store.execute("SELECT current_user, current_database()").fetchone()
     assert rules == [("scram-sha-256",)]
     assert shown == [("UTF8",), ("on",)]
-    assert identity == ("starcast", "starcast")
+    assert identity == ("starcast_writer", "starcast")
 
 
 def test_a_wrong_password_is_refused(own: Settings) -> None:
@@ -223,7 +226,8 @@ def test_a_power_failure_and_a_reboot(
     Meanwhile an unrelated process has the process ids of the servers, and another Neo4j's port.
     """
     before = stack.endpoints(own.home)
-    with driver(before) as graph, connect(before.postgres_url) as store:
+    superuser = Postgres(Home(own.home)).superuser_url(before.postgres_url.port or 0)
+    with driver(before) as graph, connect(superuser) as store:
         graph.execute_query("CREATE (:Kept {n: 7})")
         store.execute("CREATE TABLE kept AS SELECT 7 AS n")
     home = Home(own.home)
@@ -256,7 +260,8 @@ def test_a_power_failure_and_a_reboot(
     assert after.neo4j_uri != before.neo4j_uri
     assert after.postgres_url == before.postgres_url
     assert unrelated_process.poll() is None
-    with driver(after) as graph, connect(after.postgres_url) as store:
+    superuser = Postgres(Home(own.home)).superuser_url(after.postgres_url.port or 0)
+    with driver(after) as graph, connect(superuser) as store:
         assert graph.execute_query("MATCH (k:Kept) RETURN k.n AS n").records[0]["n"] == 7
         assert store.execute("SELECT n FROM kept").fetchall() == [(7,)]
         store.execute("DROP TABLE kept")

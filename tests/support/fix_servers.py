@@ -10,7 +10,7 @@ import os
 import platform
 import secrets
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,8 +19,11 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
+from starcast.database.roles import Role
 from starcast.embedded import packages, stack
+from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
+from starcast.embedded.postgres import Postgres
 from starcast.endpoints import graph_address as address_of
 from starcast.endpoints import store_url as url_of
 from starcast.errors import StarcastError, UnavailableError
@@ -134,8 +137,21 @@ def graph_address(request: pytest.FixtureRequest) -> GraphAddress:
 
 @pytest.fixture(scope="session")
 def store_url(stack_settings: Settings) -> URL:
-    """The database ``starcast`` of the test run; tests that write use `fresh_database`."""
-    return url_of(stack_settings)
+    """The database ``starcast`` of the test run for the superuser, who can create databases."""
+    port = url_of(stack_settings).port
+    assert port is not None
+    return Postgres(Home(stack_settings.home)).superuser_url(port)
+
+
+@pytest.fixture(scope="session")
+def role_url(stack_settings: Settings) -> Callable[[URL, Role], URL]:
+    """Return a function that returns the URL of a database for a role."""
+
+    def as_role(url: URL, role: Role) -> URL:
+        login = stack.store_endpoint(stack_settings.home, role)
+        return url.set(username=login.username, password=login.password)
+
+    return as_role
 
 
 @pytest.fixture

@@ -1,12 +1,13 @@
 """Fixtures of the relational store: real PostgreSQL databases with an empty schema."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from sqlalchemy import URL, Engine, text
 
 from starcast.database import sessions
 from starcast.database.models import Base
+from starcast.database.roles import Role
 from starcast.progress import Silent
 from support.fix_servers import new_database
 
@@ -30,15 +31,14 @@ def kept_database(store_url: URL) -> Iterator[URL]:
 
 
 @pytest.fixture
-def clean_database(kept_database: URL) -> URL:
-    """The shared database without rows, except that of its identity."""
+def clean_database(kept_database: URL, role_url: Callable[[URL, Role], URL]) -> URL:
+    """The shared database without rows, except that of its identity, for the writer."""
+    tables = Base.metadata.tables.keys() - {"store", "family"}
     opened = sessions.connect(kept_database)
     with opened.begin() as connection:
-        connection.execute(
-            text(f"TRUNCATE {', '.join(Base.metadata.tables.keys() - {'store'})} RESTART IDENTITY")
-        )
+        connection.execute(text(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY"))
     opened.dispose()
-    return kept_database
+    return role_url(kept_database, "writer")
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ FOLDERS = {
     "stores": "stores",
     "cli": "cli",
     "compose": "cli",
+    "campaign": "cli",
 }
 #: Modules of tests/stores in another group, by the beginning of their names. Those of `runs` mostly
 #: wait for servers that start and stop; those of `packs` need no PostgreSQL.

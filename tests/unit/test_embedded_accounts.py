@@ -146,14 +146,14 @@ def test_a_folder_is_handed_over_from_the_inside_out(
 def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An existing account is used; a missing one is created without a home or a shell."""
     ours = pwd.struct_passwd(("starcast", "x", 990, 991, "", "/nonexistent", "/usr/sbin/nologin"))
-    accounts: dict[str, pwd.struct_passwd] = {}
+    known: dict[str, pwd.struct_passwd] = {}
     asked: list[list[str]] = []
 
     def make(command: list[str], **_: object) -> None:
         asked.append(command)
-        accounts["starcast"] = ours
+        known["starcast"] = ours
 
-    monkeypatch.setattr(pwd, "getpwnam", accounts.__getitem__)
+    monkeypatch.setattr(pwd, "getpwnam", known.__getitem__)
     monkeypatch.setattr(subprocess, "run", make)
     assert [accounts.system_user() for _ in range(2)] == [processes.User(990, 991)] * 2
     [command] = asked

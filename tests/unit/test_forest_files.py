@@ -323,6 +323,15 @@ def test_a_large_number_part_is_refused_unread(saved: Path, part: str) -> None:
     assert "is a damaged forest file" in done.stdout
 
 
+@pytest.mark.parametrize("end", [b"'shape': (", b"'shape': (4, 120", b"9" * 5_000, b"\x00", b"("])
+def test_a_damaged_header_is_damage(saved: Path, end: bytes) -> None:
+    header = bytearray(header_of("|u1", (4, 120)))
+    start = header.index(b"'shape'")
+    header[start:] = end[: len(header) - start].ljust(len(header) - start - 1) + b"\n"
+    with_member(saved, "parent_port", bytes(header), [bytes(480)])
+    assert "is a damaged forest file" in refusal(saved).message
+
+
 def test_an_encrypted_file_is_refused(saved: Path) -> None:
     """The flag alone, without any encryption."""
     content = bytearray(saved.read_bytes())

@@ -17,10 +17,11 @@ COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
 #: Names that every reader knows, and names that are explained where they are used.
 ORDINARY = {
     "CLI": """
-        --again --all --cascade --changed --cypher --discard-foreign --dry-run --folder --force
-        --format --home --i --install-completion --jobs --layout --limit --neo4j-uri --no-store
-        --out --postgres-uri --quiet --replace --sample --show-completion --show-cypher --sort
-        --store --stored --timeout --toml --verbose --version --wait --where
+        --again --all --as --cascade --changed --cypher --discard-foreign --dry-run --folder --force
+        --format --graph --home --i --install-completion --jobs --layout --limit --neo4j-uri
+        --no-graph --no-store --out --postgres-uri --quiet --replace --sample --show-completion
+        --show-cypher --sort --store --stored --timeout --toml --verbose --version --wait --where
+        --yes
     """,
     "Python": """
         args add_note with_traceback exit_code chunks table translation open save parse members
@@ -30,7 +31,7 @@ ORDINARY = {
     """,
     "SQL": """
         source status error timings created_at started_at finished_at seconds names detail subject
-        number size name
+        number size name noun
     """,
     "Cypher": "schema",
     "queries": """
@@ -86,11 +87,13 @@ def python_names() -> set[str]:
 
 
 def sql_names() -> set[str]:
-    """Return the names of all tables and their columns."""
+    """Return the names of all tables and views and their columns."""
     from starcast.database.models import Base
+    from starcast.database.views import VIEWS
 
     tables = Base.metadata.tables
-    return {*tables, *(column.name for table in tables.values() for column in table.columns)}
+    names = {*tables, *(column.name for table in tables.values() for column in table.columns)}
+    return names | {view.name for view in VIEWS} | {name for view in VIEWS for name in view.columns}
 
 
 def graph_names() -> set[str]:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -153,3 +154,5 @@ def test_worker_processes_log_to_the_same_file(file: Path) -> None:
         assert sorted(results) == [(1, 1), (2, 4), (3, 9)]
     items = [entry for entry in entries(file) if entry["event"] == "worker item"]
     assert sorted(entry["item"] for entry in items) == [1, 2, 3]
+    assert {entry["parent"] for entry in items} == {os.getpid()}
+    assert os.getpid() not in {entry["pid"] for entry in items}

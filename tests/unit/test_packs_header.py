@@ -193,3 +193,16 @@ def test_columns_cannot_be_none() -> None:
 @pytest.mark.parametrize("text", ["", "MATCH (n) RETURN n", "\n// title: late\n"])
 def test_a_file_without_a_header_is_refused(text: str) -> None:
     assert refusal(text) == "1: the header has no field 'title'"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("int >= 1", f"int >= {'9' * 5_000}"),
+        ("default 2", f"default {'9' * 5_000}"),
+        ("default []", f"default {'[' * 5_000}{']' * 5_000}"),
+        ("revision: 12", f"revision: {'9' * 5_000}"),
+    ],
+)
+def test_numbers_and_lists_of_any_size_are_refused_with_their_line(old: str, new: str) -> None:
+    assert refusal(VALID.replace(old, new, 1)).partition(":")[0].isdigit()

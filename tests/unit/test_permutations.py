@@ -113,6 +113,13 @@ def test_an_invalid_label_is_refused_with_a_hint(text: str) -> None:
     assert refusal.value.hint
 
 
+def test_letters_of_a_label_may_be_capitals() -> None:
+    assert permutations.parse("A123456789", 10).tolist() == [10, *range(1, 10)]
+    assert permutations.parse("Ab", 11, 2).tolist() == [10, 11]
+    with pytest.raises(StarcastError, match="repeats the symbol 'a'"):
+        permutations.parse("Aa", 11, 2)
+
+
 @pytest.mark.parametrize(
     ("text", "culprit"), [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")]
 )

@@ -1,8 +1,10 @@
 """Numbers in sentences, and sentences."""
 
+from datetime import datetime, timedelta
+
 import pytest
 
-from starcast.support.text import as_sentence, pluralize
+from starcast.support.text import as_sentence, describe_activity, pluralize
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,16 @@ def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it(
     text: str, expected: str
 ) -> None:
     assert as_sentence(text) == expected
+
+
+def test_an_activity_says_since_when_and_for_how_long() -> None:
+    """Without the duration if that is unknown."""
+    assert describe_activity("dropping S10", None) == "another process is dropping S10"
+    before = datetime.now().astimezone() - timedelta(seconds=150)
+    text = describe_activity("dropping S10", 150)
+    after = datetime.now().astimezone() - timedelta(seconds=150)
+    expected = {
+        f"another process has been dropping S10 since {since:%H:%M:%S}, for 2 min"
+        for since in (before, after)
+    }
+    assert text in expected

@@ -121,15 +121,8 @@ class CachedTopology:
     ) -> Schedule:
         """Return a schedule of the catalogue."""
         key = (self.spec, collective, algorithm, ports, root, *sorted(arguments.items()))
-        create = partial(
-            collectives.schedule,
-            self.spec,
-            collective,
-            algorithm,
-            ports=ports,
-            root=root,
-            **arguments,
-        )
+        options: dict[str, Any] = {"ports": ports, "root": root, **arguments}
+        create = partial(collectives.schedule, self.spec, collective, algorithm, **options)
         return self.objects.get_or_create("schedule", key, create)
 
     def build(self, create: Callable[[], Schedule], *key: Any) -> Schedule:

@@ -9,6 +9,7 @@ a few.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TypeVar
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.reference import bfs
@@ -18,6 +19,7 @@ from starcast.permutations import Ranks
 from starcast.simulator import Simulation
 from starcast.trees.model import Forest
 
+Object = TypeVar("Object")
 Argument = int | str
 
 
@@ -43,12 +45,10 @@ class RootDistances:
     """Distances of all nodes from a root.
 
     Attributes:
-        root: rank of the root.
-        label: its label.
+        label: label of the root.
         values: int32 ``[nodes]``, by breadth-first search.
     """
 
-    root: int
     label: str
     values: Ranks
 
@@ -108,7 +108,7 @@ def distances(*, roots: int | None = None) -> Provider[RootDistances]:
 
     def provide(check: ClaimCheck) -> Iterator[RootDistances]:
         for root in _sample_roots(check, roots):
-            yield RootDistances(root, check.label(root), bfs.distances(check, root))
+            yield RootDistances(check.label(root), bfs.distances(check, root))
 
     return provide
 
@@ -118,6 +118,15 @@ def sample_roots(count: int | None = None) -> Provider[int]:
 
     def provide(check: ClaimCheck) -> Iterable[int]:
         return _sample_roots(check, count)
+
+    return provide
+
+
+def all_of(provider: Provider[Object]) -> Provider[list[Object]]:
+    """Yield all objects of a provider once, as a list."""
+
+    def provide(check: ClaimCheck) -> Iterator[list[Object]]:
+        yield list(provider(check))
 
     return provide
 

@@ -140,6 +140,7 @@ def main() -> None:
     try:
         _run()
     except SystemExit as end:
+        completion.finish_installation()
         if end.code == INTERRUPTED:
             print("interrupted", file=sys.stderr)
         flags.finish(end.code if isinstance(end.code, int) else int(end.code is not None))

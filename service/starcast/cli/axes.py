@@ -1,4 +1,49 @@
-"""The options of a point: ``run once`` takes one value of each, ``experiment run`` lists."""
+"""Arguments that commands share, and the options of a point.
+
+``run once`` takes one value of each option, ``experiment run`` lists.
+"""
+
+from typing import Annotated
+
+import typer
+
+from starcast.cli import completion
+
+TopologyArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TOPOLOGY",
+        help="A topology, such as S5, S6,3 or Q4.",
+        autocompletion=completion.topologies,
+    ),
+]
+#: For listings of what is defined on a topology.
+OnTopologyArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="TOPOLOGY",
+        help="Only what is defined on this topology, such as S5.",
+        autocompletion=completion.topologies,
+    ),
+]
+CollectiveArgument = Annotated[
+    str,
+    typer.Argument(
+        help="broadcast, allgather, scatter, gather or alltoall.",
+        autocompletion=completion.collectives,
+    ),
+]
+AlgorithmArgument = Annotated[
+    str,
+    typer.Argument(
+        help=(
+            "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
+            "see 'starcast schedule algorithms'."
+        ),
+        autocompletion=completion.algorithms,
+    ),
+]
+
 
 MESSAGE_BYTES_HELP = "Size of the message in bytes: 1024, 2.5, 23/3."
 SEGMENTS_HELP = (

@@ -15,7 +15,7 @@ def back_up(ctx: typer.Context, file: FileArgument) -> None:
     """Write everything stored to a file: artifacts, experiments, runs and verdicts.
 
     The file holds a dump by PostgreSQL's own pg_dump, which must have the version of the server,
-    and a checksum of each table. The graph is not part of it: 'restore' rebuilds it.
+    and a checksum of each table. The graph is not included: 'restore' rebuilds it.
 
     \b
     starcast backup monday.backup

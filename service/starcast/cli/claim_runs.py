@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcast.cli.db import store
-from starcast.cli.output import Format, FormatOption, emit, say
+from starcast.cli.output import Format, FormatOption, check_suffix, emit, say, write_page
 from starcast.errors import InputError
 from starcast.support.text import pluralize
 from starcast.vocabulary import VERDICT_WORDS
@@ -24,6 +24,8 @@ class Page(StrEnum):
     MARKDOWN = "markdown"
     HTML = "html"
 
+
+_HTML = (".html", ".htm")
 
 RunOption = Annotated[
     int | None,
@@ -72,17 +74,18 @@ def report(
             )
         changed(ctx, None, run)
         return
+    named_html = out is not None and out.suffix.lower() in _HTML
+    chosen = page or (Page.HTML if named_html else Page.MARKDOWN)
+    if out is not None:
+        check_suffix(out, *(_HTML if chosen is Page.HTML else (".md", ".markdown")))
     with store(ctx) as engine, session(engine) as opened:
         one = storage.load_newest(opened) if run is None else storage.load_finished(opened, run)
         verdicts = storage.load_verdicts(opened, one.id)
     say(f"verification run {one.id}: {storage.question(one)}, {pluralize(len(verdicts), 'claim')}")
-    chosen = page or (
-        Page.HTML if out is not None and out.suffix.lower() in (".html", ".htm") else Page.MARKDOWN
-    )
     if chosen is Page.HTML:
-        _write(pages.html(verdicts, _provenance(one)), out)
+        write_page(pages.html(verdicts, _provenance(one)), out)
     else:
-        _write(f"# Claims\n\n{pages.markdown(verdicts, _provenance(one))}", out)
+        write_page(f"# Claims\n\n{pages.markdown(verdicts, _provenance(one))}", out)
 
 
 def changed(
@@ -199,14 +202,3 @@ def _provenance(run: "models.ClaimRun") -> dict[str, str]:
         if finished is None
         else finished.astimezone().isoformat(sep=" ", timespec="seconds"),
     }
-
-
-def _write(page: str, out: Path | None) -> None:
-    from starcast.support.atomic import atomic_write
-
-    if out is None:
-        print(page, end="")
-        return
-    with atomic_write(out) as file:
-        file.write(page.encode())
-    say(f"written to {out}")

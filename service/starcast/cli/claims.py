@@ -104,12 +104,13 @@ def show(
 ) -> None:
     """Print a claim, its sizes, and its newest stored verdict.
 
-    With --cypher its counterexample is printed as Cypher for Neo4j Browser, below the command that
-    ingests the topology. If no verdict is stored, the claim is verified first, at quick sizes.
+    With --cypher its counterexample is printed as Cypher for 'starcast query ask' or Neo4j Browser,
+    below the command that ingests the topology. If no verdict is stored, the claim is verified
+    first, at quick sizes.
 
     \b
     starcast claims show TS.L5
-    starcast claims show TS.L5 --cypher
+    starcast claims show TS.L5 --cypher | starcast query ask -
     """
     from starcast.claims import find_claim
 

@@ -10,7 +10,16 @@ import typer
 
 from starcast.cli import completion, run_output
 from starcast.cli.db import store
-from starcast.cli.output import Format, check_suffix, emit, fits, narrowed, reporter, say
+from starcast.cli.output import (
+    Format,
+    check_suffix,
+    emit,
+    fits,
+    narrowed,
+    reporter,
+    say,
+    write_page,
+)
 from starcast.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,7 +120,7 @@ def compare(
             hint=f"add --format html for a page, or write the {output} with > {out}",
         )
     if out is not None:
-        check_suffix(out, ".html")
+        check_suffix(out, ".html", ".htm")
     axes = check_crossed(across or ())
     selection = read_conditions(conditions or ())
     with store(ctx) as engine, session(engine) as opened:
@@ -122,7 +131,7 @@ def compare(
         comparison = comparison if sort is None else comparison.sorted_by(sort)
         _explain(comparison, output, everything=everything)
         if output is Output.HTML:
-            _write(_report(comparison, opened, everything=everything), out)
+            write_page(_report(comparison, opened, everything=everything), out)
         elif crossovers:
             _emit_crossovers(comparison, Format(output))
         else:
@@ -211,17 +220,6 @@ def _report(comparison: "Comparison", opened: "Session", *, everything: bool) ->
     }
     now = datetime.now(UTC)
     return render_report(comparison, profiles, now, everything=everything, reporter=reporter())
-
-
-def _write(page: str, out: Path | None) -> None:
-    from starcast.support.atomic import atomic_write
-
-    if out is None:
-        print(page)
-        return
-    with atomic_write(out) as file:
-        file.write(page.encode())
-    say(f"written to {out}")
 
 
 def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> None:

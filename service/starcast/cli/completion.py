@@ -6,9 +6,11 @@ candidates. The catalogues need numpy, so each is imported only when one of its 
 
 import io
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
 from typing import Any, get_args
 
 import typer
@@ -27,6 +29,7 @@ _TOPOLOGIES = (
 )
 _STORED = "SELECT id FROM materialization WHERE kind = %s ORDER BY id"
 _EXPERIMENTS = "SELECT name FROM experiment ORDER BY name"
+_FIRST_TIME = '[[ $zsh_eval_context[-1] == loadautofunc ]] && _starcast_completion "$@"'
 #: Characters at which bash divides words, and characters that it would interpret.
 _BREAKS = frozenset(":=")
 _SPECIAL = frozenset(" ()[]{}*?!;&|<>$`\"'\\#~")
@@ -52,8 +55,22 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
             status = 1
     lines = printed.getvalue().splitlines()
     # After an unfinished query of the store, a normal exit would wait for it.
-    print("\n".join(_for_bash(line, typed) if in_bash else line for line in lines), flush=True)
+    for line in filter(None, lines):
+        print(_for_bash(line, typed) if in_bash else line)
+    sys.stdout.flush()
     os._exit(status)
+
+
+def finish_installation() -> None:
+    """Make the installed script for zsh complete the first time too.
+
+    zsh loads the file at the first Tab; Typer's script then only declares the function.
+    """
+    script = Path.home() / ".zfunc" / "_starcast"
+    if "--install-completion" in sys.argv and script.is_file():
+        text = script.read_text(encoding="utf-8")
+        if _FIRST_TIME not in text:
+            script.write_text(f"{text}\n{_FIRST_TIME}\n", encoding="utf-8")
 
 
 def _join_bash_words() -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import completion
+from starcast.cli import axes, completion
 from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, say
 
 if TYPE_CHECKING:
@@ -19,12 +19,6 @@ app = typer.Typer(
     help="Costs by the papers' closed forms, compared with lower bounds and simulations.",
 )
 
-TopologyArgument = Annotated[
-    str,
-    typer.Argument(
-        help="A topology, such as S7, S6,3 or Q4.", autocompletion=completion.topologies
-    ),
-]
 MessageOption = Annotated[
     str,
     typer.Option(
@@ -54,7 +48,7 @@ COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 @app.command("table")
 def table(
-    topology: TopologyArgument,
+    topology: axes.TopologyArgument,
     collective: Annotated[
         str | None,
         typer.Option(
@@ -144,7 +138,7 @@ def table(
 
 @app.command("optimum")
 def optimum(
-    topology: TopologyArgument,
+    topology: axes.TopologyArgument,
     collective: Annotated[str, typer.Argument(help="A collective, such as broadcast.")],
     algorithm: Annotated[str, typer.Argument(help="An algorithm, such as multiple.")],
     ports: Annotated[str, typer.Option(help="Port model: all or one.")] = "all",

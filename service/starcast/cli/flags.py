@@ -49,8 +49,7 @@ def _check_combination() -> None:
 def reset() -> None:
     """Begin a command line: forget the flags of the one before in this process."""
     global _is_logging, _start  # noqa: PLW0603 - one command line per process, except in tests
-    output.quiet = False
-    output.verbosity = 0
+    output.reset()
     log.stop()
     _is_logging = False
     _start = perf_counter()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import completion, forest_source, stored
+from starcast.cli import axes, completion, forest_source, stored
 from starcast.cli.output import (
     Format,
     FormatOption,
@@ -16,7 +16,6 @@ from starcast.cli.output import (
     say,
 )
 from starcast.errors import InputError, RejectedError
-from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.trees import Forest
@@ -39,13 +38,7 @@ IdArgument = Annotated[
 
 @app.command("constructions")
 def list_constructions(
-    topology: Annotated[
-        str | None,
-        typer.Argument(
-            help="Only constructions defined on this topology, such as S5.",
-            autocompletion=completion.topologies,
-        ),
-    ] = None,
+    topology: axes.OnTopologyArgument = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the constructions with their families, arguments and papers. No server is needed."""
@@ -68,9 +61,7 @@ def list_constructions(
 
 @app.command("build")
 def build(
-    topology: Annotated[
-        str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
-    ],
+    topology: axes.TopologyArgument,
     construction: Annotated[
         str,
         typer.Argument(
@@ -247,14 +238,4 @@ def draw(
     emit_outcome(drawn, output, f"drew tree {number} of {forest.id} to {out}")
 
 
-@app.command("drop")
-def drop(
-    ctx: typer.Context,
-    forest_id: IdArgument,
-    cascade: stored.CascadeOption = False,
-    wait: stored.WaitOption = False,
-    method: stored.DropMethodOption = LoadMethod.AUTO,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """Drop a stored forest. Fails if stored schedules depend on it, unless --cascade is given."""
-    stored.drop_artifact(ctx, "forest", forest_id, cascade, wait, method, output)
+stored.add_drop_command(app, "forest", completion.stored_forests)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import completion, context, stored
+from starcast.cli import axes, completion, context, stored
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
 from starcast.vocabulary import LoadMethod
 
@@ -66,9 +66,7 @@ _LOADED_COLUMNS = ["kind", "id", "nodes", "relationships", "seconds"]
 
 def ingest(
     ctx: typer.Context,
-    topology: Annotated[
-        str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
-    ],
+    topology: axes.TopologyArgument,
     trees: TreesOption = "",
     schedules: SchedulesOption = "",
     root: RootOption = None,
@@ -163,6 +161,7 @@ def _estimate_row(kind: str, artifact_id: str, estimate: "Estimate") -> Mapping[
         "relationships": estimate.relationships,
         "megabytes": estimate.bytes / 1e6,
         "bolt_seconds": estimate.seconds,
+        "bolt_cold_seconds": estimate.cold_seconds,
         "import_seconds": estimate.import_seconds,
         "import_megabytes": estimate.import_bytes / 1e6,
     }

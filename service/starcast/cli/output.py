@@ -96,18 +96,34 @@ def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
     emit(rows, ["property", "value"], output)
 
 
-def check_suffix(out: Path, suffix: str) -> None:
-    """Check that the suffix of an output file, if it has one, is that of the format.
+def check_suffix(out: Path, *suffixes: str) -> None:
+    """Check that the suffix of an output file, if it has one, is one of the format.
 
     Raises:
         InputError: it is another one.
     """
-    if out.suffix.lower() not in {"", suffix}:
+    if out.suffix.lower() not in {"", *suffixes}:
+        held = suffixes[0].removeprefix(".").upper()
         raise InputError(
-            f"the file would hold {suffix.removeprefix('.').upper()}, but its name ends in"
-            f" '{out.suffix}': {out}",
-            hint=f"name a file that ends in {suffix}; other programs convert it",
+            f"the file would hold {held}, but its name ends in '{out.suffix}': {out}",
+            hint=f"name a file that ends in {suffixes[0]}; other programs convert it",
         )
+
+
+def write_page(page: str, out: Path | None) -> None:
+    """Write a page to a file that the user named, or to stdout.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    from starcast.support.atomic import atomic_write
+
+    if out is None:
+        print(page.rstrip("\n"))
+        return
+    with atomic_write(out) as file:
+        file.write(page.encode())
+    say(f"written to {out}")
 
 
 def emit_outcome(properties: Mapping[str, Any], output: Format, sentence: str = "") -> None:
@@ -309,10 +325,19 @@ def warn(line: str) -> None:
     print(f"warning: {line}", file=sys.stderr, flush=True)
 
 
+def reset() -> None:
+    """Forget the flags of the command line before in this process."""
+    global quiet, verbosity  # noqa: PLW0603 - one command line per process, except in tests
+    quiet = False
+    verbosity = 0
+    for handler in log.LOGGER.handlers[:]:
+        if isinstance(handler, _Echo):
+            log.LOGGER.removeHandler(handler)
+
+
 def echo_log(level: int) -> None:
     """Print events of the log to stderr too, except for the messages of `say`."""
-    handler = _Echo(level)
-    log.LOGGER.addHandler(handler)
+    log.LOGGER.addHandler(_Echo(level))
     log.LOGGER.setLevel(min(level, log.LOGGER.level or level))
 
 

@@ -24,15 +24,9 @@ app = typer.Typer(
 @app.command("once")
 def once(
     ctx: typer.Context,
-    topology: Annotated[
-        str, typer.Argument(help="Such as S5.", autocompletion=completion.topologies)
-    ],
-    collective: Annotated[
-        str, typer.Argument(help="Such as broadcast.", autocompletion=completion.collectives)
-    ],
-    algorithm: Annotated[
-        str, typer.Argument(help="Such as multiple.", autocompletion=completion.algorithms)
-    ],
+    topology: axes.TopologyArgument,
+    collective: axes.CollectiveArgument,
+    algorithm: axes.AlgorithmArgument,
     message_bytes: Annotated[
         str, typer.Option("-m", "--message-bytes", help=axes.MESSAGE_BYTES_HELP)
     ],

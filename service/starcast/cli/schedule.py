@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import completion, stored
+from starcast.cli import axes, completion, stored
 from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
 from starcast.errors import RejectedError
-from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.collectives import Schedule
@@ -25,26 +24,6 @@ IdArgument = Annotated[
     typer.Argument(
         help="Id of a stored schedule; see 'starcast schedule list'.",
         autocompletion=completion.stored_schedules,
-    ),
-]
-TopologyArgument = Annotated[
-    str, typer.Argument(help="A topology, such as S5.", autocompletion=completion.topologies)
-]
-CollectiveArgument = Annotated[
-    str,
-    typer.Argument(
-        help="broadcast, allgather, scatter, gather or alltoall.",
-        autocompletion=completion.collectives,
-    ),
-]
-AlgorithmArgument = Annotated[
-    str,
-    typer.Argument(
-        help=(
-            "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
-            "see 'starcast schedule algorithms'."
-        ),
-        autocompletion=completion.algorithms,
     ),
 ]
 PortsOption = Annotated[
@@ -70,13 +49,7 @@ BaseOption = Annotated[
 
 @app.command("algorithms")
 def list_algorithms(
-    topology: Annotated[
-        str | None,
-        typer.Argument(
-            help="Only algorithms defined on this topology, such as S5.",
-            autocompletion=completion.topologies,
-        ),
-    ] = None,
+    topology: axes.OnTopologyArgument = None,
     collective: Annotated[
         str | None,
         typer.Option(
@@ -115,9 +88,9 @@ def list_algorithms(
 
 @app.command("simulate")
 def simulate(
-    topology: TopologyArgument,
-    collective: CollectiveArgument,
-    algorithm: AlgorithmArgument,
+    topology: axes.TopologyArgument,
+    collective: axes.CollectiveArgument,
+    algorithm: axes.AlgorithmArgument,
     ports: PortsOption = None,
     root: RootOption = None,
     segments: SegmentsOption = None,
@@ -184,9 +157,9 @@ def simulate(
 
 @app.command("rows")
 def rows(
-    topology: TopologyArgument,
-    collective: CollectiveArgument,
-    algorithm: AlgorithmArgument,
+    topology: axes.TopologyArgument,
+    collective: axes.CollectiveArgument,
+    algorithm: axes.AlgorithmArgument,
     ports: PortsOption = None,
     root: RootOption = None,
     segments: SegmentsOption = None,
@@ -252,17 +225,7 @@ def show(
     stored.show_artifact(ctx, "schedule", schedule_id, verify, output)
 
 
-@app.command("drop")
-def drop(
-    ctx: typer.Context,
-    schedule_id: IdArgument,
-    cascade: stored.CascadeOption = False,
-    wait: stored.WaitOption = False,
-    method: stored.DropMethodOption = LoadMethod.AUTO,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """Drop a stored schedule."""
-    stored.drop_artifact(ctx, "schedule", schedule_id, cascade, wait, method, output)
+stored.add_drop_command(app, "schedule", completion.stored_schedules)
 
 
 def _build(

@@ -1,20 +1,29 @@
 """Stored artifacts: the subcommands that ``topology``, ``forest`` and ``schedule`` share."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from starcast.cli import completion, context
-from starcast.cli.output import Format, emit, emit_outcome, emit_properties, reporter, say
+from starcast.cli.output import (
+    Format,
+    FormatOption,
+    emit,
+    emit_outcome,
+    emit_properties,
+    reporter,
+    say,
+)
 from starcast.vocabulary import LoadMethod
 
-CascadeOption = Annotated[
+_CascadeOption = Annotated[
     bool, typer.Option("--cascade", help="Also drop the artifacts that depend on it.")
 ]
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Wait for another ingest or drop instead of failing.")
 ]
-DropMethodOption = Annotated[
+_DropMethodOption = Annotated[
     LoadMethod,
     typer.Option(
         help="bolt (delete the rows), import (the rows that remain, into a new store; embedded "
@@ -109,20 +118,38 @@ def show_steps(ctx: typer.Context, schedule_id: str, output: Format) -> None:
     emit(rows, columns, output)
 
 
-def drop_artifact(
-    ctx: typer.Context,
-    kind: str,
-    artifact_id: str,
-    cascade: bool,
-    wait: bool,
-    method: LoadMethod,
-    output: Format,
-) -> None:
-    """Delete an artifact from both stores."""
-    from starcast.ingest import drop, open_stores
-    from starcast.trees.spec_syntax import normalize_id
+def add_drop_command(app: typer.Typer, kind: str, complete: Callable[..., list[str]]) -> None:
+    """Add the command that drops an artifact of a kind."""
 
-    artifact_id = normalize_id(artifact_id)
-    with open_stores(context.settings(ctx)) as stores:
-        dropped = drop(stores, kind, artifact_id, cascade, wait, reporter(), method)
-    emit_outcome({"dropped": dropped}, output)
+    @app.command("drop")
+    def drop(
+        ctx: typer.Context,
+        artifact_id: Annotated[
+            str,
+            typer.Argument(
+                metavar="ID",
+                help=f"Id of a stored {kind}; see '{kind} list'.",
+                autocompletion=complete,
+            ),
+        ],
+        cascade: _CascadeOption = False,
+        wait: WaitOption = False,
+        method: _DropMethodOption = LoadMethod.AUTO,
+        output: FormatOption = Format.TABLE,
+    ) -> None:
+        """Drop a stored artifact from both stores.
+
+        Fails if other stored artifacts depend on it, unless --cascade is given.
+
+        From the embedded Neo4j, large artifacts are dropped by importing all others into a new
+        store, which then replaces the old one while Neo4j restarts: that is faster and frees the
+        disk.
+        """
+        from starcast.ingest import drop, open_stores
+        from starcast.trees.spec_syntax import normalize_id
+
+        with open_stores(context.settings(ctx)) as stores:
+            dropped = drop(
+                stores, kind, normalize_id(artifact_id), cascade, wait, reporter(), method
+            )
+        emit_outcome({"dropped": dropped}, output)

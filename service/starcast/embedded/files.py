@@ -107,7 +107,7 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> I
             on_wait()
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{time.time():.0f} {task}".encode(), 0)
+        os.pwrite(descriptor, f"{time.time():.3f} {task}".encode(), 0)
         yield
     finally:
         os.close(descriptor)

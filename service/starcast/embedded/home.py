@@ -62,16 +62,17 @@ class Home:
         return self.root / "postgres"
 
     @property
+    def lock_file(self) -> Path:
+        """The file that `locked` locks."""
+        return self.root / "stack.lock"
+
+    @property
     def _secrets(self) -> Path:
         return self.root / "secrets"
 
     @property
     def _state_file(self) -> Path:
         return self.root / "stack.json"
-
-    @property
-    def _lock(self) -> Path:
-        return self.root / "stack.lock"
 
     @property
     def _rebuild_lock(self) -> Path:
@@ -101,13 +102,13 @@ class Home:
         def report() -> None:
             reporter.say(f"waiting: {self.activity} in {self.root}")
 
-        with files.exclusive_lock(self._lock, report, task):
+        with files.exclusive_lock(self.lock_file, report, task):
             yield
 
     @property
     def activity(self) -> str:
         """What the process that holds the lock of `locked` does, and since when."""
-        task, seconds = files.read_lock_holder(self._lock)
+        task, seconds = files.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 
     @contextmanager

@@ -93,6 +93,7 @@ server.http.enabled=true
 server.http.listen_address={address}:{http_port}
 server.http.advertised_address={address}:{http_port}
 server.http_enabled_modules=BROWSER
+server.http.x_forward.enabled=false
 dbms.security.http_access_control_allow_origin=http://{address}:{http_port}
 dbms.security.http_static_content_security_policy_header=default-src 'self'; \
 img-src 'self' data:; font-src 'self' data:; style-src 'self' 'unsafe-inline'; \
@@ -265,7 +266,7 @@ class Neo4j(Server):
         try:
             with suppress(AuthError), self._connect(port, self.password) as driver:
                 driver.execute_query("RETURN 1", database_=self.database)
-                return True
+                return self.browser_port is None or processes.is_listening(self.browser_port)
             with self._connect(port, _INITIAL_PASSWORD) as driver:
                 driver.execute_query(
                     _CHANGE_PASSWORD, old=_INITIAL_PASSWORD, new=self.password, database_="system"

@@ -69,7 +69,7 @@ def find_traces(settings: Settings) -> list[Trace]:
     home = settings.home.resolve()
     found = traces("home", _existing(home, _HOME_ENTRIES))
     found += traces("cache", _existing(settings.cache, _CACHE_PATTERNS))
-    log: Path | None = getattr(settings, "log_file", None)
+    log = settings.log_file
     if log is not None:
         found += traces("log", _existing(log.parent, (log.name, f"{log.name}.[0-9]*")))
     obstacle = _obstacle(home)
@@ -93,14 +93,15 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
     removable = [trace for trace in traces if not trace.obstacle]
     if home.root.is_dir():
         servers = lifecycle.all_servers(home)
-        with files.translate_os_errors(home.root), home.locked(reporter):
+        with files.translate_os_errors(home.root), home.locked(reporter, "removing starcast"):
             lifecycle.stop(servers)
             if any(server.find_processes() for server in servers):
                 raise BusyError(f"the servers in {home.root} cannot be stopped")
             _delete(trace.path for trace in removable if trace.kind == "home")
+            _delete([home.lock_file])  # taking the lock may have created it
     _delete(trace.path for trace in removable if trace.kind != "home")
-    log: Path | None = getattr(settings, "log_file", None)
-    for folder in (home.root, settings.cache, accounts.SHARED, *([log.parent] if log else [])):
+    log = settings.log_file
+    for folder in (home.root, settings.cache, accounts.SHARED, log.parent):
         with suppress(OSError):  # it does not exist, or holds files of others
             folder.rmdir()
     if any(trace.kind == "system user" for trace in removable):

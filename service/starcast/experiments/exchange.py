@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pydantic
 from sqlalchemy import Engine, select, tuple_
+from sqlalchemy.exc import DataError
 from sqlalchemy.orm import Session
 
 from starcast.database import models, repository
@@ -120,7 +121,7 @@ class _Experiment(_Record):
 
 
 class _File(_Record):
-    format: Literal["starcast experiments 1"] = "starcast experiments 1"
+    format: Literal["starcast experiments 1"]
     created_at: pydantic.AwareDatetime
     starcast: str
     experiments: list[_Experiment]
@@ -154,7 +155,10 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
     with session(engine) as opened:
         experiments = [_read_stored(opened, name) for name in dict.fromkeys(names)]
     content = _File(
-        created_at=datetime.now(UTC), starcast=version("starcast"), experiments=experiments
+        format="starcast experiments 1",
+        created_at=datetime.now(UTC),
+        starcast=version("starcast"),
+        experiments=experiments,
     )
     text = content.model_dump_json().encode()
     with atomic_write(file) as output:
@@ -183,6 +187,14 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
                 hint="omit --as",
             )
         experiments = [experiments[0].model_copy(update={"name": check_name(name)})]
+    try:
+        return _import(engine, experiments)
+    except DataError as error:  # such as a NUL character in a text
+        reason = str(error.orig).partition("\n")[0]
+        raise _invalid(file, f"PostgreSQL refuses a value: {reason}") from None
+
+
+def _import(engine: Engine, experiments: Sequence[_Experiment]) -> list[Imported]:
     with ExitStack() as stack:
         locks = [
             stack.enter_context(exclusive(engine, each.name))
@@ -227,7 +239,8 @@ def _read_file(file: Path) -> list[_Experiment]:
     except pydantic.ValidationError as error:
         details = error.errors()[0]
         place = ".".join(map(str, details["loc"]))
-        raise _invalid(file, f"{place}: {details['msg']}" if place else details["msg"]) from None
+        reason = details["msg"].removeprefix("Value error, ")
+        raise _invalid(file, f"{place}: {reason}" if place else reason) from None
     names = [experiment.name for experiment in content.experiments]
     if len(set(names)) < len(names):
         raise _invalid(file, "two experiments have the same name")

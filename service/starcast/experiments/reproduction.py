@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from starcast.database import models, repository
@@ -100,8 +100,10 @@ def _repeat(engine: Engine, runs: Sequence[models.Run], jobs: int | None) -> Ite
 
 def load_steps(opened: Session, run: int) -> Steps:
     """Return the stored profile of the run with this number."""
-    profile = repository.load_profile(opened, run)
-    return {row.step: tuple(getattr(row, name) for name in COLUMNS) for row in profile}
+    table = models.StepProfile
+    columns = (table.step, *(getattr(table, name) for name in COLUMNS))
+    query = select(*columns).where(table.run == run).order_by(table.step)
+    return {step: tuple(row) for step, *row in opened.execute(query)}
 
 
 def compare_figures(

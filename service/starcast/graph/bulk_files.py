@@ -11,6 +11,7 @@ filled by array operations. Numbers are therefore padded with zeros, which the i
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -186,9 +187,20 @@ class _Files:
 
     def write_artifact(self, artifact: WritableArtifact, task: Task) -> None:
         """Write a topology's nodes, the artifact's own node, its parent and its relationships."""
+        with ThreadPoolExecutor(1) as pool:
+            # numpy computes without Python's lock, so two threads use two processors.
+            nodes = None
+            if artifact.node.label is TOPOLOGY:
+                first = self.first[artifact.topology.spec] = self.nodes
+                self.nodes += artifact.topology.nodes
+                nodes = pool.submit(self._write_topology_nodes, artifact.topology, first, task)
+            self._write_others(artifact, task)
+            if nodes is not None:
+                nodes.result()
+
+    def _write_others(self, artifact: WritableArtifact, task: Task) -> None:
+        """Write the artifact's own node, its parent and its relationships."""
         node = artifact.node
-        if node.label is TOPOLOGY:
-            self._write_topology_nodes(artifact.topology, task)
         self.numbers[node.id] = self.nodes
         self.write_node(node.label, {**node.properties, "state": GraphState.IMPORTED.value})
         if node.parent is not None:
@@ -222,9 +234,8 @@ class _Files:
         size = sum((self.folder / _file_name(element)).stat().st_size for element in written)
         return BulkFiles(self.folder, contents, self.nodes, relationships, size)
 
-    def _write_topology_nodes(self, topology: Topology, task: Task) -> None:
-        """Write a row for every node of the topology, and remember the :ID of the first."""
-        first = self.first[topology.spec] = self.nodes
+    def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
+        """Write a row for every node of the topology; node 0 gets the :ID ``first``."""
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))
             columns: dict[str, Column] = {
@@ -235,7 +246,6 @@ class _Files:
             }
             self._write(NODE, {":ID": ranks + first}, columns, len(ranks))
             task.advance(len(ranks))
-        self.nodes += topology.nodes
 
     def _write(
         self,

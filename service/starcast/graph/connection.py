@@ -8,6 +8,7 @@ part of its `QueryResult`.
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
@@ -192,6 +193,16 @@ class Graph:
         """
         with self._translate_errors(timeout), self._session() as session:
             return session.execute_write(self._work(cypher, parameters, timeout, None)).rows
+
+    @contextmanager
+    def concurrent(self, threads: int) -> Iterator[ThreadPoolExecutor]:
+        """Provide threads that run statements; Ctrl-C cancels them, so that the context ends."""
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                yield pool
+            except KeyboardInterrupt:
+                self._kill_connections()
+                raise
 
     @contextmanager
     def _session(self) -> Iterator[Session]:

@@ -11,7 +11,7 @@ value.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 from typing import Any
 
 import numpy as np
@@ -111,10 +111,11 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
         if topology is not None:
             first[artifact_id] = first_key(topology)
     parameters = {**_CHECKSUM_PARAMETERS, "first": first}
-    with ThreadPoolExecutor(_SCANS) as pool:
+    with graph.concurrent(_SCANS) as pool:
         results = {
             kind: pool.submit(graph.read, cypher, parameters) for kind, cypher in _SCAN.items()
         }
+        wait(results.values())
     contents: dict[tuple[str, str], Content] = dict.fromkeys(states, _EMPTY)
     for row in results["node"].result():
         contents["topology", row["artifact"]] = Content(row["count"], 0, (row["checksum"], 0))

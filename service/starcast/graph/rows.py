@@ -11,6 +11,7 @@ million links of S10 as one sorted set of rows would need 1 GB and most of the t
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -315,8 +316,11 @@ def node_checksum_cypher(first: str = "$first") -> str:
 
 def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
     """Return the content of a topology, whose links are given at once or in blocks."""
-    content = rows_content(links)
-    sums = (node_checksum(topology), content.sums[1])
+    # numpy computes without Python's lock, so two threads use two processors.
+    with ThreadPoolExecutor(1) as pool:
+        node_sum = pool.submit(node_checksum, topology)
+        content = rows_content(links)
+        sums = (node_sum.result(), content.sums[1])
     return Content(topology.nodes, content.relationships, sums)
 
 

@@ -20,6 +20,12 @@ from starcast.vocabulary import LoadMethod
 NODES_PER_SECOND = 30_000
 RELATIONSHIPS_PER_SECOND = 40_000
 COMPARED_PER_SECOND = 400_000
+#: A server that has just started plans its first statements slowly, and writes its first rows with
+#: code that Java has not compiled yet: seconds for the former, additional seconds per row for the
+#: latter, and the number of these rows. Measured with S7 and its trees (docs/engines.md).
+FIRST_STATEMENTS_SECONDS = 2
+COLD_SECONDS_PER_ROW = 65e-6
+COLD_ROWS = 100_000
 #: Nodes and relationships that are deleted over Bolt, measured with S8, S9 and S10.
 DELETED_PER_SECOND = 70_000
 
@@ -110,6 +116,12 @@ class Estimate:
         """Seconds for writing and comparing over Bolt on a warm server, without building."""
         writing = self.nodes / NODES_PER_SECOND + self.relationships / RELATIONSHIPS_PER_SECOND
         return writing + self.rows / COMPARED_PER_SECOND
+
+    @property
+    def cold_seconds(self) -> float:
+        """As `seconds`, on a server that has just started."""
+        cold_rows = min(self.rows, COLD_ROWS)
+        return self.seconds + FIRST_STATEMENTS_SECONDS + cold_rows * COLD_SECONDS_PER_ROW
 
     @property
     def deletion_seconds(self) -> float:
@@ -260,7 +272,10 @@ def limit_error(size: Estimate, method: LoadMethod, embedded: bool) -> LimitErro
 
 
 def _bolt_reason(adding: Estimate, total: Estimate, embedded: bool) -> str:
-    reason = f"over Bolt: {adding.rows:,} rows in about {format_duration(adding.seconds)}"
+    reason = (
+        f"over Bolt: {adding.rows:,} rows in about {format_duration(adding.seconds)}, or "
+        f"{format_duration(adding.cold_seconds)} if Neo4j has just started"
+    )
     if embedded:
         duration = format_duration(total.import_seconds)
         reason += f"; an offline import of all {total.rows:,} rows would take {duration}"

@@ -62,7 +62,6 @@ STAGES = (
     "written",
     "imported",
     "started",
-    "indexed",
     "compared",
     "changed",
     "complete",
@@ -292,9 +291,6 @@ class _Import:
         self._on_stage("imported")
 
     def _compare(self, graph: Graph, expected: Mapping[Reference, ExpectedArtifact]) -> None:
-        self._reporter.say("creating indexes")
-        writer.create_indexes(graph)
-        self._on_stage("indexed")
         adopt(replace(self._stores, graph=graph), self._reporter, expected, strict=True)
         self._on_stage("compared")
 
@@ -352,9 +348,14 @@ def adopt(
     waiting = find_imported(stores)
     if not waiting:
         return []
-    writer.create_indexes(stores.graph)
-    reporter.say(f"comparing {len(waiting)} imported artifacts with their generators")
-    imported = _compare_imported(stores, waiting, known or {}, reporter)
+    reporter.say(
+        f"creating indexes, and comparing {len(waiting)} imported artifacts with their generators"
+    )
+    # Both read the entire graph, and neither keeps two processors busy.
+    with stores.graph.concurrent(1) as pool:
+        indexing = pool.submit(writer.create_indexes, stores.graph)
+        imported = _compare_imported(stores, waiting, known or {}, reporter)
+        indexing.result()
     different = [artifact for artifact in imported if not artifact.is_correct]
     if different and strict:
         hint = "the old store stays in use; another program may have written to the graph"

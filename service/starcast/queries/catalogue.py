@@ -14,8 +14,10 @@ _HEAD = """\
 
 A pack is a folder; each file `<pack>/<name>.cypher` in it is a query: a header of `//` lines, then
 one Cypher statement that only reads. The complete file can be pasted into Neo4j Browser. The
-commands are `starcast query list | show | run | check`; the setting `packs` (`STARCAST_PACKS`)
-names the folder of your own packs.
+commands are `starcast query list | show | run | check`. `starcast query new PACK/NAME` writes a
+file to begin with, in the first folder of the setting `packs`, which names the folders of your own
+packs: a list in the settings file, or separated by `:` in `STARCAST_PACKS`. `starcast query ask`
+runs a statement without a header, with the same limits.
 
 ## The form of a file
 
@@ -37,9 +39,9 @@ MATCH ...
 RETURN ... AS sender, ... AS load
 ```
 
-The fields have this order, and each occurs once; `cost` may be omitted, and `parameters: none`
-declares a query without parameters. A parameter is `name (type): meaning`; `, default JSON` after
-the type makes it optional. Types are
+The fields have this order, and each occurs once; `cost`, `revision` and `reference` may be omitted,
+and `parameters: none` declares a query without parameters. A parameter is `name (type): meaning`;
+`, default JSON` after the type makes it optional. Types are
 """
 _RULES = """
 `int` and `float` accept a least value (`int >= 1`), and every type can follow `list of`; on the

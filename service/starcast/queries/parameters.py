@@ -32,7 +32,7 @@ EXPECTED: dict[str, str] = {
 }
 #: Types whose values are ids of stored artifacts.
 STORED = ("topology", "forest", "schedule")
-_TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?\d{1,18}))?")
+_TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?[0-9]{1,18}))?")
 _LINK = re.compile(r"[0-9a-z]+-[0-9a-z]+")
 _INTEGER_LIMIT = 2**63  # Neo4j's integers have 64 bits
 

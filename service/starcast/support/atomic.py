@@ -2,7 +2,8 @@
 
 Data is written to a file without a name, which the operating system deletes if the process is
 killed. A folder, and a file on a file system that has no such files, has a hidden temporary name
-and is locked while it is written. The next write in the same place deletes abandoned ones.
+and is locked while it is written. The next write in the same place deletes those of ended
+processes.
 """
 
 import errno

@@ -45,7 +45,7 @@ class Target(NamedTuple):
 _target: Target | None = None
 
 
-def event(message: str, level: int = logging.INFO, **fields: Any) -> None:
+def event(message: str, level: int = logging.INFO, /, **fields: Any) -> None:
     """Log an event.
 
     Args:
@@ -56,7 +56,7 @@ def event(message: str, level: int = logging.INFO, **fields: Any) -> None:
     LOGGER.log(level, message, extra={"fields": fields})
 
 
-def error_event(message: str, error: BaseException, **fields: Any) -> None:
+def error_event(message: str, error: BaseException, /, **fields: Any) -> None:
     """Log an event with the traceback of an unexpected error."""
     LOGGER.error(message, exc_info=error, extra={"fields": fields})
 
@@ -96,6 +96,7 @@ def stop() -> None:
     """Write no further events to the file."""
     global _target  # noqa: PLW0603
     _target = None
+    LOGGER.setLevel(logging.NOTSET)
     for handler in LOGGER.handlers[:]:
         if isinstance(handler, _JsonFile):
             LOGGER.removeHandler(handler)

@@ -228,7 +228,8 @@ def _attempt(perform: Callable[[Any], Any], item: object) -> tuple[Any, BaseExce
         return None, error
     finally:
         seconds = round(perf_counter() - start, 3)
-        log.event("worker item", logging.DEBUG, item=item, seconds=seconds)
+        parent = os.getppid()
+        log.event("worker item", logging.DEBUG, item=item, parent=parent, seconds=seconds)
 
 
 def _end_with_parent() -> None:

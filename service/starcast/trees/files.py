@@ -12,7 +12,8 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, TypedDict, cast
+from tokenize import TokenError
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.lib import format as npy
@@ -37,7 +38,10 @@ _DAMAGE = (
     EOFError,
     MemoryError,
     NotImplementedError,
+    OverflowError,
     RecursionError,
+    SyntaxError,
+    TokenError,  # of numpy's parser of headers
 )
 #: Greatest size of a part other than the array of ports, and of the header of any part.
 _SMALL_PART = 2**16
@@ -151,7 +155,7 @@ class _Parts:
     def read(self, name: str) -> NDArray[Any]:
         """Return a part whose header was checked."""
         with self._archive.open(f"{name}.npy") as member:
-            return cast("NDArray[Any]", npy.read_array(member, allow_pickle=False))
+            return npy.read_array(member, allow_pickle=False)
 
 
 def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:

@@ -180,8 +180,7 @@ def check_not_beaten(
         simulation = check.execute(schedule)
         if "x" in place:
             what = f"{schedule.algorithm} delivers x copies"
-            delivers = delivers_copies(schedule, place["x"])
-            check.true(what, delivers, **place, of=schedule)
+            check.true(what, delivers_copies(schedule, place["x"]), **place, of=schedule)
         measured = simulation.steps if unit == "steps" else simulation.transmissions
         check.at_least(f"{unit} of {schedule.algorithm}", measured, stated, **place, of=schedule)
 

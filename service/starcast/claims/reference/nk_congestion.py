@@ -24,8 +24,6 @@ this port changes the missing symbol; for k = 1 the link from Id to R_{n-s}(Id) 
 every port has a load of 1 or more.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,18 +40,12 @@ def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
     rows = network.forest(MANY_TREES).parent_port
     parents_in = [parents(network, row) for row in rows]
     contained = []
-    for t, s in _cases(n, k):
-        v, w = _ends(n, k, t, s)
-        uses_port = neighbours[k + s][w] == v
-        contained += [uses_port and parents_in[i - 1][v] == w for i in range(2, t + 2)]
-    return np.array(contained, dtype=bool)
-
-
-def _cases(n: int, k: int) -> Iterator[tuple[int, int]]:
-    """Yield t and s of each link."""
     for t in range(1, min(k - 1, n - k - 1) + 1):
         for s in range(t, n - k + 1):
-            yield t, s
+            v, w = _ends(n, k, t, s)
+            uses_port = neighbours[k + s][w] == v
+            contained += [uses_port and parents_in[i - 1][v] == w for i in range(2, t + 2)]
+    return np.array(contained, dtype=bool)
 
 
 def _ends(n: int, k: int, t: int, s: int) -> tuple[int, int]:

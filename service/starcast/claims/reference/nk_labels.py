@@ -106,6 +106,14 @@ def shifted_roots(network: CachedTopology) -> list[int]:
     return [network.rank(label) for label in permutations.labels(shifts[:, :k])]
 
 
+def shifted_places(n: int, last: int, places: int) -> Counts:
+    """Return the new place of each of 0..n if 2..last are shifted cyclically."""
+    shifted = np.arange(n + 1)
+    if last > 1:
+        shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
+    return shifted
+
+
 def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places: int) -> Ranks:
     """Return the images of nodes if positions and symbols 2..last are shifted cyclically.
 
@@ -116,9 +124,7 @@ def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places
         places: number of places of the shift.
     """
     n, k = network.n_and_k
-    shifted = np.arange(n + 1)
-    if last > 1:
-        shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
+    shifted = shifted_places(n, last, places)
     if last > label_symbols.shape[1]:
         missing = n * (n + 1) // 2 - label_symbols.sum(axis=1, dtype=np.int64)
         label_symbols = np.column_stack([label_symbols, missing])

@@ -15,6 +15,11 @@ def node_labels(network: CachedTopology, nodes: NDArray[np.integer]) -> Callable
     return lambda i: network.label(int(nodes[i]))
 
 
+def column_labels(network: CachedTopology) -> Callable[[int, int], str]:
+    """Return a function from indices of an array ``[.., nodes]`` to the label of the node."""
+    return lambda _, node: network.label(node)
+
+
 def other_nodes(network: CachedTopology) -> Callable[[int], str]:
     """Return a function from index i to the label of the i-th node without the identity."""
     return lambda i: network.label(i + 1)

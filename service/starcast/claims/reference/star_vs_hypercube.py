@@ -30,14 +30,10 @@ def star(n: int) -> NetworkCounts:
 @cache
 def cube(n: int) -> NetworkCounts:
     """Return the counts of the hypercube that S_n is compared with."""
-    k = dimension(n)
+    # For huge n the dimension ceil(log2 n!) is the logarithm itself, without rounding.
+    k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
     nodes = power_of_2(k)
     return NetworkCounts(nodes, k, k, k * nodes // 2 if isinstance(k, int) else k * nodes / 2)
-
-
-def dimension(n: int) -> Number:
-    """Return the dimension ceil(log2 n!); for huge n the logarithm, without rounding."""
-    return int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
 
 
 def power_of_2(exponent: Number) -> Number:
@@ -60,8 +56,7 @@ def check_counts(
         stated = side(n)
         spec = f"S{n}" if side is star else f"Q{stated.links}"
         found = count_from_node(check, spec, degree=stated.links)
-        what = f"nodes, degree, diameter and distances of {spec}"
-        check.equal(what, list(found), list(stated))
+        check.equal(f"nodes, degree, diameter and distances of {spec}", list(found), list(stated))
 
 
 def describe_cell(cell: str) -> str:

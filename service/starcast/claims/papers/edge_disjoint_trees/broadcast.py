@@ -1,27 +1,68 @@
 """Fragopoulou & Akl 1996, sections 4.1, 4.2 and 5: broadcasts of M messages."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import factorial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
-from starcast.claims.papers.edge_disjoint_trees.collectives import (
-    ExecutedCollective,
-    check_transmissions,
-    execute_collective,
-)
 from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import outgoing_links
 from starcast.claims.registry import check
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
+from starcast.simulator import Simulation
 from starcast.support.integers import ceil_div
 from starcast.trees.model import Forest
+
+
+@dataclass(frozen=True)
+class ExecutedCollective:
+    """A schedule along EDT with its simulation, M (`messages`) and x (`copies`)."""
+
+    schedule: Schedule
+    simulation: Simulation
+    messages: int
+    copies: int
+
+    @property
+    def steps(self) -> int:
+        """The last step of the execution."""
+        return self.simulation.steps
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """M and the schedule as places of a `ClaimCheck`."""
+        return {"M": self.messages, "of": self.schedule}
+
+
+def execute_collective(
+    check: ClaimCheck, collective: str, messages: int, copies: int, root: int = 0
+) -> ExecutedCollective:
+    """Return an executed collective, and record that it is carried out."""
+    schedule = check.schedule(
+        collective, "edge-disjoint", root=root, messages=messages, copies=copies
+    )
+    return ExecutedCollective(schedule, check.execute(schedule), messages, copies)
+
+
+def check_transmissions(
+    check: ClaimCheck, executed: ExecutedCollective, per_message: int, **place: int
+) -> None:
+    """Check that a collective takes this number of transmissions for each message."""
+    stated = executed.messages * per_message
+    transmissions = executed.simulation.transmissions
+    check.equal("transmissions", transmissions, stated, **executed.place, **place)
+
+
+# Sections 4.1, 4.2 and 5: broadcasts of M messages
+
 
 #: Constructions of the catalogue with one spanning shortest-path tree.
 SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")

@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1996, section 3: the trees EDT, their depth, order and translations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from starcast.claims.formulas import diameter
 from starcast.claims.reference import bfs, low_depth_trees
 from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
-from starcast.claims.reference.place_labels import links_by_port, outgoing_links
+from starcast.claims.reference.place_labels import column_labels, links_by_port, outgoing_links
 from starcast.claims.registry import check
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
@@ -35,14 +35,6 @@ def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
     result = checkers.spanning(forest.topology, forest.parent_port, forest.root)
     check.passes(result, of=forest)
     return result.holds
-
-
-def _subtree(row: int, _: int) -> int:
-    return row + 2
-
-
-def _node_of_second_axis(check: ClaimCheck) -> Callable[[int, int], str]:
-    return lambda _, node: check.label(node)
 
 
 # Definition 8
@@ -93,7 +85,11 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
         return
     sizes = checkers.branch_sizes(*arguments)
     stated = (check.nodes - 1) * np.eye(check.n - 1, dtype=int)
-    place = {"subtree": _subtree, "dimension": lambda _, column: column + 2, "of": forest}
+    place = {
+        "subtree": lambda row, _: row + 2,
+        "dimension": lambda _, column: column + 2,
+        "of": forest,
+    }
     check.equal("nodes over each link of I", sizes, stated, **place)
 
 
@@ -131,7 +127,7 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
     check.passes(disjoint, of=forest)
     levels = bfs.depths(check, forest.parent_port)
     extra = levels - bfs.distances(check)
-    place = {"subtree": _subtree, "node": _node_of_second_axis(check), "of": forest}
+    place = {"subtree": lambda row, _: row + 2, "node": column_labels(check), "of": forest}
     check.at_most("links more than the distance", extra, 4, **place)
 
 
@@ -216,7 +212,7 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
             check.equal(what, translated_row[image], row, **place, x=check.label)
             observed = rules.is_child(check, translated_row)[:, image]
             stated = rules.is_child(check, row)
-            x = _node_of_second_axis(check)
+            x = column_labels(check)
             check.equal("whether T_h(x) has a child there", observed, stated, **place, x=x)
 
 

@@ -1,6 +1,5 @@
 """Fragopoulou & Akl 1993, sections 3.1 and 4: rotated Hamiltonian paths, and allgather on them."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -128,13 +127,6 @@ def one_source(check: ClaimCheck) -> Schedule:
     return check.schedule("allgather", "rotated-hamiltonian")
 
 
-def schedules(check: ClaimCheck) -> Iterator[Schedule]:
-    """Yield the schedule of one source, and on small graphs that of all sources."""
-    yield one_source(check)
-    if check.n <= _ALL_SOURCES:
-        yield one_source(check).expand()
-
-
 @check("FA.A1.1", bytes_per_node=source_bytes)
 def phase_1(check: ClaimCheck) -> None:
     """Check the steps of phase 1, that it has no conflict, and which messages arrive."""
@@ -212,7 +204,10 @@ def phase_1_is_local(check: ClaimCheck) -> None:
     outgoing = np.zeros((len(types) + 1, n + 1), dtype=np.int64)  # by step and incoming type
     for j in range(2, n + 1):
         outgoing[step, rotated_types(n, j, types[:-1])] = rotated_types(n, j, types[1:])
-    for schedule in schedules(check):
+    schedules = [one_source(check)]
+    if n <= _ALL_SOURCES:
+        schedules.append(schedules[0].expand())
+    for schedule in schedules:
         part = select_rows(schedule, first[schedule.receiver] != first[sources(schedule)])
         check.equal("steps of phase 1", part.steps, factorial(n - 1), of=schedule)
         incoming = incoming_types(check, part)

@@ -76,7 +76,7 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 @check("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
     """Check distance and necklace of the generator of each N_k1, and that v leads to N_(k-1)1."""
-    neighbours = nodes.neighbours(check)
+    neighbours = check.neighbours.T
     distance = bfs.distances(check)
     sizes = star_labels.return_times(check)
     rotations = star_labels.rotations(check)
@@ -232,7 +232,7 @@ def types_of(check: ClaimCheck, m: NDArray[np.int64]) -> NDArray[np.int64]:
 def parents_of(check: ClaimCheck, numbering: Numbering) -> Ranks:
     """Return the neighbour of each node over v; 12..n for 12..n."""
     index = types_of(check, numbering.m) - 2
-    parents = nodes.neighbours(check)[np.arange(check.nodes), index].copy()
+    parents = check.neighbours.T[np.arange(check.nodes), index].copy()
     parents[0] = 0
     return parents
 

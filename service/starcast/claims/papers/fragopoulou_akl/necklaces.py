@@ -68,7 +68,7 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     minima = nodes.cycle_minima(check)
     cycles = nodes.cycle_counts(check)
     displaced = nodes.displaced_counts(check)
-    heads = nodes.neighbours(check)[tails, first - 2]
+    heads = check.neighbours.T[tails, first - 2]
     is_pair = (minima[tails] == 1).sum(axis=1) == 2  # 1 and x_1 alone are a cycle
     label = check.labels(tails)
 
@@ -91,7 +91,7 @@ def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) 
     index = dimension - 1
     apart = (minima[tails, index] != 1) & (label_symbols[tails, index] != dimension)
     tails = tails[apart]
-    heads = nodes.neighbours(check)[tails, dimension - 2]
+    heads = check.neighbours.T[tails, dimension - 2]
     place = {"node": check.labels(tails), "dimension": dimension}
 
     check.equal("(b) cycles", cycles[heads], cycles[tails] - 1, **place)

@@ -21,11 +21,6 @@ def link_types(check: ClaimCheck) -> NDArray[np.int64]:
     return np.arange(2, check.n + 1)
 
 
-def neighbours(check: ClaimCheck) -> Ranks:
-    """Return the neighbour of each node over each type, int32 ``[nodes, types]``."""
-    return check.neighbours.T
-
-
 def node_and_type(check: ClaimCheck) -> dict[str, Callable[[int, int], int | str]]:
     """Return the place of a value in an array ``[nodes, types]``: node and dimension."""
     return {"node": lambda node, _: check.label(node), "dimension": lambda _, index: index + 2}
@@ -78,12 +73,12 @@ def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
 def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
     """Return whether each link leads closer to 12..n, by search, bool ``[nodes, types]``."""
     distance = distances(check)
-    return np.asarray(distance[neighbours(check)] < distance[:, None])
+    return np.asarray(distance[check.neighbours.T] < distance[:, None])
 
 
 def types_between(check: ClaimCheck, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
     """Return the type of the link between each tail and head; 0 if they are not neighbours."""
-    leads_to_head = neighbours(check)[tail] == np.asarray(head)[:, None]
+    leads_to_head = check.neighbours.T[tail] == np.asarray(head)[:, None]
     return np.where(leads_to_head.any(axis=1), np.argmax(leads_to_head, axis=1) + 2, 0)
 
 

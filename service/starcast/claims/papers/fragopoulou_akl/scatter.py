@@ -15,7 +15,7 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import shared_others
 from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES
 from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient
 from starcast.claims.reference import bfs, lower_bound_counts, necklaces
-from starcast.claims.reference.place_labels import node_labels, other_nodes
+from starcast.claims.reference.place_labels import column_labels, node_labels, other_nodes
 from starcast.claims.reference.scatter_trees import random_trees
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
@@ -308,7 +308,7 @@ def _check_shares(
     inside = forest.parent_port > 0
     what = "messages of a node that come along a tree"
     stated = np.where(inside, messages // np.maximum(inside.sum(axis=0), 1), 0)
-    place |= {"tree": lambda tree, _: tree, "node": lambda _, node: check.label(node)}
+    place |= {"tree": lambda tree, _: tree, "node": column_labels(check)}
     check.equal(what, shares, stated, **place)
 
 

@@ -12,7 +12,7 @@ from starcast.claims.growth import divided, factorial
 from starcast.claims.providers import forests
 from starcast.claims.reference import bfs, necklaces
 from starcast.claims.reference import scatter_trees as reference
-from starcast.claims.reference.place_labels import node_labels, other_nodes
+from starcast.claims.reference.place_labels import column_labels, node_labels, other_nodes
 from starcast.claims.reference.star_labels import positions, rotation, rotation_function, symbols
 from starcast.claims.reference.tree_rules import branches
 from starcast.claims.registry import check, check_rows
@@ -277,7 +277,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     before = forest.parent_port[:-1]
     stated = np.zeros_like(before)
     stated[:, rotation(check)] = rotation_function(check.n)[before]
-    place = {"tree": lambda tree, _: tree + 1, "node": lambda _, node: check.label(node)}
+    place = {"tree": lambda tree, _: tree + 1, "node": column_labels(check)}
     check.equal("port towards the parent", forest.parent_port[1:], stated, **place, of=forest)
 
 

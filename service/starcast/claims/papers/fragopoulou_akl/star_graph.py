@@ -26,7 +26,7 @@ from starcast.trees.model import Forest
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     """Check degree and diameter, and their order against log2 n! and the smallest hypercube."""
     n = check.n
-    ordered = np.sort(nodes.neighbours(check), axis=1)
+    ordered = np.sort(check.neighbours.T, axis=1)
     degree = (np.diff(ordered, axis=1) > 0).sum(axis=1) + 1
     check.equal("different neighbours of a node", degree, n - 1, node=check.label)
     check.equal("diameter", bfs.diameter(check), diameter(n))
@@ -48,7 +48,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
 def substars(check: ClaimCheck) -> None:
     """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
     label_symbols = star_labels.symbols(check)
-    neighbours = nodes.neighbours(check)
+    neighbours = check.neighbours.T
 
     def tail(node: int, _: int) -> str:
         return check.label(node)
@@ -107,7 +107,7 @@ def examples(check: ClaimCheck) -> None:
 def rotation_keeps_links(check: ClaimCheck) -> None:
     """Check that R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
     rotated = star_labels.rotation(check)
-    neighbours = nodes.neighbours(check)
+    neighbours = check.neighbours.T
     image_types = (nodes.link_types(check) - 1) % (check.n - 1) + 2
     stated = neighbours[rotated][:, image_types - 2]
     place = nodes.node_and_type(check)
@@ -152,7 +152,7 @@ def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
 @check("FA.T1")
 def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     """Check that F_q keeps link types, and executes the translates of several broadcasts."""
-    neighbours = nodes.neighbours(check)
+    neighbours = check.neighbours.T
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
     for q in bfs.roots(check):

@@ -208,7 +208,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     what = "times that the node is reached"
     other = check.reading("the same with the brackets sorted at every node")
     for i in range(n - 1):
-        dimension = _shifted_dimensions(n, n, i)
+        dimension = nk_labels.shifted_places(n, n, i)
         check.equal(what, _count_reached(check, tree, dimension), 1, i=i, node=check.label)
         reached = _count_reached(check, tree, dimension, in_order=True)
         other.equal(what, reached, 1, i=i, node=check.label)
@@ -222,15 +222,8 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
             images = nk_labels.shift_nodes(check, nk_labels.symbols(check), last, i)
             reached = np.bincount(images, minlength=check.nodes)
             correction.equal(f"{what} as an image", reached, 1, i=i, node=check.label)
-        reached = _count_reached(check, tree, _shifted_dimensions(n, last, i))
+        reached = _count_reached(check, tree, nk_labels.shifted_places(n, last, i))
         correction.equal(what, reached, 1, i=i, node=check.label)
-
-
-def _shifted_dimensions(n: int, last: int, i: int) -> NDArray[np.int64]:
-    """Return the new dimension of each dimension if 2..last are shifted cyclically by i."""
-    dimension = np.arange(n + 1)
-    dimension[2 : last + 1] = (np.arange(last - 1) + i) % (last - 1) + 2
-    return dimension
 
 
 def _count_reached(
@@ -304,11 +297,6 @@ def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
     return np.array([int(level[0]) for level in levels])
 
 
-def shifts(n: int) -> NDArray[np.int64]:
-    """Return i = 1..n-1."""
-    return np.arange(1, n)
-
-
 @check("NK.T6")
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
     """Compare the greatest load of a link with ceil(n/k) - 1."""
@@ -362,15 +350,15 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
     """Check that the paths from R_i(Id) to Id have at least k and at most D links."""
     n, k = check.n_and_k
     lengths = path_lengths(check)
-    check.at_least("links of the path", lengths, k, i=shifts(n))
-    check.at_most("links of the path", lengths, nk_diameter(n, k), i=shifts(n))
+    check.at_least("links of the path", lengths, k, i=np.arange(1, n))
+    check.at_most("links of the path", lengths, nk_diameter(n, k), i=np.arange(1, n))
 
 
 @check("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
     """Compare the heights of the trees MT with D plus the length of the path."""
     n, k = check.n_and_k
-    i = shifts(n)
+    i = np.arange(1, n)
     height = heights(check, MANY_TREES)
     path = path_lengths(check)
     stated = nk_diameter(n, k) + path
@@ -389,7 +377,7 @@ def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
 def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> None:
     """Compare the heights of the trees MT with k + D."""
     n, k = check.n_and_k
-    i = shifts(n)
+    i = np.arange(1, n)
     height = heights(check, MANY_TREES)
     stated = k + nk_diameter(n, k)
     check.at_least("height", height, stated, i=i, of=forest)
@@ -406,5 +394,5 @@ def height_is_at_most_twice_diameter(check: ClaimCheck) -> None:
     """Check that the trees MT span and that their heights are at most 2D."""
     n, k = check.n_and_k
     height = heights(check, MANY_TREES)
-    check.true("it is a spanning tree", height >= 0, i=shifts(n))
-    check.at_most("height", height, 2 * nk_diameter(n, k), i=shifts(n))
+    check.true("it is a spanning tree", height >= 0, i=np.arange(1, n))
+    check.at_most("height", height, 2 * nk_diameter(n, k), i=np.arange(1, n))

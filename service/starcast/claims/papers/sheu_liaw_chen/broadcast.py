@@ -1,4 +1,4 @@
-"""Sheu, Liaw & Chen 1993, sections 2 and 3: the broadcast, streams of M messages, lower bounds.
+"""Sheu, Liaw & Chen 1993: the star graph, the broadcast, streams of M messages, lower bounds.
 
 `PORT_MODELS` has one row of data per claim about streams: closed form, stated order, and words.
 """
@@ -6,23 +6,85 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast import checkers
+from starcast import checkers, permutations
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.growth import Number, divided, factorial, greatest, log2, rounded_up
+from starcast.claims.papers.common import check_star_size
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs
-from starcast.claims.reference.place_labels import row_links
+from starcast.claims.reference.place_labels import column_labels, row_links
 from starcast.claims.reference.star_labels import symbols
 from starcast.claims.registry import check, check_rows
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
+from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
+
+
+@check("SLC.size")
+def star_size(check: ClaimCheck) -> None:
+    """Check nodes, degree and diameter; the other reading of the brackets is the ceiling."""
+    check_star_size(check)
+    ceiling_reading = check.reading("the brackets as the ceiling")
+    ceiling_reading.equal("greatest distance", bfs.diameter(check), ceil_div(3 * (check.n - 1), 2))
+
+
+@check("SLC.substars")
+def substars(check: ClaimCheck) -> None:
+    """Map the substars of every position to S_{n-1}, node by node and link by link."""
+    n = check.n
+    label_symbols = symbols(check)
+    smaller_neighbours = check.at(f"S{n - 1}").neighbours
+    link_tail = column_labels(check)
+    for index in range(1, n):
+        position = index + 1
+        fixed = label_symbols[:, index]
+        sizes = np.bincount(fixed, minlength=n + 1)[1:]
+        check.equal(f"nodes with a symbol in position {position}", sizes, factorial(n - 1))
+        rest = np.delete(label_symbols, index, axis=1)
+        # Close the gap that the fixed symbol leaves, so that the rest is a permutation of 1..n-1.
+        image = permutations.rank(rest - (rest > fixed[:, None]))
+        pairs = np.unique(fixed.astype(np.int64) * check.nodes + image)
+        check.equal("nodes of S_{n-1} that the substars stand for", len(pairs), factorial(n))
+        inside = np.delete(check.neighbours, index - 1, axis=0)
+        check.equal("substar across a link", fixed[inside], fixed[None], node=link_tail)
+        stated = smaller_neighbours[:, image]
+        check.equal("links of the substars", image[inside], stated, node=link_tail)
+        leaves = fixed[check.neighbours[index - 1]] != fixed
+        check.true(f"dimension {position} leaves the substar", leaves, node=check.label)
+    if n == 4:
+        for suffix in ("1", "23"):
+            _check_substar(check, suffix)
+
+
+def _check_substar(check: ClaimCheck, suffix: str) -> None:
+    """Check that the nodes whose labels end with a suffix form a star graph."""
+    i = check.n - len(suffix)
+    labels = check.labels()
+    nodes = np.array([node for node, label in enumerate(labels) if label.endswith(suffix)])
+    prefixes = symbols(check)[nodes, :i]
+    order = np.argsort(np.argsort(prefixes, axis=1), axis=1)
+    substar_ranks = permutations.rank(order.astype(np.uint8) + np.uint8(1))
+    name = f"S_{i}({suffix})"
+    check.equal(f"nodes of {name}", len(nodes), factorial(i))
+    expected_ranks = np.arange(factorial(i))
+    check.equal(f"nodes of {name} as those of S_{i}", np.sort(substar_ranks), expected_ranks)
+    image = np.full(check.nodes, -1)
+    image[nodes] = substar_ranks
+    inside = image[check.neighbours[: i - 1, nodes]]
+    stated = check.at(f"S{i}").neighbours[:, substar_ranks]
+    check.equal(f"links of {name}", inside, stated, node=lambda _, i: check.label(int(nodes[i])))
+
+
+# Section 3: streams of M messages along one tree
+
 
 #: Values of M with which streams are executed.
 LENGTHS = (1, 2, 3, 7)
@@ -200,15 +262,12 @@ def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Schedule]:
     for algorithm in algorithms_on(check.topology, "broadcast"):
         if ports not in algorithm.ports or algorithm.split_argument is None:
             continue
-        has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
-        copies = (1, check.degree) if has_copies else (0,)
-        create = partial(check.schedule, "broadcast", algorithm.name, ports)
-        for segments in SEGMENTS:
-            for count in copies:
-                arguments: dict[str, Any] = {algorithm.split_argument: segments}
-                if count:
-                    arguments["copies"] = count
-                yield create(**arguments)
+        choices = {algorithm.split_argument: SEGMENTS}
+        if any(argument.name == "copies" for argument in algorithm.arguments):
+            choices["copies"] = (1, check.degree)
+        for values in product(*choices.values()):
+            arguments: dict[str, Any] = dict(zip(choices, values, strict=True))
+            yield check.schedule("broadcast", algorithm.name, ports, **arguments)
 
 
 def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from starcast.claims.formulas import diameter, even_share, multiple_height
 from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import pipelines
+from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import Provider
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
@@ -144,6 +145,17 @@ def check_time_order(
 ) -> None:
     """Check that a time is of a stated order, over all loads to which the claim applies."""
     check.order(what, lambda n: pipelines.greatest(n, time, stated, partial(applies, n)))
+
+
+def check_best_segments(check: ClaimCheck, pipeline: pipelines.Pipeline, square: Fraction) -> None:
+    """Check that the best real p is sqrt(square m T_c/T_s), among 64 fractions for several m."""
+    for power in range(-3, 7):
+        best = Fraction(2) ** power
+        m = best * best / square
+        candidates = [best * j / 16 for j in range(1, 65)]
+        observed = min(candidates, key=partial(pipeline.time, T_s=1, b=m))
+        stated = rational_sqrt(square * m) or 0
+        check.equal("p of the least time", observed, stated, m=str(m), T_s=1, T_c=1)
 
 
 # Executions

@@ -15,7 +15,7 @@ from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs, tree_transforms
 from starcast.claims.reference.pipelines import carried_share
-from starcast.claims.reference.place_labels import outgoing_links, row_links
+from starcast.claims.reference.place_labels import column_labels, outgoing_links, row_links
 from starcast.claims.reference.tree_transforms import Row, Tree
 from starcast.claims.registry import check
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
@@ -150,22 +150,15 @@ def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
     return check.build(schedule.expand, "Algorithm 2 for all sources")
 
 
-def execution_time(
-    simulation: Simulation, parts: int, startup: int, per_byte: int, m: int
-) -> Fraction:
-    """Return the time of all busy steps, for a message of m bytes in equal parts."""
-    busy = simulation.packet_sizes[simulation.links_used > 0]
-    carried = Fraction(int(busy.sum()) * m, parts)
-    return len(busy) * startup + carried * per_byte
-
-
 def check_allgather_time(
     check: ClaimCheck, schedule: Schedule, simulation: Simulation, height: int, slots: int = 1
 ) -> None:
     """Check that an allgather takes c h T_s + c m (n!-1)/(n-1) T_c, with c sub-slots per slot."""
+    busy = simulation.packet_sizes[simulation.links_used > 0]
     for startup, per_byte, m in TIMES:
         share = Fraction(m * (factorial(check.n) - 1), check.n - 1)
-        measured = execution_time(simulation, check.n - 1, startup, per_byte, m)
+        carried = Fraction(int(busy.sum()) * m, check.n - 1)
+        measured = len(busy) * startup + carried * per_byte
         stated = slots * (height * startup + share * per_byte)
         check.equal("time", measured, stated, T_s=startup, T_c=per_byte, m=m, of=schedule)
 
@@ -249,7 +242,7 @@ def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
     """Check the ports of a forest of the catalogue against a changed tree."""
-    place = {"node": lambda _, node: check.label(node), "of": forest}
+    place = {"node": column_labels(check), "of": forest}
     check.equal(what, forest.parent_port, expected.row, **place)
 
 

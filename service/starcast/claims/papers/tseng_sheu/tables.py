@@ -120,8 +120,7 @@ def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
         EXECUTIONS[row](check)
     words, time = TIMES[row]
     stated = ORDERS[row][PARTS.index(part)]
-    what = f"{words} over {stated.words}"
-    forms.check_time_order(check, what, time, stated.order, IN_PART[part])
+    forms.check_time_order(check, f"{words} over {stated.words}", time, stated.order, IN_PART[part])
 
 
 for _row in TIMES:

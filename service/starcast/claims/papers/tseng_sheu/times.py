@@ -1,5 +1,6 @@
-"""Tseng & Sheu 1997: the lower bounds of section 2, and the times of Theorems 1 and 2."""
+"""Tseng & Sheu 1997: lower bounds, the times of Theorems 1 and 2, optimality and improvements."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -10,14 +11,14 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter, multiple_height
-from starcast.claims.growth import divided, factorial, sqrt
+from starcast.claims.growth import Number, divided, factorial, log2, sqrt
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.providers import Execution, executions
+from starcast.claims.reference import bfs, pipelines
 from starcast.claims.reference import lower_bound_counts as counts
-from starcast.claims.reference import pipelines
 from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.pipelines import Parameters, Pipeline
+from starcast.claims.reference.pipelines import Parameters, Pipeline, carried_share, greatest
 from starcast.claims.reference.surds import rational_sqrt
 from starcast.claims.registry import check
 from starcast.support.integers import ceil_div
@@ -59,9 +60,8 @@ def lower_bound_for_broadcast(check: ClaimCheck) -> None:
     schedules = counts.catalogue_schedules(check, "broadcast", "all", sources)
     counts.check_times(check, schedules, diameter(n), Fraction(1, n - 1))
     startups = max(diameter(n), counts.ceil_log2(factorial(n)))
-    counts.check_times(
-        check, counts.catalogue_schedules(check, "broadcast", "one", sources), startups, 1
-    )
+    schedules = counts.catalogue_schedules(check, "broadcast", "one", sources)
+    counts.check_times(check, schedules, startups, 1)
 
 
 @check("TS.L2", bytes_per_node=catalogue_bytes)
@@ -74,9 +74,8 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
     schedules = counts.catalogue_schedules(check, "allgather", "all", (0,))
     counts.check_times(check, schedules, diameter(n), Fraction(others, n - 1))
     startups = max(diameter(n), counts.ceil_log2(factorial(n)))
-    counts.check_times(
-        check, counts.catalogue_schedules(check, "allgather", "one", (0,)), startups, others
-    )
+    schedules = counts.catalogue_schedules(check, "allgather", "one", (0,))
+    counts.check_times(check, schedules, startups, others)
 
 
 @check("TS.E3", bytes_per_node=forms.multiple_bytes)
@@ -108,13 +107,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
     h = forms.height(check, "multiple")
     check.equal("h", h, multiple_height(n))
     pipeline = Pipeline(h, Fraction(2, n - 1))
-    for power in range(-3, 7):
-        best = Fraction(2) ** power
-        m = best * best * (n - 1) / Fraction(2 * (h - 1))
-        candidates = [best * j / 16 for j in range(1, 65)]
-        observed = min(candidates, key=partial(pipeline.time, T_s=1, b=m))
-        stated = rational_sqrt(2 * m * (h - 1) / (n - 1)) or 0
-        check.equal("p of the least time", observed, stated, m=str(m), T_s=1, T_c=1)
+    forms.check_best_segments(check, pipeline, Fraction(2 * (h - 1), n - 1))
     candidates = [Fraction(j, 8) for j in range(1, 200)]
     for startup, b in SMALL.each():
         times = [pipeline.time(p, startup, b) for p in candidates]
@@ -239,8 +232,8 @@ def read_with_other_broadcasts(
     # Algorithm 1 is executed by the check itself, so the reading does not record it again.
     runs = list(forms.algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
     for name, split, parts in others:
-        counts = tuple(p * parts for p in range(1, 2 * forms.MOST_SEGMENTS + 1))
-        split_argument: dict[str, Any] = {split: counts}
+        numbers = tuple(p * parts for p in range(1, 2 * forms.MOST_SEGMENTS + 1))
+        split_argument: dict[str, Any] = {split: numbers}
         runs += executions("broadcast", name, ports=ports, **split_argument)(reading)
     times = [pipelines.exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]
     least = np.array(times, dtype=object).min(axis=0)
@@ -280,3 +273,173 @@ def order_of_theorem2(check: ClaimCheck) -> None:
     forms.check_algorithm1(check, "one")
     what = "time with the best whole p over n^2 T_s + n sqrt(m T_s T_c) + m T_c"
     forms.check_time_order(check, what, forms.theorem2_time, forms.theorem2_order)
+
+
+# Optimality, improvements and orders in sections 1, 4, 5, 6.1 and 7
+
+
+def is_short(n: int, startup: Number, b: Number) -> bool:
+    """Return whether m T_c <= n^2 T_s."""
+    return bool(b <= n * n * startup)
+
+
+def is_long(n: int, startup: Number, b: Number) -> bool:
+    """Return whether m T_c >= n^2 T_s."""
+    return bool(b >= n * n * startup)
+
+
+@check("TS.opt.S41", bytes_per_node=forms.multiple_bytes)
+def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
+    """Check that Theorem 1 is within a constant of Lemma 1."""
+    forms.check_algorithm1(check)
+    what = "time of Theorem 1 over the bound of Lemma 1"
+    forms.check_time_order(check, what, forms.theorem1_time, forms.lemma1_allport)
+
+
+@check("TS.opt.S42-startup", bytes_per_node=forms.multiple_bytes)
+def startup_of_short_messages(check: ClaimCheck) -> None:
+    """Check that Theorem 2 is O(n^2 T_s) for short messages, and O(n/log n) above Lemma 1."""
+    forms.check_algorithm1(check, "one")
+    what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
+    time = forms.theorem2_time
+    forms.check_time_order(check, what, time, lambda n, start, _: n * n * start, is_short)
+
+    def quotient(n: int) -> Number:
+        over_lemma1 = greatest(n, time, forms.lemma1_oneport, partial(is_short, n))
+        return divided(over_lemma1 * log2(n), n)
+
+    check.order("time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s", quotient)
+
+
+@check("TS.opt.S42-transmission", bytes_per_node=forms.multiple_bytes)
+def transmission_of_long_messages(check: ClaimCheck) -> None:
+    """Check that Theorem 2 is O(m T_c) for long messages, and within a constant of Lemma 1."""
+    forms.check_algorithm1(check, "one")
+    what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
+    forms.check_time_order(check, what, forms.theorem2_time, lambda _n, _startup, b: b, is_long)
+    what = "time of Theorem 2 over Lemma 1 where m T_c >= n^2 T_s"
+    forms.check_time_order(check, what, forms.theorem2_time, forms.lemma1_oneport, is_long)
+
+
+@check("TS.opt.S51", given=forms.algorithm2(), bytes_per_node=forms.multiple_bytes)
+def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
+    """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2."""
+    n = check.n
+    simulation = allgather.simulation
+    schedule = allgather.schedule
+    check.equal("start-ups", simulation.steps, diameter(n), of=schedule)
+    distance = bfs.diameter(check)
+    check.equal("start-ups, and the greatest distance", simulation.steps, distance, of=schedule)
+    carried = carried_share(simulation, schedule.units)
+    check.equal("messages a link", carried, Fraction(factorial(n) - 1, n - 1), of=schedule)
+
+
+@check("TS.opt.S52", given=forms.algorithm2("one"), bytes_per_node=forms.multiple_bytes)
+def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
+    """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2."""
+    schedule = allgather.schedule
+    carried = carried_share(allgather.simulation, schedule.units)
+    check.equal("messages a node", carried, factorial(check.n) - 1, of=schedule)
+
+
+@check("TS.concl-allport", bytes_per_node=forms.multiple_bytes)
+def allport_terms(check: ClaimCheck) -> None:
+    """Check start-up and transmission of Theorem 1 against their terms in Lemma 1."""
+    forms.check_algorithm1(check)
+    time = forms.theorem1_time
+    check.order("start-up of Theorem 1 over D_n T_s", lambda n: divided(time(n, 1, 0), diameter(n)))
+    check.order("transmission of Theorem 1 over m T_c/(n-1)", lambda n: time(n, 0, 1) * (n - 1))
+    startups = check.reading(
+        "h + p - 1 with the best real p is of the order of D_n, also for m T_c = n^4 T_s"
+    )
+
+    def quotient(n: int) -> Number:
+        pipeline = forms.theorem1(n)
+        return divided(pipeline.height - 1 + sqrt(pipeline.square(1, n**4)), diameter(n))
+
+    startups.order("start-ups over D_n", quotient)
+
+
+@check("TS.intro-transmission", bytes_per_node=forms.multiple_bytes)
+def transmission_improves(check: ClaimCheck) -> None:
+    """Check the orders of [16] over Theorem 1 and of [17] over Theorem 2."""
+    forms.check_sheu93(check)
+    forms.check_algorithm1(check)
+    forms.check_algorithm1(check, "one")
+
+    def sheu93_quotient(startup: int, power: int, n: int) -> Number:
+        load = (startup, n**power)
+        return divided(forms.sheu93(n).least(*load), n * forms.theorem1(n).least(*load))
+
+    def sheu95_quotient(startup: int, power: int, n: int) -> Number:
+        load = (startup, n**power)
+        return divided(forms.sheu95(n).least(*load), log2(n) * forms.theorem2(n).least(*load))
+
+    for words, *load in (("T_s = 0", 0, 0), ("m T_c = n^4 T_s", 1, 4)):
+        check.same_order(f"[16] over Theorem 1 over n, {words}", partial(sheu93_quotient, *load))
+        check.same_order(
+            f"[17] over Theorem 2 over log n, {words}", partial(sheu95_quotient, *load)
+        )
+
+
+@check("TS.intro-startup", bytes_per_node=forms.multiple_bytes)
+def startup_improves(check: ClaimCheck) -> None:
+    """Check the orders of the start-ups of four allgather algorithms."""
+    forms.check_hamiltonian(check)
+    forms.check_theorem3(check)
+    forms.check_theorem3(check, "one")
+    measured = forms.height(check, "rotated-hamiltonian")
+    check.equal("height of the tree of Hamiltonian paths", measured, factorial(check.n - 1) + 1)
+    for words in (
+        "(n-1)!+1 over (n-1)!",
+        "(n!-1)/(n-1) over (n-1)!",
+        "D_n over n",
+        "n!-1 over n!",
+        "(n-1) D_n over n^2",
+    ):
+        check.same_order(words, forms.QUOTIENTS[words])
+
+
+#: The trees of section 6.1: the formula of the height, and the pipeline.
+SINGLE_TREES = {"2n-3": forms.sheu93, "D_n": forms.day}
+
+
+@check("TS.S61-nopipe", bytes_per_node=forms.multiple_bytes)
+def time_without_pipelining(check: ClaimCheck) -> None:
+    """Check the time h'(T_s + m T_c) of a message that is not segmented, and its order."""
+    forms.check_sheu93(check, segments=(1,))
+    forms.check_day(check, segments=(1,))
+    for formula, pipeline in SINGLE_TREES.items():
+        time = partial(_unsegmented_time, pipeline)
+        what = f"({formula})(T_s + m T_c) over n T_s + m n T_c"
+        forms.check_time_order(check, what, time, lambda n, startup, b: n * startup + n * b)
+
+
+def _unsegmented_time(
+    pipeline: Callable[[int], Pipeline], n: int, startup: Number, b: Number
+) -> Number:
+    return pipeline(n).height * (startup + b)
+
+
+@check("TS.S61-pipe", bytes_per_node=forms.multiple_bytes)
+def time_with_pipelining(check: ClaimCheck) -> None:
+    """Check the time (h'+p-1)(T_s + m T_c/p), and its order for the best integer p."""
+    forms.check_sheu93(check)
+    forms.check_day(check)
+    for formula, pipeline in SINGLE_TREES.items():
+        what = f"time with h' = {formula} over n T_s + sqrt(n m T_s T_c) + m T_c"
+        forms.check_time_order(check, what, forms.with_best_integer(pipeline), forms.one_tree_order)
+
+
+@check("TS.S61-phases")
+def sum_of_phases_order(check: ClaimCheck) -> None:
+    """Check the closed form of the sum of ceil(log2 i), and its order."""
+    check.equal("the sum, term by term", forms.sum_of_phases(check.n), forms.phases(check.n))
+    check.order("the sum over n log n", lambda n: divided(forms.phases(n), n * log2(n)))
+
+
+@check("TS.S61-sheu95")
+def best_segments_of_sheu95(check: ClaimCheck) -> None:
+    """Check the best real p of [17] among 64 fractions, for several m, and its order."""
+    forms.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
+    check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divided(n - 1, n)))

@@ -15,7 +15,12 @@ from starcast.claims.papers.common import check_star_size
 from starcast.claims.papers.tseng_sheu.closed_forms import heights
 from starcast.claims.providers import forests, sample_roots
 from starcast.claims.reference import bfs, cyclic_shifts, star_labels
-from starcast.claims.reference.place_labels import link_label, node_labels, outgoing_links
+from starcast.claims.reference.place_labels import (
+    column_labels,
+    link_label,
+    node_labels,
+    outgoing_links,
+)
 from starcast.claims.registry import check
 from starcast.permutations import Ranks
 from starcast.trees.model import Forest
@@ -32,7 +37,7 @@ def size_and_symmetry(check: ClaimCheck) -> None:
         columns = np.searchsorted(ports, dimensions)
         measured = check.neighbours[columns][:, image]
         stated = image[check.neighbours]
-        check.equal("links go to links", measured, stated, node=lambda _, node: check.label(node))
+        check.equal("links go to links", measured, stated, node=column_labels(check))
         node_images.append(image)
         link_images.append((image * check.degree + columns[:, None]).T.ravel())
     # A search along the generators reaches the images under all automorphisms that they generate.
@@ -58,7 +63,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     root = tree.root
     what = f"ports of L({check.label(root)})"
     stated = cyclic_shifts.greedy_dimensions(check, root)
-    check.equal(what, tree.parent_port, stated, node=lambda _, node: check.label(node), of=tree)
+    check.equal(what, tree.parent_port, stated, node=column_labels(check), of=tree)
     check.passes(checkers.spanning(check.topology, tree.parent_port, root), of=tree)
     distances = bfs.distances(check, root)
     nodes = np.flatnonzero(np.arange(check.nodes) != root)
@@ -109,8 +114,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
         stated = diameter(n) + n + np.gcd(n, i) - 2
         place = {"i": i, "of": forest}
         check.equal("height of L-hat(rho^i(r))", observed, stated, **place)
-        paths = cyclic_shifts.shift_paths(check, forest.root)
-        paths = paths[: len(observed)]
+        paths = cyclic_shifts.shift_paths(check, forest.root)[: len(observed)]
         outside = np.array([level_outside_branch(check, path) for path in paths])
         lengths = np.array([len(path.ports) for path in paths])
         correction.equal("height", observed, lengths + outside, **place)
@@ -231,9 +235,6 @@ def opposite_links(check: ClaimCheck, root: int) -> None:
     loads = cyclic_shifts.loads_towards_roots(check, root)
     for path in cyclic_shifts.shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]
-
-        def link(index: int, tails: Ranks = tails, heads: Ranks = heads) -> str:
-            return link_label(check, tails[index], heads[index])
-
+        link = np.array([link_label(check, *ends) for ends in zip(tails, heads, strict=True)])
         what = f"trees with the opposite of a link of p_i, r = {check.label(root)}"
         check.at_most(what, loads[tails, path.ports.astype(np.int64) - 2], 1, i=path.i, link=link)

@@ -1,0 +1,19 @@
+#!/bin/sh
+# The roles of the database: an owner for migrations, a writer for work, a reader for reports. The
+# image runs this when it creates the volume; for an older volume, and after a change of passwords:
+#   docker compose exec postgres sh /docker-entrypoint-initdb.d/postgres-roles.sh
+set -eu
+psql --quiet --no-psqlrc --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" -v ON_ERROR_STOP=1 <<'END'
+\set owner `cat /run/secrets/postgres-owner-password`
+\set writer `cat /run/secrets/postgres-writer-password`
+\set reader `cat /run/secrets/postgres-reader-password`
+select format('create role %I', name)
+    from unnest(array['starcast_owner', 'starcast_writer', 'starcast_reader']) as name
+    where not exists (select from pg_roles where rolname = name) \gexec
+alter role starcast_owner login password :'owner';
+alter role starcast_writer login password :'writer';
+alter role starcast_reader login password :'reader';
+select format('alter database %I owner to starcast_owner', current_database()) \gexec
+select format('alter table %s owner to starcast_owner', oid::regclass) from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'v') \gexec
+END

@@ -1,0 +1,108 @@
+"""``python -m campaign``: random faults for some minutes, with a journal; ``make campaign``.
+
+The campaign starts an embedded stack of its own, as root on a small file system in memory, whose
+disk it fills. Exits with 1 if an invariant was violated.
+"""
+
+import argparse
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from campaign.actions import KINDS, choose, perform
+from campaign.journal import Journal, summarize
+from campaign.servers import Servers, embedded_servers
+from starcast.cli.output import reporter
+from starcast.database import sessions
+from starcast.embedded import stack
+from starcast.endpoints import store_url
+from starcast.progress import Silent
+from starcast.settings import Settings
+from starcast.support.signals import sigterm_as_interrupt
+
+_DISK = "3g"
+
+
+def main() -> int:
+    """Run a campaign; return the exit code."""
+    options = _parse_options()
+    kinds = options.kinds.split(",") if options.kinds else list(KINDS)
+    with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="starcast-campaign-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # PostgreSQL's system user must pass through
+        with _own_disk(folder) as is_own, _running(folder) as servers:
+            if not is_own:
+                kinds = [kind for kind in kinds if not KINDS[kind].needs_home]
+            return _run(servers, options, kinds)
+
+
+def _run(servers: Servers, options: argparse.Namespace, kinds: list[str]) -> int:
+    journal = Journal(options.journal)
+    servers.prepare()
+    end = time.monotonic() + 60 * options.minutes
+    number = options.action or 0
+    print(f"seed {options.seed}, journal {options.journal}", flush=True)
+    try:
+        while time.monotonic() < end:
+            assert servers.home is not None
+            servers = embedded_servers(servers.home, servers.folder)
+            entry = perform(servers, options.seed, number, choose(options.seed, number, kinds))
+            journal.add(entry)
+            for problem in entry.problems:
+                print(f"{number}, {entry.kind}: {problem}", flush=True)
+            number += 1
+            if options.action is not None:
+                break
+    finally:
+        journal.close()
+        print("\n".join(summarize(journal.entries)), flush=True)
+    return int(any(entry.problems for entry in journal.entries))
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="campaign", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
+    parser.add_argument("--journal", type=Path, default=Path("campaign.jsonl"))
+    parser.add_argument("--kinds", default="", help=f"of {', '.join(KINDS)}")
+    parser.add_argument("--action", type=int, help="repeat only the action of this number")
+    return parser.parse_args()
+
+
+@contextmanager
+def _own_disk(folder: Path) -> Iterator[bool]:
+    """Mount a file system in memory if possible; yield whether it is."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK},mode=755", "none", str(folder)]
+    is_own = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
+    try:
+        yield is_own
+    finally:
+        if is_own:
+            subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@contextmanager
+def _running(folder: Path) -> Iterator[Servers]:
+    """Start an embedded stack with an empty schema."""
+    home = folder / "home"
+    files = folder / "files"
+    files.mkdir()
+    settings = Settings.load(home=home)
+    stack.up(settings, reporter())
+    try:
+        engine = sessions.connect(store_url(settings))
+        sessions.upgrade(engine, Silent())
+        engine.dispose()
+        yield embedded_servers(home, files)
+    finally:
+        stack.down(home, Silent())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

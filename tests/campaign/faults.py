@@ -1,0 +1,38 @@
+"""Faults on both protocols: commands reach Neo4j or PostgreSQL through a faulty proxy."""
+
+from random import Random
+
+from campaign import commands
+from campaign.output import find_problems
+from campaign.proxy import FAULTS, Proxy
+from campaign.servers import Servers
+
+#: Seconds after which a command must have ended, whatever the connection does.
+DEADLINE = 240
+
+
+def connection_fault(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
+    """Run a command over a faulty connection, then without the proxy.
+
+    Returns:
+        Description, result and problems.
+    """
+    baseline = servers.snapshot()
+    words = (commands.change if draw.random() < 0.6 else commands.read)(draw)
+    fault = draw.choice(FAULTS)
+    after = int(2 ** draw.uniform(0, 17))
+    seconds = {"delay": 0.02, "stall": draw.uniform(1, 8)}.get(fault, 0.0)
+    is_bolt = draw.random() < 0.5
+    port = int(servers.address.uri.rpartition(":")[2]) if is_bolt else servers.url.port
+    proxy = Proxy(port or 0, fault, after, seconds)
+    ports = {"neo4j_port": proxy.port} if is_bolt else {"postgres_port": proxy.port}
+    try:
+        done = servers.run(*words, environment=servers.addresses(**ports), deadline=DEADLINE)
+    finally:
+        proxy.close()
+    problems = find_problems(done)
+    problems += servers.find_problems(baseline, finished=False)
+    problems += servers.finish_work([words])
+    problems += servers.find_problems(baseline, finished=True)
+    protocol = "Bolt" if is_bolt else "PostgreSQL"
+    return f"{protocol}, {fault} after {after} bytes: {' '.join(words)}", done.result, problems

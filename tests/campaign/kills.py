@@ -1,0 +1,95 @@
+"""Kills at random moments: of a command, of one of its workers, and as from a terminal."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from random import Random
+
+import psutil
+
+from campaign import commands
+from campaign.output import Done, find_problems
+from campaign.servers import Servers, finish
+
+#: Seconds after which a command that was killed must have ended.
+DEADLINE = 120
+_WAYS = ("kill", "terminate", "interrupt", "kill a worker", "kill group")
+_WEIGHTS = (5, 2, 2, 4, 1)
+
+
+def kill(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
+    """Kill a command at a random moment, then finish its work; both stores must agree.
+
+    Returns:
+        Description, result and problems.
+    """
+    baseline = servers.snapshot()
+    words = commands.change(draw, embedded=servers.home is not None)
+    way = draw.choices(_WAYS, _WEIGHTS)[0]
+    moment = 0.6 + draw.random() * commands.DURATION[words[0]]
+    if way == "kill a worker" and words[0] not in {"experiment", "claims"}:
+        words = draw.choice((commands.experiment, commands.claims))(draw)
+    process = servers.start(*words)
+    time.sleep(moment)
+    children = _children(process.pid)
+    sent = _strike(process.pid, way, draw)
+    done = finish(process, words, DEADLINE)
+    problems = find_problems(_without_start(done), signals=sent)
+    _, alive = psutil.wait_procs(children, timeout=DEADLINE)
+    problems += [f"the process {child.pid} of the command goes on" for child in alive]
+    servers = servers.recovered()
+    problems += servers.find_problems(baseline, finished=False)
+    problems += servers.finish_work([words])
+    problems += servers.find_problems(baseline, finished=True)
+    return f"{way} after {moment:.1f} s: {' '.join(words)}", done.result, problems
+
+
+def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
+    """Send a signal; return the signals that may have ended the command itself."""
+    with suppress(ProcessLookupError, psutil.NoSuchProcess):
+        if way == "kill a worker":
+            workers = _workers(pid)
+            if workers:
+                draw.choice(workers).kill()
+            return frozenset()
+        if way == "kill group":
+            os.killpg(pid, signal.SIGKILL)
+            return frozenset({signal.SIGKILL})
+        if way == "interrupt":
+            os.killpg(pid, signal.SIGINT)
+            return frozenset({signal.SIGINT})
+        number = signal.SIGKILL if way == "kill" else signal.SIGTERM
+        os.kill(pid, number)
+        return frozenset({number})
+    return frozenset()
+
+
+def _children(pid: int) -> list[psutil.Process]:
+    """Return what a command has started, without servers of the embedded stack."""
+    with suppress(psutil.NoSuchProcess):
+        children = psutil.Process(pid).children(recursive=True)
+        return [child for child in children if _group(child) == pid]
+    return []
+
+
+def _workers(pid: int) -> list[psutil.Process]:
+    return [child for child in _children(pid) if "spawn_main" in " ".join(_words(child))]
+
+
+def _words(process: psutil.Process) -> list[str]:
+    with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+        return process.cmdline()
+    return []
+
+
+def _group(process: psutil.Process) -> int:
+    with suppress(ProcessLookupError):
+        return os.getpgid(process.pid)
+    return 0
+
+
+def _without_start(done: Done) -> Done:
+    """Accept the traceback of an interruption while Python itself imports modules."""
+    is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
+    return Done(done.words, done.code, done.out, "") if is_import else done

@@ -1,0 +1,91 @@
+"""A TCP proxy on the loopback interface that delays, cuts, garbles or stops the traffic."""
+
+import socket
+import struct
+import threading
+import time
+from contextlib import suppress
+from typing import Literal, get_args
+
+Fault = Literal["delay", "cut", "reset", "garble", "stall", "refuse"]
+FAULTS: tuple[Fault, ...] = get_args(Fault)
+_CHUNK = 16_384
+
+
+class Proxy:
+    """Relays connections to a server; the fault begins after a number of bytes from it.
+
+    Args:
+        port: the port of the server.
+        fault: what happens to the traffic.
+        after: bytes from the server after which it happens, over all connections.
+        seconds: duration of a delay of each chunk, or of a stall.
+    """
+
+    def __init__(self, port: int, fault: Fault, after: int, seconds: float) -> None:
+        self._target = ("127.0.0.1", port)
+        self._fault = fault
+        self._after = after
+        self._seconds = seconds
+        self._seen = 0
+        self._is_done = False
+        self._lock = threading.Lock()
+        self._open: list[socket.socket] = []
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._server.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening and close all connections."""
+        for connection in (self._server, *self._open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+            connection.close()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._server.accept()
+                if self._fault == "refuse" and self._seen >= self._after:
+                    near.close()
+                    continue
+                far = socket.create_connection(self._target)
+                self._open += [near, far]
+                for source, sink, from_server in ((near, far, False), (far, near, True)):
+                    arguments = (source, sink, from_server)
+                    threading.Thread(target=self._relay, args=arguments, daemon=True).start()
+
+    def _relay(self, source: socket.socket, sink: socket.socket, from_server: bool) -> None:
+        with suppress(OSError):
+            while data := source.recv(_CHUNK):
+                sink.sendall(self._change(data) if from_server else data)
+        for connection in (source, sink):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def _change(self, data: bytes) -> bytes:
+        """Return the data to forward; raise an OSError to close the connection."""
+        with self._lock:
+            start = self._seen
+            self._seen += len(data)
+            is_first = not self._is_done and self._seen > self._after
+            self._is_done = self._is_done or is_first
+        if self._fault == "delay" and self._seen > self._after:
+            time.sleep(self._seconds)
+        if not is_first:
+            return data
+        place = max(0, min(self._after - start, len(data) - 1))
+        match self._fault:
+            case "stall":
+                time.sleep(self._seconds)
+            case "garble":
+                return data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :]
+            case "cut":
+                raise OSError("cut")
+            case "reset":
+                for connection in self._open:
+                    linger = struct.pack("ii", 1, 0)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                    connection.close()
+                raise OSError("reset")
+        return data

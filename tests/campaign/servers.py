@@ -1,0 +1,228 @@
+"""The servers that a campaign acts on: commands, and the invariants of the stores."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from sqlalchemy import URL, select
+
+from campaign.commands import finishing
+from campaign.output import Done
+from starcast.database import models, sessions
+from starcast.embedded import stack
+from starcast.endpoints import graph_address, store_url
+from starcast.errors import NotFoundError, StarcastError, UnavailableError
+from starcast.graph import reader
+from starcast.graph.address import GraphAddress
+from starcast.graph.connection import Graph
+from starcast.ingest import Stores
+from starcast.ingest.row_comparison import Depth
+from starcast.ingest.verification import verify
+from starcast.settings import PREFIX, Settings
+from support.fix_servers import without_password
+
+#: The data that every action must leave as they are; no action names them.
+BASELINE = (
+    ("ingest", "S4", "--trees", "greedy,multiple", "--schedules", "broadcast:multiple"),
+    ("experiment", "run", "baseline", "--topology", "S4", "--algorithm", "multiple",
+     "--algorithm", "greedy", "-m", "64", "-m", "1024", "--jobs", "1"),
+)  # fmt: skip
+_COMPLETE = "complete"
+_BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Neo4j and PostgreSQL, reached directly.
+
+    Attributes:
+        address: Neo4j.
+        url: PostgreSQL.
+        folder: a folder for files.
+        home: the home of the embedded stack if the campaign owns it, else None.
+    """
+
+    address: GraphAddress
+    url: URL
+    folder: Path
+    home: Path | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of commands that use these servers."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+        options = {
+            name: os.environ[name]
+            for name in (f"{PREFIX}NEO4J_JAVA_OPTIONS", f"{PREFIX}CACHE")
+            if name in os.environ
+        }
+        kept |= options | {f"{PREFIX}CONFIG": os.devnull}
+        if self.home is not None:
+            return kept | {f"{PREFIX}HOME": str(self.home)}
+        return kept | {f"{PREFIX}HOME": str(self.folder / "no-home")} | self.addresses()
+
+    def addresses(
+        self, neo4j_port: int | None = None, postgres_port: int | None = None
+    ) -> dict[str, str]:
+        """Return the settings that name the servers, optionally at the ports of a proxy."""
+        url = self.url if postgres_port is None else self.url.set(port=postgres_port)
+        uri = self.address.uri if neo4j_port is None else f"bolt://127.0.0.1:{neo4j_port}"
+        return {
+            f"{PREFIX}NEO4J_URI": uri,
+            f"{PREFIX}NEO4J_PASSWORD_FILE": self._secret("neo4j", self.address.password),
+            f"{PREFIX}POSTGRES_URI": without_password(url),
+            f"{PREFIX}POSTGRES_PASSWORD_FILE": self._secret("postgres", str(url.password or "")),
+        }
+
+    def _secret(self, name: str, password: str) -> str:
+        path = self.folder / f"{name}-password"
+        if not path.exists():
+            path.touch(mode=0o600)
+            path.write_text(password, encoding="utf-8")
+        return str(path)
+
+    def start(
+        self, *words: str, environment: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """Start a command in a session of its own, as from a terminal."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "starcast.cli.app", *words],
+            env={**self.environment, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+
+    def run(
+        self, *words: str, environment: Mapping[str, str] | None = None, deadline: float = 300
+    ) -> Done:
+        """Run a command to its end, or to its deadline."""
+        return finish(self.start(*words, environment=environment), words, deadline)
+
+    def finish_work(self, commands: Iterable[tuple[str, ...]]) -> list[str]:
+        """Run the commands that finish interrupted commands; return which of them fail."""
+        problems = []
+        for words in dict.fromkeys(remedy for command in commands for remedy in finishing(command)):
+            done = self.run(*words)
+            is_gone = words[:2] == ("topology", "drop") and done.code == NotFoundError.exit_code
+            if done.code and not is_gone:
+                problems.append(f"{' '.join(words)} does not finish it: {done.err[-300:]}")
+        return problems
+
+    def recovered(self) -> "Servers":
+        """Return the servers, started again if they are embedded and an import was killed."""
+        if self.home is None:
+            return self
+        try:
+            stack.endpoints(self.home)
+        except UnavailableError:
+            done = self.run("up")
+            if done.code:
+                raise AssertionError(f"the servers do not start again: {done.err}") from None
+        return embedded_servers(self.home, self.folder)
+
+    def prepare(self) -> None:
+        """Store the baseline."""
+        for words in BASELINE:
+            done = self.run(*words)
+            if done.code:
+                raise AssertionError(f"{words}: {done.err}")
+
+    def snapshot(self) -> str:
+        """Return the runs of the baseline with their costs, as text."""
+        engine = sessions.connect(self.url)
+        try:
+            with sessions.session(engine) as session:
+                runs = session.scalars(
+                    select(models.Run).where(models.Run.topology == "S4").order_by(models.Run.id)
+                )
+                rows = [
+                    (run.id, run.algorithm, str(run.message_bytes), str(run.finished_at),
+                     [(cost.kind, cost.steps, str(cost.time)) for cost in run.costs])
+                    for run in runs
+                ]  # fmt: skip
+        finally:
+            engine.dispose()
+        return json.dumps(rows)
+
+    def find_problems(self, baseline: str, *, finished: bool) -> list[str]:
+        """Return the violated invariants of the stores.
+
+        Args:
+            baseline: the result of `snapshot` before.
+            finished: True if nothing is left to clean up: then the stores must agree completely.
+                Otherwise artifacts may be incomplete, and only complete artifacts must be correct.
+        """
+        engine = sessions.connect(self.url)
+        try:
+            with Graph.open(self.address) as graph:
+                stores = Stores(engine, graph, _BATCH)
+                problems = _check_states(stores, finished=finished)
+                complete = _complete(stores)
+                differences = verify(stores, (), Depth(all_rows=finished))
+        except StarcastError as error:
+            return [f"the stores cannot be verified: {error.message}"]
+        finally:
+            engine.dispose()
+        for difference in differences:
+            if finished or difference.artifact in complete:
+                values = f"{difference.found}, not {difference.expected}"
+                problems.append(f"{difference.artifact}: {difference.description}: {values}")
+        if self.snapshot() != baseline:
+            problems.append("the runs of the baseline changed")
+        return problems
+
+
+def embedded_servers(home: Path, folder: Path) -> Servers:
+    """Return the running servers of a home."""
+    settings = Settings.load(home=home)
+    return Servers(graph_address(settings), store_url(settings), folder, home)
+
+
+def _complete(stores: Stores) -> set[str]:
+    with sessions.session(stores.engine) as session:
+        rows = session.scalars(select(models.Materialization))
+        return {row.id for row in rows if row.state == _COMPLETE}
+
+
+def _check_states(stores: Stores, *, finished: bool) -> list[str]:
+    """Compare the states of artifacts in both stores; the baseline must be complete."""
+    with sessions.session(stores.engine) as session:
+        in_tables = {row.id: row.state for row in session.scalars(select(models.Materialization))}
+    in_graph = {name: row["state"] for (_, name), row in reader.read_states(stores.graph).items()}
+    problems = [
+        f"{name} is complete in PostgreSQL and {in_graph.get(name)} in Neo4j"
+        for name, state in in_tables.items()
+        if state == _COMPLETE and in_graph.get(name) != _COMPLETE
+    ]
+    baseline = {"S4", "S4:greedy:1234", "S4:multiple:1234"}
+    problems += [f"{name} is lost" for name in baseline if in_tables.get(name) != _COMPLETE]
+    if finished:
+        problems += [
+            f"{name} is {state}" for name, state in in_tables.items() if state != _COMPLETE
+        ]
+    return problems
+
+
+def finish(process: subprocess.Popen[str], words: tuple[str, ...], deadline: float) -> Done:
+    """Wait for a command; end it with all that it started at its deadline."""
+    try:
+        out, err = process.communicate(timeout=deadline)
+    except subprocess.TimeoutExpired:
+        with suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(process.pid).children(recursive=True):
+                if os.getpgid(child.pid) == process.pid:
+                    child.kill()
+        process.kill()
+        out, err = process.communicate()
+        return Done(words, None, out, err)
+    return Done(words, process.returncode, out, err)

@@ -1,0 +1,178 @@
+"""A short slice of the campaign with fixed seeds; `make campaign` runs it for minutes.
+
+Each test performs actions of one kind. An action that violates an invariant fails the test, and
+its seed and number repeat it.
+"""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL
+
+from campaign.actions import KINDS, choose, perform
+from campaign.journal import Entry, Journal, read_journal, summarize
+from campaign.output import Done, find_problems
+from campaign.proxy import Fault, Proxy
+from campaign.servers import Servers
+from starcast.database import sessions
+from starcast.graph.address import GraphAddress
+from starcast.progress import Silent
+from support.fix_servers import empty, new_database
+
+SEED = 14
+#: The number of inputs or actions of each kind.
+SLICE = {
+    "fuzzed input": 250,
+    "mutated forest": 150,
+    "mutated schedule": 60,
+    "fuzzed command": 40,
+    "full output": 2,
+    "kill": 2,
+    "connection fault": 2,
+    "crowd": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def servers(
+    graph_address: GraphAddress, store_url: URL, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Servers]:
+    """The stores of the campaign with their baseline: a database of their own, an empty graph."""
+    empty(graph_address)
+    with new_database(store_url) as url:
+        engine = sessions.connect(url)
+        sessions.upgrade(engine, Silent())
+        engine.dispose()
+        prepared = Servers(graph_address, url, tmp_path_factory.mktemp("campaign"))
+        prepared.prepare()
+        yield prepared
+    empty(graph_address)
+
+
+@pytest.mark.parametrize("kind", SLICE)
+def test_every_invariant_holds(servers: Servers, kind: str) -> None:
+    entry = perform(servers, SEED, 0, kind, SLICE[kind])
+    assert entry.problems == ()
+    assert sum(entry.results.values()) == SLICE[kind]
+
+
+def test_every_kind_that_needs_no_home_is_in_the_slice() -> None:
+    assert set(SLICE) == {name for name, kind in KINDS.items() if not kind.needs_home}
+
+
+def test_the_stores_are_compared_with_the_baseline(servers: Servers) -> None:
+    """The invariants of the stores can fail."""
+    baseline = servers.snapshot()
+    assert servers.find_problems(baseline, finished=True) == []
+    assert servers.find_problems("[]", finished=True) == ["the runs of the baseline changed"]
+    assert servers.run("forest", "drop", "S4:greedy:1234").code == 0
+    assert servers.find_problems(baseline, finished=True) == ["S4:greedy:1234 is lost"]
+    servers.prepare()
+    assert servers.find_problems(baseline, finished=True) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "err", "problem"),
+    [
+        (None, "", "still running"),
+        (1, "error: starcast itself failed: KeyError: 1\nhint: please report it\n", "a defect"),
+        (0, "Traceback (most recent call last):\nKeyError", "a traceback"),
+        (-11, "", "not documented"),
+        (99, "", "not documented"),
+        (2, "", "0 errors and 0 hints"),
+        (2, "error: wrong\n", "1 errors and 0 hints"),
+        (2, "error: wrong\nerror: again\nhint: try\n", "2 errors and 1 hints"),
+        (2, f"error: {'x' * 2_000}\nhint: try\n", "2007 characters"),
+        (2, "error: \x1b[31mwrong\nhint: try\n", "control characters"),
+    ],
+)
+def test_undocumented_ends_of_a_command_are_problems(
+    code: int | None, err: str, problem: str
+) -> None:
+    (found,) = find_problems(Done(("x",), code, "", err))
+    assert problem in found
+
+
+def test_documented_ends_of_a_command_are_not_problems() -> None:
+    for code, err in ((0, ""), (130, "interrupted\n"), (3, "error: none is stored\nhint: list\n")):
+        assert find_problems(Done(("x",), code, "", err)) == []
+    assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({9})) == []
+    assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({15})) != []
+
+
+def test_a_journal_is_read_as_it_was_written(tmp_path: Path) -> None:
+    entries = [
+        Entry(0, 7, "kill", "kill after 1 s: ingest S5", {"exit -9": 1}, (), 3.5),
+        Entry(1, 7, "kill", "terminate", {"exit 130": 1}, ("S4 is lost",), 2.5),
+        Entry(2, 7, "crowd", "a; b", {"exit 0, exit 5": 1}),
+    ]
+    journal = Journal(tmp_path / "folder" / "journal.jsonl")
+    for entry in entries:
+        journal.add(entry)
+    journal.close()
+    assert read_journal(journal.path) == journal.entries == entries
+    assert summarize(entries)[2:] == [
+        "| crowd | 1 | exit 0, exit 5: 1 | 0 | 0 |",
+        "| kill | 2 | exit -9: 1, exit 130: 1 | 1 | 6 |",
+    ]
+
+
+def test_an_action_depends_on_its_seed_and_number_only(tmp_path: Path) -> None:
+    nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
+    first, second = (perform(nowhere, 3, 8, "mutated forest", 1) for _ in range(2))
+    assert (first.description, first.results) == (second.description, second.results)
+    assert perform(nowhere, 3, 9, "mutated forest", 1).description != first.description
+    kinds = [choose(3, number, list(KINDS)) for number in range(200)]
+    assert set(kinds) == set(KINDS)
+    assert kinds == [choose(3, number, list(KINDS)) for number in range(200)]
+
+
+@pytest.fixture
+def echo() -> Iterator[int]:
+    """The port of a server that sends back what it receives."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = server.accept()
+                with connection:
+                    while data := connection.recv(1_000):
+                        connection.sendall(data)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield server.getsockname()[1]
+    server.shutdown(socket.SHUT_RDWR)
+    server.close()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("fault", "received"),
+    [
+        ("delay", [b"abcd", b"efgh"]),
+        ("stall", [b"abcd", b"efgh"]),
+        ("garble", [b"abcd", b"e3gh"]),
+        ("cut", [b"abcd", b""]),
+        ("reset", [b"abcd", b""]),
+    ],
+)
+def test_a_fault_begins_after_its_number_of_bytes(
+    echo: int, fault: Fault, received: list[bytes]
+) -> None:
+    proxy = Proxy(echo, fault, 5, 0.01)
+    answers = []
+    with socket.create_connection(("127.0.0.1", proxy.port)) as connection:
+        for data in (b"abcd", b"efgh"):
+            connection.sendall(data)
+            try:
+                answers.append(connection.recv(1_000))
+            except ConnectionError:
+                answers.append(b"")
+    proxy.close()
+    assert answers == received

@@ -1,0 +1,221 @@
+"""Shell completion, in real shells: catalogues, stored ids, and silence without a server."""
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL
+
+from starcast.graph.connection import Graph
+from starcast.ingest import Stores, ingest, plan
+from support.fix_cli import name_store
+
+#: A construction with arguments, whose ids contain characters that shells interpret.
+TREES = "multiple,dimension-change(base=greedy,i=1)"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of shells in which the completion is installed, as a user installs it."""
+    folder = tmp_path_factory.mktemp("shells")
+    program = folder / "starcast"
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nfrom starcast.cli.app import main\n"
+        "sys.argv[0] = 'starcast'\nsys.exit(main())\n"
+    )
+    program.chmod(0o755)
+    environment = {
+        "HOME": str(folder),
+        "ZDOTDIR": str(folder),
+        "XDG_CONFIG_HOME": str(folder / ".config"),
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "TERM": "dumb",
+        "STARCAST_HOME": str(folder / "nothing"),
+    }
+    for shell in filter(shutil.which, ("bash", "zsh", "fish")):
+        result = subprocess.run(
+            [shell, "-c", "starcast --install-completion; true"],
+            env=os.environ | environment, capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        assert f"{shell} completion installed in " in result.stdout
+    return environment
+
+
+@pytest.fixture
+def shell_home(installed: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder of these shells, with their environment."""
+    for name, value in installed.items():
+        monkeypatch.setenv(name, value)
+    return Path(installed["HOME"])
+
+
+class Terminal:
+    """A shell in a terminal, to press keys in."""
+
+    def __init__(self, *command: str) -> None:
+        self.pid, self._terminal = pty.fork()
+        if self.pid == 0:
+            os.execvp(command[0], command)  # noqa: S606
+        self.send("PS1='READY> '\n")
+
+    def send(self, keys: str) -> None:
+        """Press keys."""
+        os.write(self._terminal, keys.encode())
+
+    def read_until(self, pattern: str, seconds: float = 60) -> str:
+        """Return the output up to a pattern."""
+        output = ""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if select.select([self._terminal], [], [], 0.2)[0]:
+                output += os.read(self._terminal, 65_536).decode(errors="replace")
+            if re.search(pattern, output):
+                return output
+        raise AssertionError(f"{pattern!r} did not appear in {output!r}")
+
+    def close(self) -> None:
+        """End the shell."""
+        os.kill(self.pid, 9)
+        os.waitpid(self.pid, 0)
+        os.close(self._terminal)
+
+
+@pytest.fixture
+def bash(shell_home: Path) -> Iterator[Terminal]:
+    """An interactive bash that has read what the installation wrote."""
+    terminal = Terminal("bash", "--noprofile", "--rcfile", str(shell_home / ".bashrc"), "-i")
+    yield terminal
+    terminal.close()
+
+
+def assert_completed(terminal: Terminal, lines: dict[str, str]) -> None:
+    """Type each line and Tab; the shell must complete it with the expected end."""
+    for typed, completed in lines.items():
+        terminal.send("\x15\n")  # removes what is typed
+        terminal.read_until("READY> ")
+        terminal.send(f"{typed}\t")
+        terminal.read_until(re.escape(completed))
+
+
+def test_bash_completes_names_of_the_catalogues(bash: Terminal) -> None:
+    lines = {
+        "starcast forest constr": "starcast forest constructions ",
+        "starcast forest build S5 mult": "starcast forest build S5 multiple ",
+        "starcast forest build Q5 edge": "starcast forest build Q5 edge-disjoint-binomial ",
+        "starcast ingest S5 --trees=greedy,mul": "--trees=greedy,multiple ",
+        "starcast ingest S5 --schedules alltoall:ex": "--schedules alltoall:exact ",
+        "starcast schedule rows S4 alltoall ex": "alltoall exact ",
+        "starcast query run overlap/load-h": "overlap/load-histogram ",
+        "starcast query list ove": "query list overlap ",
+        "starcast claims show TS.S62-e": "TS.S62-equal ",
+    }
+    assert_completed(bash, lines)
+
+
+@pytest.fixture
+def stored(
+    clean_database: URL, stores: Stores, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S4 with two forests and a schedule, in the stores that the environment names."""
+    del graph
+    ingest(stores, plan("S4", TREES, "broadcast:multiple", segments=2))
+    name_store(monkeypatch, clean_database)
+
+
+ID = "S4:multiple:1234"
+SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
+
+
+@pytest.mark.usefixtures("stored")
+def test_bash_completes_stored_ids(bash: Terminal) -> None:
+    """Ids contain colons and equal signs, at which bash divides words."""
+    lines = {
+        "starcast forest show S4:mul": f"show {ID} ",
+        "starcast forest drop 'S4:mul": f"drop '{ID}' ",
+        "starcast forest show S4:dim": r"S4:dimension-change\(base=greedy,i=1\):1234 ",
+        "starcast schedule show S4:br": f"show {SCHEDULE} ",
+        "starcast topology drop S": "drop S4 ",
+        "starcast query run load-histogram forest=S4:mul": f"forest={ID} ",
+        "starcast graph verify S4:b": f"verify {SCHEDULE} ",
+    }
+    assert_completed(bash, lines)
+
+
+def candidates(shell: str, words: str) -> list[str]:
+    """Return what zsh or fish gets for a line, from the program itself."""
+    variables = {"_STARCAST_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": words}
+    variables["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
+    result = subprocess.run(
+        ["starcast"], capture_output=True, text=True, check=False, env=os.environ | variables
+    )
+    assert result.stderr == ""
+    return result.stdout.splitlines()
+
+
+@pytest.mark.usefixtures("stored", "shell_home")
+def test_fish_and_zsh_get_stored_ids() -> None:
+    assert candidates("fish", "starcast forest show S4:mul") == [ID]
+    (line,) = candidates("zsh", "starcast forest show S4:mul")
+    assert line == f"_arguments '*: :((\"{ID.replace(':', chr(92) * 2 + ':')}\"))'"
+
+
+@pytest.mark.usefixtures("stored")
+def test_fish_completes_stored_ids(shell_home: Path) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    assert (shell_home / ".config/fish/completions/starcast.fish").is_file()
+    for typed, completed in (
+        ("starcast forest show S4:mul", ID),
+        ("starcast forest build S5 mult", "multiple"),
+        ("starcast schedule show S4:br", SCHEDULE),
+    ):
+        script = f"complete --do-complete '{typed}'"
+        result = subprocess.run(
+            ["fish", "-c", script], capture_output=True, text=True, check=True, timeout=60
+        )
+        assert result.stdout.split() == [completed]
+
+
+@pytest.mark.usefixtures("stored")
+def test_zsh_completes_stored_ids(shell_home: Path) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not installed")
+    assert (shell_home / ".zfunc/_starcast").is_file()
+    for typed, completed in (
+        ("starcast forest show S4:mul", ID),
+        ("starcast forest build S5 mult", "build S5 multiple"),
+        ("starcast schedule show S4:br", SCHEDULE),
+    ):
+        terminal = Terminal("zsh", "-i")
+        try:
+            terminal.read_until("READY> ")
+            terminal.send(f"{typed}\t")
+            terminal.read_until(re.escape(completed))
+        finally:
+            terminal.close()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://nobody@127.0.0.1:1/nothing",  # refuses
+        "postgresql://nobody@192.0.2.1:5432/nothing",  # never answers
+        "not a URI",
+    ],
+)
+@pytest.mark.usefixtures("shell_home")
+def test_completion_without_a_server_is_silent_and_ends_soon(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", address)
+    monkeypatch.setenv("STARCAST_NONSENSE", "a warning otherwise")
+    assert candidates("fish", "starcast forest drop S4:mul") == []
+    assert candidates("fish", "starcast forest build S5 mul") == ["multiple"]

@@ -1,0 +1,212 @@
+"""`--quiet` and `--verbose`, the log of commands, and `--format json` of commands that change."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.fix_cli import Starcast
+
+
+@pytest.fixture
+def log_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The log of the commands of a test."""
+    file = tmp_path / "log" / "starcast.log"
+    monkeypatch.setenv("STARCAST_LOG_FILE", str(file))
+    monkeypatch.chdir(tmp_path)
+    return file
+
+
+def entries(file: Path) -> list[dict[str, Any]]:
+    """Return the records of a log, without times and process ids."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    listed = [json.loads(line) for line in lines]
+    return [{k: v for k, v in entry.items() if k not in {"time", "pid"}} for entry in listed]
+
+
+SIMULATE = ("schedule", "simulate", "S4", "allgather", "edge-disjoint", "--copies", "3",
+            "--fault", "2134", "--acknowledged", "-f", "json")  # fmt: skip
+
+
+def test_quiet_prints_only_results_before_and_after_a_command(starcast: Starcast) -> None:
+    """Warnings and errors remain."""
+    loud = starcast(*SIMULATE)
+    assert "acknowledgement" in loud.err
+    for words in (("-q", *SIMULATE), (*SIMULATE, "--quiet"), ("--quiet", *SIMULATE, "-q")):
+        assert starcast(*words) == (loud.code, loud.out, "")
+    assert starcast("-q", "topology", "show", "S99").err.startswith("error: ")
+    assert starcast(*SIMULATE).err == loud.err
+
+
+def test_verbose_prints_what_is_logged(starcast: Starcast, log_file: Path) -> None:
+    for words in (("-v", "config"), ("config", "--verbose"), ("config", "-vv")):
+        result = starcast(*words)
+        assert result.code == 0
+        assert "info: command started command=starcast config" in result.err
+        assert "info: command ended exit_code=0 seconds=" in result.err
+    assert len(entries(log_file)) == 9
+
+
+def test_quiet_and_verbose_exclude_each_other(starcast: Starcast) -> None:
+    for words in (("-q", "-v", "config"), ("-q", "config", "-v"), ("config", "-q", "-v")):
+        result = starcast(*words)
+        assert (result.code, result.out) == (2, "")
+        assert "--quiet and --verbose cannot be combined" in result.err
+
+
+def test_commands_are_logged_with_arguments_exit_code_and_errors(
+    starcast: Starcast, log_file: Path
+) -> None:
+    starcast("forest", "constructions", "S5", "-f", "json")
+    started, ended = entries(log_file)
+    assert started == {
+        "level": "info",
+        "event": "command started",
+        "command": "starcast forest constructions",
+        "arguments": ["forest", "constructions", "S5", "-f", "json"],
+    }
+    assert ended.pop("seconds") >= 0
+    assert ended == {"level": "info", "event": "command ended", "exit_code": 0}
+    log_file.unlink()
+    starcast("topology", "show", "S99")
+    _, error, ended = entries(log_file)
+    assert (error["event"], error["level"], error["kind"]) == ("error", "error", "InputError")
+    assert "S99" in error["message"]
+    assert error["hint"]
+    assert ended["exit_code"] == 2
+
+
+def test_an_unexpected_exception_is_logged_with_its_traceback(
+    starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("starcast.topologies.topology", fail)
+    assert starcast("topology", "show", "S5").code == 1
+    _, error, ended = entries(log_file)
+    assert error["event"] == "internal error"
+    assert "ZeroDivisionError" in error["traceback"]
+    assert ended["exit_code"] == 1
+
+
+def test_passwords_on_the_command_line_are_not_logged(starcast: Starcast, log_file: Path) -> None:
+    starcast("--neo4j-uri", "bolt://neo4j:topsecret@host", "config")
+    starcast("query", "ask", "RETURN 1 AS a", "b=1", "--limit", "0")
+    starcast("--postgres-uri", "postgresql://u@h/d?password=topsecret", "db", "current")
+    assert "topsecret" not in log_file.read_text()
+
+
+def test_help_and_completion_are_not_logged(starcast: Starcast, log_file: Path) -> None:
+    starcast("--help")
+    starcast("forest", "build", "--help")
+    starcast("--version")
+    assert entries(log_file) == []
+
+
+@pytest.mark.parametrize("level", ["off", "error"])
+def test_the_level_is_a_setting(
+    starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch, level: str
+) -> None:
+    monkeypatch.setenv("STARCAST_LOG_LEVEL", level)
+    starcast("config")
+    assert entries(log_file) == []
+    starcast("topology", "show", "S99")
+    assert len(entries(log_file)) == (level == "error")
+
+
+def test_a_log_that_cannot_be_written_is_a_warning(
+    starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STARCAST_LOG_FILE", str(tmp_path / "file" / "starcast.log"))
+    result = starcast("topology", "show", "S4", "-q")
+    assert result.code == 0
+    assert result.err == (
+        f"warning: the log {tmp_path / 'file' / 'starcast.log'} cannot be written: File exists\n"
+    )
+
+
+def test_invalid_settings_do_not_disturb_commands_that_need_none(
+    starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARCAST_LOG_LEVEL", "loud")
+    result = starcast("topology", "show", "S4")
+    assert (result.code, result.err) == (0, "")
+    refused = starcast("config")
+    assert refused.code == 2
+    assert "log_level" in refused.err
+    assert not log_file.exists()
+
+
+def test_parallel_commands_write_complete_lines(log_file: Path) -> None:
+    command = [sys.executable, "-m", "starcast.cli.app", "topology", "show", "S4"]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ) for _ in range(3)
+    ]
+    assert [each.wait() for each in running] == [0] * 3
+    assert sorted(entry["event"] for entry in entries(log_file)) == [
+        *["command ended"] * 3,
+        *["command started"] * 3,
+    ]
+
+
+@pytest.mark.parametrize("word", ["S" * 5_000, "\x1b[31mS5", "S5\nS6"])
+def test_input_is_repeated_escaped_and_shortened(starcast: Starcast, word: str) -> None:
+    for words in (
+        ("topology", "show", word),
+        ("forest", "show", word, "greedy"),
+        ("query", "run", word),
+        ("query", "check", word),
+        ("schedule", "simulate", "S4", "broadcast", word),
+        ("topology", "show", "S4", "--format", word),
+        ("topology", "show", "S4", f"--{word}"),
+        ("--home", word, word),
+        (word,),
+        (f"--{word}",),
+    ):
+        result = starcast(*words)
+        assert result.code in {2, 3}, words
+        assert "\x1b" not in result.err
+        assert "S5\nS6" not in result.err
+        assert len(result.err) < 3_500, words
+
+
+def test_labels_may_have_capitals(starcast: Starcast, tmp_path: Path) -> None:
+    shown = starcast("forest", "show", "S10", "greedy", "--root", "23456789A1", "-f", "json")
+    assert json.loads(shown.out)["id"] == "S10:greedy:23456789a1"
+    path = tmp_path / "forest.npz"
+    assert starcast("forest", "build", "S4", "greedy", "--out", str(path)).code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("forest", "build", "S4", "greedy", "--out", "forest.svg"),
+        ("forest", "draw", "S4", "greedy", "--out", "tree.png"),
+        ("forest", "draw", "S4", "greedy", "--out", "tree.pdf"),
+        ("compare", "a", "b", "--format", "html", "--out", "page.pdf"),
+        ("query", "run", "shortest-path", "topology=S4", "--format", "svg", "--out", "paths.png"),
+    ],
+)
+def test_a_file_gets_what_its_name_says_or_is_refused(
+    starcast: Starcast, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = starcast(*words)
+    assert (result.code, result.out) == (2, "")
+    assert f"ends in '{Path(words[-1]).suffix}'" in result.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_drawing_is_described_as_json(starcast: Starcast, tmp_path: Path) -> None:
+    out = tmp_path / "tree.svg"
+    words = ("forest", "draw", "S4", "multiple", "--tree", "1", "-f", "json")
+    drawn = json.loads(starcast(*words, "--out", str(out)).out)
+    size = out.stat().st_size
+    assert drawn == {"id": "S4:multiple:1234", "tree": 1, "file": str(out), "bytes": size}
+    assert starcast(*words).code == 2

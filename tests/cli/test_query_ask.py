@@ -1,0 +1,207 @@
+"""`starcast query ask`, `new` and `list WORD`: free statements, templates, and searching."""
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from starcast.graph.address import GraphAddress
+from starcast.graph.connection import Graph
+from starcast.settings import Settings
+from support.fix_cli import Result, Starcast
+from support.packs.stored_data import loaded
+
+COUNT = "MATCH (n:Node {topology: $topology}) WHERE n.rank < $most RETURN count(n) AS nodes"
+
+
+@pytest.fixture
+def starcast(starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Starcast:
+    """Return the command; its servers are not running unless a home is given."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object, home: Path = tmp_path / "empty") -> Result:
+        return starcast("--home", str(home), *map(str, words))
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path]:
+    """Yield the home of a running stack whose graph holds S3 and S4."""
+    with Graph.open(graph_address) as graph, loaded(graph, ["S3", "S4"]):
+        yield stack_settings.home
+
+
+def ask(starcast: Starcast, home: Path, *words: str) -> list[dict[str, object]]:
+    """Return the rows of a statement."""
+    result = starcast("query", "ask", *words, "-f", "json", home=home)
+    assert result.code == 0, result.err
+    rows: list[dict[str, object]] = json.loads(result.out)
+    return rows
+
+
+# Without a server.
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["CREATE (n)"], 2, "a query must begin with a reading clause"),
+        (["MATCH (n) DETACH DELETE n RETURN 1 AS a"], 2, "read-only: DETACH writes"),
+        (["MATCH (n) CALL db.labels() YIELD label RETURN label"], 2, "CALL of a procedure"),
+        (["LOAD CSV FROM 'file:///etc/passwd' AS row RETURN row"], 2, "a reading clause"),
+        (["RETURN 1 AS a; MATCH (n) RETURN n"], 2, "a single statement"),
+        (["MATCH (n) CALL (n) { RETURN 1 AS x } IN (1+2) CONCURRENT TRANSACTIONS RETURN x"], 2,
+         "IN TRANSACTIONS"),
+        ([""], 2, "must begin with a reading clause"),
+        (["// only a comment"], 2, "must begin with a reading clause"),
+        (["RETURN $a AS a"], 2, "the parameter $a has no value"),
+        (["RETURN $a AS a", "a=1", "b=2"], 2, "the statement has no parameter $b"),
+        (["RETURN $a AS a", "a=1", "a:=2"], 2, "the parameter 'a' is given twice"),
+        (["RETURN $a AS a", "a:=[1"], 2, "the value of 'a:=[1' is not JSON"),
+        (["RETURN $a AS a", "5"], 2, "'5' is not a parameter"),
+        (["nowhere.cypher"], 2, "nowhere.cypher cannot be read"),
+        (["RETURN 1 AS a"], 4, "is not running"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_before_a_server_is_needed(
+    starcast: Starcast, words: list[str], code: int, message: str
+) -> None:
+    result = starcast("query", "ask", *words)
+    assert (result.code, result.out) == (code, "")
+    lines = [line for line in result.err.splitlines() if not line.startswith("$")]
+    assert [line.partition(":")[0] for line in lines] == ["error", "hint"]
+    assert message in lines[0]
+
+
+def test_a_file_that_is_not_text_is_refused(starcast: Starcast, tmp_path: Path) -> None:
+    (tmp_path / "data.cypher").write_bytes(b"\xff\xfe")
+    assert "data.cypher is not UTF-8" in starcast("query", "ask", "data.cypher").err
+
+
+def test_new_writes_a_query_into_the_first_folder_of_packs(
+    starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = starcast("query", "new", "mine/own-question")
+    assert (first.code, first.out) == (0, "mine/own-question.cypher\n")
+    assert f"STARCAST_PACKS={tmp_path}" in first.err
+    monkeypatch.setenv("STARCAST_PACKS", f"{tmp_path / 'a'}:{tmp_path / 'b'}")
+    second = starcast("query", "new", "mine/own-question")
+    assert second.out == f"{tmp_path / 'a' / 'mine' / 'own-question.cypher'}\n"
+    assert "STARCAST_PACKS" not in second.err
+    third = starcast("query", "new", "mine/own-question", "--folder", "c")
+    assert f"STARCAST_PACKS={tmp_path / 'a'}:{tmp_path / 'b'}:{tmp_path / 'c'}" in third.err
+    again = starcast("query", "new", "mine/own-question")
+    assert (again.code, again.out) == (2, "")
+    assert "exists" in again.err
+
+
+def test_queries_are_listed_by_pack_or_word(starcast: Starcast) -> None:
+    listed = json.loads(starcast("query", "list", "overlap", "-f", "json").out)
+    assert {row["query"].partition("/")[0] for row in listed} == {"overlap"}
+    found = json.loads(starcast("query", "list", "necklace", "-f", "json").out)
+    assert "topology/necklace" in {row["query"] for row in found}
+    nothing = starcast("query", "list", "overlapp")
+    assert nothing.code == 3
+    assert "did you mean 'overlap'" in nothing.err
+
+
+# With a server.
+
+
+def test_values_are_texts_or_json(starcast: Starcast, home: Path) -> None:
+    assert ask(starcast, home, COUNT, "topology=S4", "most:=7") == [{"nodes": 7}]
+    lists = "RETURN $list AS list, $flag AS flag, $none AS none, $text AS text"
+    values = ("list:=[1, 2]", "flag:=true", "none:=null", "text=a=b")
+    assert ask(starcast, home, lists, *values) == [
+        {"list": [1, 2], "flag": True, "none": None, "text": "a=b"}
+    ]
+
+
+def test_a_text_of_digits_is_pointed_out(starcast: Starcast, home: Path) -> None:
+    result = starcast("query", "ask", COUNT, "topology=S4", "most=7", "-f", "json", home=home)
+    assert json.loads(result.out) == [{"nodes": 0}]
+    assert "$most is the text '7'; write most:=7 for a number" in result.err
+
+
+def test_a_statement_comes_from_a_file_or_from_stdin(
+    starcast: Starcast, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"// a comment\n{COUNT};\n"
+    Path("count.cypher").write_text(text)
+    values = ("topology=S3", "most:=100")
+    assert ask(starcast, home, "count.cypher", *values) == [{"nodes": 6}]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert ask(starcast, home, "-", *values) == [{"nodes": 6}]
+
+
+def test_errors_name_the_file_and_the_line(starcast: Starcast, home: Path) -> None:
+    Path("bad.cypher").write_text("MATCH (n)\nSET n.rank = 1\nRETURN n\n")
+    assert "bad.cypher:2: queries must be read-only" in starcast("query", "ask", "bad.cypher").err
+    refused = starcast("query", "ask", "MATCH (n RETURN n", home=home)
+    assert (refused.code, refused.out) == (2, "")
+    assert "Neo4j refuses the statement" in refused.err
+
+
+def test_rows_and_seconds_are_limited(starcast: Starcast, home: Path) -> None:
+    words = ("query", "ask", "MATCH (n:Node) RETURN n.key AS key", "--limit", "2", "-f", "csv")
+    limited = starcast(*words, home=home)
+    assert len(limited.out.splitlines()) == 3
+    assert "only the first 2 rows are shown" in limited.err
+    endless = "UNWIND range(1, 100000000) AS i UNWIND range(1, 1000) AS j RETURN count(*) AS all"
+    slow = starcast("query", "ask", endless, "--timeout", "0.5", home=home)
+    assert (slow.code, slow.out) == (7, "")
+
+
+def test_the_server_refuses_writes_that_pass_the_parser(
+    graph_address: GraphAddress, home: Path
+) -> None:
+    """The access mode protects the graph even without the parser."""
+    assert home
+    from starcast.errors import InputError
+
+    with Graph.open(graph_address) as graph, pytest.raises(InputError, match="may only read"):
+        graph.run("CREATE (n:Node) RETURN n")
+
+
+def test_nodes_relationships_and_paths_are_shown(starcast: Starcast, home: Path) -> None:
+    words = "MATCH path = (a:Node {topology: 'S3', rank: 0})-[link:LINK {port: 2}]-(b) RETURN"
+    (row,) = ask(starcast, home, f"{words} a, link, [a, b] AS both, path")
+    node = row["a"]
+    assert isinstance(node, dict)
+    assert (node["topology"], node["rank"], node["label"]) == ("S3", 0, "123")
+    assert row["link"] == {
+        "type": "LINK", "start": "123", "end": "213", "topology": "S3", "port": 2,
+    }  # fmt: skip
+    assert isinstance(row["path"], list)
+    assert row["path"][::2] == row["both"]
+    assert row["path"][1] == row["link"]
+    table = starcast("query", "ask", f"{words} a, link, [a, b] AS both", home=home).out
+    assert "LINK(start=123, end=213, " in table
+    assert table.splitlines()[3].split()[0] == "123"
+    assert table.rstrip().endswith("123 213")
+
+
+CLAIMS = ("TS.L5", "TS.S62-equal", "EDT.twice", "FA.D13", "EDT.SNB.links")
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_the_cypher_of_a_counterexample_can_be_asked(
+    starcast: Starcast, home: Path, claim: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `claims show --cypher` prints goes through a pipe unchanged."""
+    shown = starcast("claims", "show", claim, "--cypher")
+    assert shown.code == 0, shown.err
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(shown.out.encode())))
+    assert ask(starcast, home, "-")
+
+
+def test_a_new_query_runs(starcast: Starcast, home: Path) -> None:
+    path = starcast("query", "new", "mine/neighbours").out.strip()
+    assert starcast("query", "check", "mine", home=home).code == 0
+    words = ("query", "run", path, "topology=S4", "node=1234", "-f", "json")
+    rows = json.loads(starcast(*words, home=home).out)
+    assert [row["neighbour"] for row in rows] == ["2134", "3214", "4231"]

@@ -1,0 +1,274 @@
+"""Backups: everything comes back, only empty stores change, damaged files are refused."""
+
+import json
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL, Engine, inspect, select, text
+
+from starcast.claims.claim_run import verify_claims
+from starcast.database import backup, models, sessions
+from starcast.database.roles import Role
+from starcast.embedded.client_programs import find_client_programs
+from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.experiments.grid import Grid
+from starcast.experiments.running import run_experiment
+from starcast.graph.address import GraphAddress
+from starcast.graph.connection import Graph
+from starcast.ingest import ingest, open_stores, parse_request
+from starcast.ingest.backup import back_up, restore
+from starcast.ingest.stores import Stores
+from starcast.ingest.verification import verify
+from starcast.progress import Silent
+from starcast.settings import Settings
+from support.dumps import load_dump
+from support.fix_cli import Starcast, name_store
+from support.fix_servers import empty, without_password
+
+PROGRAMS = find_client_programs(18)
+
+
+def content(engine: Engine) -> dict[str, list[str]]:
+    """Return all rows of all tables as text, sorted."""
+    found = {}
+    with engine.connect() as connection:
+        for table in inspect(connection).get_table_names():
+            rows = connection.scalars(text(f"select to_jsonb(t)::text from {table} as t"))  # noqa: S608
+            found[table] = sorted(rows)
+    return found
+
+
+def settings_for(url: URL, graph: GraphAddress) -> Settings:
+    return Settings.load(
+        postgres_uri=without_password(url), postgres_password=url.password,
+        neo4j_uri=graph.uri, neo4j_password=graph.password,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def stored(engine: Engine, clean_graph: GraphAddress) -> Engine:
+    """Stores with artifacts, runs and verdicts."""
+    with Graph.open(clean_graph) as graph:
+        ingest(
+            Stores(engine, graph, 1_000),
+            parse_request("S4", trees="multiple", schedules="multiple"),
+        )
+    grid = Grid.from_json({
+        "topology": "S4", "collective": "broadcast", "algorithm": ["multiple", "greedy"],
+        "message_bytes": ["64", "23/3"],
+    })  # fmt: skip
+    run_experiment(engine, "e", grid, Silent(), jobs=1)
+    verify_claims(engine, ["TS.L1"], "quick", None, reporter=Silent(), jobs=1)
+    return engine
+
+
+@pytest.fixture
+def file(
+    stored: Engine,
+    clean_graph: GraphAddress,
+    role_url: Callable[[URL, Role], URL],
+    tmp_path: Path,
+) -> Path:
+    """A backup, which the reader has written."""
+    target = tmp_path / "store.backup"
+    back_up(settings_for(role_url(stored.url, "reader"), clean_graph), target)
+    return target
+
+
+@pytest.fixture(params=["without tables", "with empty tables"])
+def target(bare: Engine, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    if request.param == "with empty tables":
+        sessions.upgrade(bare, Silent())
+    return bare
+
+
+def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
+    stored: Engine,
+    file: Path,
+    target: Engine,
+    clean_graph: GraphAddress,
+    role_url: Callable[[URL, Role], URL],
+) -> None:
+    before = content(stored)
+    empty(clean_graph)
+    settings = settings_for(target.url, clean_graph)
+    restore(settings, file, Silent())
+    after = content(target)
+    for table in ("materialization",):  # the rebuild has loaded everything again
+        assert len(after.pop(table)) == len(before.pop(table)) == 3
+    assert after == before
+    assert sessions.differences(target) == []
+    with open_stores(settings) as stores:
+        assert verify(stores) == []
+    writer = sessions.connect(role_url(target.url, "writer"))
+    grid = Grid.from_json({
+        "topology": "S3", "collective": "broadcast", "algorithm": "multiple", "message_bytes": 1,
+    })  # fmt: skip
+    assert run_experiment(writer, "new", grid, Silent(), jobs=1).created == 1
+    writer.dispose()
+
+
+def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
+    bare: Engine, engine: Engine, store_url: URL, tmp_path: Path
+) -> None:
+    load_dump(bare, "0003")
+    manifest = backup.create(bare, tmp_path / "old", PROGRAMS)
+    assert manifest.revision == "0003"
+    assert manifest.tables["run"].rows == 324
+    owner = sessions.connect(store_url.set(database=engine.url.database))
+    backup.restore(owner, tmp_path / "old", PROGRAMS)
+    owner.dispose()
+    sessions.check(engine)
+    with engine.connect() as connection:
+        assert connection.scalar(text("select count(*) from run_summary")) == 324
+    # The shared database goes on with the identity of the backup, and without its rows.
+
+
+@pytest.mark.parametrize("place", ["postgres", "neo4j"])
+def test_a_store_that_is_not_empty_is_refused_and_unchanged(
+    file: Path, bare: Engine, clean_graph: GraphAddress, place: str
+) -> None:
+    sessions.upgrade(bare, Silent())
+    if place == "postgres":
+        empty(clean_graph)
+        with bare.begin() as connection:
+            connection.execute(text("insert into experiment (name) values ('mine')"))
+    before = content(bare)
+    found = {
+        "postgres": "the store is not empty: it has 1 row in experiment",
+        "neo4j": "the graph store is not empty: it holds S4",
+    }[place]
+    with pytest.raises(RejectedError, match=found):
+        restore(settings_for(bare.url, clean_graph), file, Silent())
+    assert content(bare) == before
+
+
+def test_a_database_of_another_program_is_refused(bare: Engine, file: Path) -> None:
+    with bare.begin() as connection:
+        connection.execute(text("create table invoice (id int)"))
+    with pytest.raises(RejectedError, match="another program, such as 'invoice'"):
+        backup.restore(bare, file, PROGRAMS)
+    assert list(content(bare)) == ["invoice"]
+
+
+def damaged(file: Path) -> Iterator[tuple[str, bytes]]:
+    data = file.read_bytes()
+    for part in (0, 1, 50, len(data) // 2, len(data) - 30, len(data) - 1):
+        yield f"first {part} bytes", data[:part]
+    for place in (len(data) // 3, len(data) // 2):
+        yield f"byte {place}", data[:place] + bytes([data[place] ^ 255]) + data[place + 1 :]
+    yield "text", b"create table run ();\n" * 100
+    yield "noise", bytes(range(256)) * 40
+
+
+def test_a_damaged_or_foreign_file_is_refused_before_anything_changes(
+    file: Path, bare: Engine, tmp_path: Path, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions.upgrade(bare, Silent())
+    before = content(bare)
+    name_store(monkeypatch, bare.url)
+    for number, (name, data) in enumerate(damaged(file)):
+        broken = tmp_path / f"broken-{number}"
+        broken.write_bytes(data)
+        result = starcast("restore", str(broken), "--no-graph")
+        assert result.code == 2, name
+        assert "is not a complete backup of starcast" in result.err, name
+        assert "nothing was changed" in result.err
+    for other in (tmp_path, tmp_path / "missing"):
+        assert starcast("restore", str(other), "--no-graph").code == 2
+    archive = tmp_path / "other.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("readme", "x")
+    assert starcast("restore", str(archive), "--no-graph").code == 2
+    assert content(bare) == before
+
+
+def rewrite(file: Path, changed: Path, change: Callable[[dict[str, object]], None]) -> Path:
+    """Write a copy of a backup with a changed manifest."""
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w") as new:
+        manifest = json.loads(old.read("manifest.json"))
+        change(manifest)
+        new.writestr("postgres.dump", old.read("postgres.dump"))
+        new.writestr("manifest.json", json.dumps(manifest))
+    return changed
+
+
+def other_checksum(manifest: dict[str, object]) -> None:
+    tables = manifest["tables"]
+    assert isinstance(tables, dict)
+    tables["run"]["checksum"] = "1"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (other_checksum, "the restored rows differ from the backup in run"),
+        (lambda manifest: manifest.update(revision="9999"), "newer than this starcast"),
+        (lambda manifest: manifest.update(postgres="99.1"), "comes from PostgreSQL 99.1"),
+    ],
+)
+def test_a_restore_that_fails_leaves_an_empty_store(
+    file: Path,
+    target: Engine,
+    tmp_path: Path,
+    change: Callable[[dict[str, object]], None],
+    message: str,
+) -> None:
+    with pytest.raises(RejectedError, match=message):
+        backup.restore(target, rewrite(file, tmp_path / "changed", change), PROGRAMS)
+    backup.check_empty(target)
+    backup.restore(target, file, PROGRAMS)
+    assert backup.count_rows(target)["run"] == 4
+
+
+def test_an_interrupted_backup_leaves_the_earlier_file(stored: Engine, tmp_path: Path) -> None:
+    target = tmp_path / "store.backup"
+    target.write_bytes(b"an earlier backup")
+    failing = tmp_path / "pg_dump"
+    failing.write_text("#!/bin/sh\nhead -c 100000 /dev/zero\nexit 1\n", encoding="utf-8")
+    failing.chmod(0o755)
+    with pytest.raises(UnavailableError, match="pg_dump failed"):
+        backup.create(stored, target, backup.Programs(failing, PROGRAMS.pg_restore))
+    assert target.read_bytes() == b"an earlier backup"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pg_dump", "store.backup"]
+    with pytest.raises(InputError, match="cannot be written"):
+        backup.create(stored, tmp_path / "missing" / "x", PROGRAMS)
+
+
+def test_a_backup_is_one_snapshot_while_others_write(stored: Engine, tmp_path: Path) -> None:
+    """Rows of a transaction that commits during the dump are in neither part of the file."""
+    stop = threading.Event()
+
+    def keep_writing() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            with sessions.session(stored) as opened:
+                opened.add(models.Experiment(name=f"x{number}", grid={}))
+
+    writer = threading.Thread(target=keep_writing)
+    writer.start()
+    try:
+        manifests = [backup.create(stored, tmp_path / str(i), PROGRAMS) for i in range(3)]
+    finally:
+        stop.set()
+        writer.join()
+    assert manifests[2].tables["experiment"].rows > manifests[0].tables["experiment"].rows
+    assert backup.read_manifest(tmp_path / "2") == manifests[2]
+
+
+def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path: Path) -> None:
+    with zipfile.ZipFile(file) as archive:
+        archive.extract("postgres.dump", tmp_path)
+    with (tmp_path / "postgres.dump").open("rb") as source:
+        backup._run([PROGRAMS.pg_restore, "--no-owner"], bare.url, source=source)
+    with sessions.session(bare) as opened:
+        assert [each.name for each in opened.scalars(select(models.Experiment))] == ["e"]
+
+
+def test_the_programs_must_have_the_version_of_the_server() -> None:
+    with pytest.raises(UnavailableError, match="the server is PostgreSQL 11, and its programs"):
+        find_client_programs(11)

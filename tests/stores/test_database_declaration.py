@@ -1,0 +1,536 @@
+"""Comments, views, checks, indexes and rights of PostgreSQL, on a real server."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL, Engine, inspect, text
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from starcast.claims.claim_run import verify_claims
+from starcast.claims.storage import newest_verdicts
+from starcast.comparison.compare import compare
+from starcast.comparison.matching import figure, gap
+from starcast.comparison.sides import load_side
+from starcast.database import models, repository, sessions
+from starcast.database.roles import Role
+from starcast.database.views import VIEWS
+from starcast.errors import UnavailableError
+from starcast.experiments.grid import Grid
+from starcast.experiments.running import run_experiment
+from starcast.graph.address import GraphAddress
+from starcast.graph.connection import Graph
+from starcast.ingest import ingest, parse_request
+from starcast.ingest.listing import list_artifacts
+from starcast.ingest.stores import Stores
+from starcast.progress import Silent
+from support.fix_cli import Starcast, name_store
+from support.fix_servers import new_database
+
+ROOT = Path(__file__).parents[2]
+COMMENTS = text("""
+    select c.relname, a.attname, coalesce(col_description(c.oid, a.attnum), '')
+    from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'v')
+        and not a.attisdropped and c.relname <> 'alembic_version'
+    union all
+    select c.relname, null, coalesce(obj_description(c.oid), '')
+    from pg_class as c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'v')
+        and c.relname <> 'alembic_version'
+""")
+CONSTRAINTS = text("""
+    select conrelid::regclass || ' ' || conname || ': ' || pg_get_constraintdef(oid)
+    from pg_constraint where connamespace = 'public'::regnamespace
+        and conrelid::regclass::text <> 'alembic_version' and contype <> 'n'
+    union all select tablename || ' ' || indexname || ': ' || indexdef from pg_indexes
+    where schemaname = 'public' and tablename <> 'alembic_version'
+""")
+
+
+@pytest.fixture
+def migrated(bare: Engine) -> Engine:
+    """A private database with the newest schema."""
+    sessions.upgrade(bare, Silent())
+    return bare
+
+
+def declared_comments() -> set[tuple[str, str | None, str | None]]:
+    """Return table or view, column (None for the table itself) and comment."""
+    comments: set[tuple[str, str | None, str | None]] = set()
+    for table in models.Base.metadata.tables.values():
+        comments.add((table.name, None, table.comment))
+        comments |= {(table.name, column.name, column.comment) for column in table.columns}
+    for view in VIEWS:
+        comments.add((view.name, None, view.meaning))
+        comments |= {(view.name, name, meaning) for name, meaning in view.columns.items()}
+    return comments
+
+
+def stored_comments(engine: Engine) -> set[tuple[str, str | None, str | None]]:
+    with engine.connect() as connection:
+        return {(row[0], row[1], row[2]) for row in connection.execute(COMMENTS)}
+
+
+def test_every_table_view_and_column_has_the_comment_of_the_declaration(migrated: Engine) -> None:
+    declared = declared_comments()
+    assert all(comment for _, _, comment in declared)
+    assert stored_comments(migrated) == declared
+
+
+def test_a_changed_comment_is_a_difference_that_an_upgrade_corrects(migrated: Engine) -> None:
+    with migrated.begin() as connection:
+        connection.execute(text("comment on column run.t_s is 'seconds'"))
+        connection.execute(text("drop view artifact"))
+    found = sessions.differences(migrated)
+    assert any("t_s" in line for line in found)
+    assert "add view artifact" in found
+    assert not sessions.upgrade(migrated, Silent())
+    assert sessions.differences(migrated) == []
+
+
+def test_an_upgrade_keeps_the_views_of_other_programs_that_read_ours(migrated: Engine) -> None:
+    with migrated.begin() as connection:
+        connection.execute(text("create view mine as select experiment, gap from run_summary"))
+    sessions.upgrade(migrated, Silent())
+    with migrated.connect() as connection:
+        assert connection.scalar(text("select count(*) from mine")) == 0
+
+
+def test_the_columns_of_a_view_are_those_that_it_describes(migrated: Engine) -> None:
+    found = inspect(migrated)
+    for view in VIEWS:
+        names = [column["name"] for column in found.get_columns(view.name)]
+        assert names == list(view.columns), view.name
+
+
+def test_migrations_make_the_constraints_and_indexes_of_the_models(
+    migrated: Engine, store_url: URL
+) -> None:
+    """Alembic compares neither checks nor the expressions of indexes."""
+    with new_database(store_url) as url:
+        other = sessions.connect(url)
+        models.Base.metadata.create_all(other)
+        with other.connect() as connection:
+            declared = set(connection.scalars(CONSTRAINTS))
+        other.dispose()
+    with migrated.connect() as connection:
+        assert set(connection.scalars(CONSTRAINTS)) == declared
+
+
+RUN = (
+    "insert into run (experiment, topology, collective, algorithm, ports, message_bytes, messages,"
+    " t_s, t_c, segments, faults, status, started_at, finished_at) values ({experiment},"
+    " {topology}, {collective}, {algorithm}, 'all', '1', 1, '1', '1', 1, {faults}, 'complete',"
+    " now(), now())"
+)
+VALID = {
+    "experiment": "1", "topology": "'S5'", "collective": "'broadcast'", "algorithm": "'multiple'",
+    "faults": "'[]'",
+}  # fmt: skip
+
+
+@pytest.fixture
+def filled(migrated: Engine) -> Engine:
+    with migrated.begin() as connection:
+        connection.execute(text("insert into experiment (name) values ('e')"))
+        connection.execute(
+            text("insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4)")
+        )
+    return migrated
+
+
+@pytest.mark.parametrize(
+    ("statement", "constraint"),
+    [
+        (RUN.format(**VALID | {"topology": "'NONSENSE'"}), "ck_run_topology"),
+        (RUN.format(**VALID | {"topology": "''"}), "ck_run_topology"),
+        (RUN.format(**VALID | {"collective": "'shout'"}), "ck_run_collective"),
+        (RUN.format(**VALID | {"algorithm": "'DROP TABLE'"}), "ck_run_algorithm"),
+        (RUN.format(**VALID | {"faults": "'{}'"}), "ck_run_faults"),
+        (RUN.format(**VALID | {"experiment": "99"}), "fk_run_experiment"),
+        ("insert into topology values ('NONSENSE', 'star', 4, 1, 1, 1, 1, 1)", "ck_topology_spec"),
+        ("insert into topology values ('S5', 'sun', 4, 1, 1, 1, 1, 1)", "fk_topology_family"),
+        ("insert into experiment (name) values ('a b')", "ck_experiment_name"),
+        ("insert into experiment (name, points) values ('a', 0)", "ck_experiment_points"),
+        (
+            "insert into forest values ('S5:greedy:1234', 'S4', 'greedy', '{}', 0, '1', 1, 1, 1)",
+            "ck_forest_id",
+        ),
+        (
+            (
+                "insert into schedule values"
+                " ('S4:x', 'S4', null, 'broadcast', 'Multi ple', 'all', '{}', 0, true, 1, 1, 1, 1)"
+            ),
+            "ck_schedule_algorithm",
+        ),
+        (
+            (
+                "insert into materialization (kind, id, state, method, expected_nodes,"
+                " expected_relationships, expected_checksum)"
+                " values ('topology', 'NONSENSE', 'planned', 'bolt', 0, 0, '')"
+            ),
+            "ck_materialization_id",
+        ),
+        ("insert into claim_verdict values (1, 'L5', 'holds', '[]', null, '')", "ck_claim_verdict"),
+    ],
+)
+def test_free_text_that_means_nothing_is_refused(
+    filled: Engine, statement: str, constraint: str
+) -> None:
+    with filled.begin() as connection:
+        connection.execute(text(RUN.format(**VALID)))
+    with pytest.raises(IntegrityError, match=constraint), filled.begin() as connection:
+        connection.execute(text(statement))
+
+
+def test_a_plug_in_can_add_a_family_of_topologies(filled: Engine) -> None:
+    with filled.begin() as connection:
+        connection.execute(text("insert into family values ('pancake', 'pancake graphs')"))
+        connection.execute(
+            text("insert into topology values ('P5', 'pancake', 5, null, 120, 240, 4, 5)")
+        )
+        connection.execute(text(RUN.format(**VALID | {"topology": "'P5'"})))
+
+
+def test_an_upgrade_names_the_rows_that_do_not_fit(migrated: Engine) -> None:
+    sessions.downgrade(migrated, "0004")
+    with migrated.begin() as connection:
+        connection.execute(text("insert into experiment (name) values ('e')"))
+        connection.execute(text(RUN.format(**VALID | {"topology": "'NONSENSE'"})))
+    with pytest.raises(sessions.RejectedError, match="ck_run_topology"):
+        sessions.upgrade(migrated, Silent())
+    assert sessions.current(migrated) == "0004"
+
+
+# Views against Python
+
+
+@pytest.fixture
+def experiments(engine: Engine) -> Engine:
+    """Two experiments with faults, missing units, several algorithms and message sizes."""
+    for name, algorithms in (("first", ["multiple", "greedy"]), ("second", ["recursive-substar"])):
+        grid = Grid.from_json({
+            "topology": ["S4", "S5"], "collective": "broadcast", "algorithm": algorithms,
+            "message_bytes": ["64", "23/3", "4096"], "t_s": ["100", "23/3"],
+        })  # fmt: skip
+        run_experiment(engine, name, grid, Silent(), jobs=1)
+    faults = Grid.from_json({
+        "topology": "S4", "collective": "broadcast", "algorithm": "edge-disjoint",
+        "message_bytes": "64", "faults": ["none", "2134", "1 random node"], "copies": [1, 3],
+    })  # fmt: skip
+    run_experiment(engine, "faults", faults, Silent(), jobs=1)
+    return engine
+
+
+def rows(engine: Engine, query: str) -> list[dict[str, object]]:
+    with engine.connect() as connection:
+        return [dict(row) for row in connection.execute(text(query)).mappings()]
+
+
+def test_run_summary_has_the_figures_of_the_command_line(experiments: Engine) -> None:
+    found = {row["run"]: row for row in rows(experiments, "select * from run_summary")}
+    with sessions.session(experiments) as opened:
+        total = 0
+        for experiment in repository.list_experiments(opened):
+            for run in repository.load_runs(opened, experiment.id):
+                row = found[run.id]
+                total += 1
+                assert row["experiment"] == experiment.name
+                for name in ("topology", "algorithm", "ports", "base", "copies", "segments",
+                             "messages", "seed", "faults", "status", "error"):  # fmt: skip
+                    assert row[name] == getattr(run, name), name
+                assert row["message_bytes"] == float(run.message_bytes)
+                assert row["time"] == pytest.approx(float(figure(run, "time")), rel=1e-15)
+                assert row["bound"] == pytest.approx(float(figure(run, "time", "lower bound")))
+                closed = figure(run, "time", "closed form")
+                assert row["closed_form"] == pytest.approx(float(closed))
+                assert (row["steps"], row["missing"]) == (figure(run, "steps"), run.missing)
+                expected = gap(run)
+                assert row["gap"] == (None if expected is None else pytest.approx(float(expected)))
+    assert total == len(found) == 36 + 6
+    assert any(row["missing"] for row in found.values())
+    assert any(row["gap"] is None for row in found.values())
+
+
+@pytest.mark.parametrize("names", [("first", "second"), ("second", "first"), ("faults",)])
+def test_comparison_has_every_comparable_pair_with_its_change(
+    experiments: Engine, names: tuple[str, ...]
+) -> None:
+    """Each row of `compare` that is comparable, with the same change, per cent and verdict."""
+    found = {
+        (row["baseline_run"], row["run"]): row
+        for row in rows(experiments, "select * from comparison")
+    }
+    with sessions.session(experiments) as opened:
+        compared = compare([load_side(opened, name) for name in names])
+        pairs = 0
+        for match in compared.matches:
+            for run, judgement in zip(match.runs[1:], compared.judgements(match), strict=True):
+                baseline = match.runs[0]
+                if baseline is None or run is None:
+                    continue
+                change, percent, verdict = judgement
+                row = found.get((baseline.id, run.id))
+                if change is None:
+                    assert row is None
+                    continue
+                assert row is not None
+                pairs += 1
+                assert row["change"] == pytest.approx(float(change))
+                assert round(float(str(row["change_percent"])), 1) == percent
+                assert row["verdict"] == verdict
+    assert pairs
+
+
+def test_runs_with_another_question_or_missing_units_are_not_compared(experiments: Engine) -> None:
+    query = """
+        select c.* from comparison as c join run as a on a.id = c.baseline_run
+        join run as b on b.id = c.run
+        where (a.topology, a.collective, a.ports, a.message_bytes, a.t_s, a.t_c, a.faults)
+            <> (b.topology, b.collective, b.ports, b.message_bytes, b.t_s, b.t_c, b.faults)
+            or a.missing > 0 or b.missing > 0 or a.id = b.id"""
+    assert rows(experiments, query) == []
+
+
+def test_claim_summary_is_the_newest_verdict_of_each_claim(engine: Engine) -> None:
+    for names, again in ((["TS.L1", "TS.L5"], False), (["TS.L5"], True)):
+        verify_claims(engine, names, "quick", None, reporter=Silent(), jobs=1, again=again)
+    found = {row["claim"]: row for row in rows(engine, "select * from claim_summary")}
+    with sessions.session(engine) as opened:
+        newest = newest_verdicts(opened)
+    assert found.keys() == newest.keys()
+    for claim, (run, verdict) in newest.items():
+        row = found[claim]
+        assert (row["claim_run"], row["level"], row["version"]) == (run.id, run.level, run.version)
+        assert row["finished_at"] == run.finished_at
+        assert (row["verdict"], row["detail"]) == (verdict.verdict, verdict.detail)
+        assert (row["sizes"], row["subject"]) == (list(verdict.sizes), verdict.of)
+        assert isinstance(row["seconds"], float)
+    assert {row["claim_run"] for row in found.values()} == {1, 2}
+
+
+@pytest.fixture
+def ingested(engine: Engine, clean_graph: GraphAddress) -> Iterator[Engine]:
+    with Graph.open(clean_graph) as graph:
+        stores = Stores(engine, graph, 1_000)
+        request = parse_request("S3", trees="multiple", schedules="multiple,alltoall:exact")
+        ingest(stores, request)
+        yield engine
+
+
+def test_artifact_has_the_rows_of_the_listings(ingested: Engine) -> None:
+    found = {(row["kind"], row["id"]): row for row in rows(ingested, "select * from artifact")}
+    with sessions.session(ingested) as opened:
+        listed = {
+            (kind, row["id"]): row for kind in models.KINDS for row in list_artifacts(opened, kind)
+        }
+    assert found.keys() == listed.keys()
+    assert {kind for kind, _ in found} == set(models.KINDS)
+    for name, row in listed.items():
+        for column, value in row.items():
+            if column not in {"arguments", "topology"}:
+                assert found[name][column] == value, (name, column)
+        assert found[name]["topology"] == "S3"
+
+
+LARGE = """
+    insert into experiment (name) select 'e' || i from generate_series(1, 300) as i;
+    insert into run (experiment, topology, collective, algorithm, ports, message_bytes, messages,
+        t_s, t_c, segments, status, started_at, finished_at)
+    select e, 'S' || 3 + i % 6, (array['broadcast', 'scatter', 'gather'])[1 + i % 3],
+        (array['multiple', 'greedy', 'balanced', 'necklace', 'exact'])[1 + i % 5], 'all',
+        (i * 37)::text, 1, '100', '1', 1, 'complete', now(), now()
+    from generate_series(1, 300) as e, generate_series(1, 200) as i;
+    insert into cost (run, kind, steps, start_ups, transmissions, bytes, time, source)
+    select id, kind, 9, '9', 138, '96', '996', 'x'
+    from run, unnest(array['simulated', 'closed form', 'lower bound']) as kind;
+    insert into claim_run (level, version, fingerprint, finished_at)
+    select 'quick', '1', md5(i::text), now() from generate_series(1, 300) as i;
+    insert into claim_verdict (claim_run, claim, verdict, sizes, detail)
+    select r, 'TS.L' || i, 'holds', '[]', '' from generate_series(1, 300) as r,
+        generate_series(1, 200) as i;
+    insert into materialization (kind, id, state, method, expected_nodes,
+        expected_relationships, expected_checksum)
+    select 'schedule', 'S' || i % 400 || ':x' || i, 'complete', 'bolt', 1, 1, ''
+    from generate_series(1, 40000) as i
+"""
+
+
+@pytest.fixture(scope="module")
+def large(store_url: URL) -> Iterator[Engine]:
+    """A database with 60,000 runs, 60,000 verdicts and 40,000 artifacts."""
+    with new_database(store_url) as url:
+        engine = sessions.connect(url)
+        sessions.upgrade(engine, Silent())
+        with engine.begin() as connection:
+            for statement in LARGE.split(";"):
+                connection.exec_driver_sql(statement)
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text("vacuum analyze"))
+        yield engine
+        engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("select * from run_summary where experiment = 'e7'", "uq_run_point"),
+        ("select * from run_summary where run = 7", "pk_run"),
+        (("select * from run_summary where topology = 'S5' and collective = 'gather'"
+         " and message_bytes = 37"), "ix_run_question"),
+        ("select count(*) from run_summary where algorithm = 'exact' and collective = 'gather'",
+         "ix_run_algorithm"),
+        ("select * from comparison where baseline_experiment = 'e1' and experiment = 'e2'",
+         "uq_run_point"),
+        ("select * from comparison where baseline_run = 5", "ix_run_question"),
+        ("select * from claim_summary where claim = 'TS.L5'", "ix_claim_verdict_claim"),
+        ("select * from artifact where topology = 'S5'", "ix_materialization_topology"),
+        ("select * from artifact where id = 'S5:x5' and kind = 'schedule'", "pk_materialization"),
+        ("select * from materialization where kind = 'schedule' and id = 'S5:x5'",
+         "pk_materialization"),
+        ("select * from step_profile where run = 5", "pk_step_profile"),
+    ],
+)  # fmt: skip
+def test_a_large_store_is_filtered_by_index(large: Engine, query: str, index: str) -> None:
+    with large.connect() as connection:
+        plan = "\n".join(connection.scalars(text(f"explain {query}")))
+    assert index in plan, plan
+    for table in ("run", "claim_verdict", "materialization"):
+        assert f"Seq Scan on {table} " not in f"{plan} ", plan
+
+
+# Roles
+
+READING = [
+    ("topology", "list"),
+    ("forest", "list"),
+    ("schedule", "list"),
+    ("topology", "show", "S3"),
+    ("forest", "show", "S3:multiple:123"),
+    ("forest", "show", "S3:multiple:123", "--verify"),
+    ("graph", "verify"),
+    ("query", "run", "overlap/load-histogram", "forest=S3:multiple:123"),
+    ("run", "list"),
+    ("run", "show", "1"),
+    ("run", "show", "1", "--steps"),
+    ("experiment", "list"),
+    ("experiment", "show", "e"),
+    ("experiment", "reproduce", "e"),
+    ("compare", "e"),
+    ("claims", "list", "--paper", "TS"),
+    ("claims", "runs"),
+    ("db", "current"),
+    ("db", "check"),
+]
+WRITING = [
+    ("ingest", "S2"),
+    ("topology", "drop", "S3", "--cascade"),
+    ("graph", "rebuild"),
+    ("run", "once", "S3", "broadcast", "multiple", "-m", "64"),
+    ("experiment", "run", "x", "--topology", "S3", "--algorithm", "multiple", "-m", "1"),
+    ("experiment", "drop", "e"),
+    ("claims", "check", "TS.L1"),
+    ("db", "upgrade"),
+    ("db", "downgrade", "0004", "--yes"),
+]
+
+
+@pytest.fixture
+def reading(
+    ingested: Engine,
+    clean_graph: GraphAddress,
+    role_url: Callable[[URL, Role], URL],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Engine:
+    """Both stores with data; starcast logs in as the reader of PostgreSQL."""
+    grid = Grid.from_json({
+        "topology": "S3", "collective": "broadcast", "algorithm": ["multiple", "greedy"],
+        "message_bytes": 64,
+    })  # fmt: skip
+    run_experiment(ingested, "e", grid, Silent(), jobs=1)
+    name_store(monkeypatch, role_url(ingested.url, "reader"))
+    monkeypatch.setenv("STARCAST_NEO4J_URI", clean_graph.uri)
+    monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", clean_graph.password)
+    return ingested
+
+
+def test_the_reader_can_run_every_command_that_reads(reading: Engine, starcast: Starcast) -> None:
+    failed = {}
+    for words in READING:
+        result = starcast(*words)
+        if result.code != 0:
+            failed[words] = result.err
+    assert failed == {}
+    assert reading.url.username == "starcast_writer"
+
+
+def test_a_refused_write_names_the_missing_right(reading: Engine, starcast: Starcast) -> None:
+    for words in WRITING:
+        result = starcast(*words)
+        assert result.code == 4, (words, result)
+        assert "refuses 'starcast_reader': " in result.err, result.err
+        assert "permission denied" in result.err or "must be owner" in result.err, result.err
+        assert "hint: log in as another role: starcast_writer may store" in result.err
+    with sessions.session(reading) as opened:
+        assert len(list_artifacts(opened, "topology")) == 1
+        assert [each.name for each in repository.list_experiments(opened)] == ["e"]
+    assert sessions.current(reading) == sessions.head()
+
+
+def test_the_writer_is_no_superuser_and_changes_no_table(
+    engine: Engine, role_url: Callable[[URL, Role], URL]
+) -> None:
+    query = "select rolname from pg_roles where starts_with(rolname, 'starcast_') and rolsuper"
+    with engine.connect() as connection:
+        assert connection.scalars(text(query)).all() == []
+    for statement in (
+        "drop table run",
+        "create table mine (id int)",
+        "alter table run add column mine int",
+        "truncate run",
+        "update store set id = gen_random_uuid()",
+        "delete from alembic_version",
+    ):
+        refusal = pytest.raises(DBAPIError, match=r"permission denied|must be owner")
+        with refusal, engine.begin() as connection:
+            connection.execute(text(statement))
+    reader = sessions.connect(role_url(engine.url, "reader"))
+    refusal = pytest.raises(UnavailableError, match="permission denied for table experiment")
+    with refusal, sessions.session(reader) as opened:
+        repository.save_experiment(opened, "x", {})
+    reader.dispose()
+
+
+def test_a_session_that_only_reads_is_refused_a_write_in_one_sentence(engine: Engine) -> None:
+    """A replica, or default_transaction_read_only."""
+    with sessions.session(engine) as opened:
+        opened.execute(text("set transaction read only"))
+        refusal = pytest.raises(UnavailableError, match="read-only")
+        with refusal, sessions.translated_errors(engine.url):
+            opened.execute(text("insert into experiment (name) values ('x')"))
+        opened.rollback()
+
+
+def test_a_role_that_is_created_later_gets_its_rights_by_an_upgrade(migrated: Engine) -> None:
+    """The servers of a test run have the roles; their rights are those of one database."""
+    with migrated.begin() as connection:
+        connection.execute(text("revoke all on run from starcast_reader"))
+    query = text("select has_table_privilege('starcast_reader', 'run', 'select')")
+    with migrated.connect() as connection:
+        assert not connection.scalar(query)
+    sessions.upgrade(migrated, Silent())
+    with migrated.connect() as connection:
+        assert connection.scalar(query)
+
+
+def test_the_command_alembic_declares_everything_too(
+    bare: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name_store(monkeypatch, bare.url)
+    command = [sys.executable, "-m", "alembic", "-c", "migrations/alembic.ini", "upgrade", "head"]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert sessions.differences(bare) == []
+    assert stored_comments(bare) == declared_comments()

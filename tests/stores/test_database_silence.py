@@ -1,0 +1,181 @@
+"""A server that is silent: a proxy that keeps all connections open and forwards nothing."""
+
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import URL, Engine, text
+
+from starcast.database import sessions, watched
+from starcast.errors import UnavailableError
+from starcast.progress import Silent
+from support.fix_cli import Starcast, name_store
+
+
+class Proxy:
+    """A TCP proxy in front of PostgreSQL.
+
+    Attributes:
+        frozen: whether it forwards nothing; it still accepts connections.
+        frozen_connections: whether it forwards nothing on connections that were open at the time.
+    """
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self._target = target
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.frozen = False
+        self._frozen_pairs: set[socket.socket] = set()
+        self._pairs: dict[socket.socket, socket.socket] = {}
+        self._running = True
+        self._thread = threading.Thread(target=self._forward)
+        self._thread.start()
+
+    def freeze_connections(self) -> None:
+        """Forward nothing more on the open connections, but serve new ones."""
+        self._frozen_pairs |= set(self._pairs)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._running = False
+        self._thread.join()
+        for each in (*self._pairs, self._listener):
+            each.close()
+
+    def _forward(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._listener, selectors.EVENT_READ)
+            while self._running:
+                for key, _ in selector.select(0.05):
+                    self._handle(selector, key.fileobj)
+
+    def _handle(self, selector: selectors.BaseSelector, ready: object) -> None:
+        if ready is self._listener:
+            client, _ = self._listener.accept()
+            server = socket.create_connection(self._target)
+            self._pairs |= {client: server, server: client}
+            for each in (client, server):
+                selector.register(each, selectors.EVENT_READ)
+            return
+        assert isinstance(ready, socket.socket)
+        if self.frozen or ready in self._frozen_pairs:
+            time.sleep(0.01)
+            return
+        try:
+            data = ready.recv(65_536)
+            self._pairs[ready].sendall(data)
+        except OSError:
+            data = b""
+        if not data:
+            selector.unregister(ready)
+            ready.shutdown(socket.SHUT_RDWR) if ready.fileno() >= 0 else None
+
+
+@pytest.fixture
+def proxy(fresh_database: URL) -> Iterator[Proxy]:
+    assert fresh_database.port is not None
+    opened = Proxy(("127.0.0.1", fresh_database.port))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds instead of half a minute."""
+    monkeypatch.setattr(watched, "SILENT_SECONDS", 2.0)
+    monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
+
+
+@pytest.fixture
+def through(proxy: Proxy, fresh_database: URL, impatient: None) -> Iterator[Engine]:
+    """An engine whose connections go through the proxy."""
+    del impatient
+    engine = sessions.connect(fresh_database.set(port=proxy.port))
+    yield engine
+    engine.dispose()
+
+
+def test_the_deadline_is_thirty_seconds() -> None:
+    assert watched.SILENT_SECONDS + watched.PROBE_SECONDS + sessions.CONNECT_SECONDS == 30
+    options = watched.TCP_OPTIONS
+    keepalive = options["keepalives_idle"] + options["keepalives_interval"] * 4
+    assert (options["tcp_user_timeout"], keepalive, options["keepalives_count"]) == (30_000, 30, 4)
+
+
+def test_a_server_that_becomes_silent_ends_a_statement_in_one_sentence(
+    through: Engine, proxy: Proxy
+) -> None:
+    with sessions.session(through) as opened:
+        opened.execute(text("select 1"))
+    proxy.frozen = True
+    began = time.monotonic()
+    with (
+        pytest.raises(UnavailableError, match=r"reached: (it has not answered|connection timeout)"),
+        sessions.session(through) as opened,
+    ):
+        opened.execute(text("select 1"))
+    assert time.monotonic() - began < 20
+
+
+def test_one_dead_connection_of_a_live_server_is_detected(through: Engine, proxy: Proxy) -> None:
+    """The server is asked on a new connection; it has answered, and the answer was lost."""
+
+    def lose_the_answer() -> None:
+        with sessions.session(through) as opened:
+            opened.execute(text("select 1"))
+            proxy.freeze_connections()
+            opened.execute(text("select 2"))
+
+    with pytest.raises(UnavailableError, match="it has not answered"):
+        lose_the_answer()
+    with sessions.session(through) as opened:
+        assert opened.scalar(text("select 3")) == 3
+
+
+def test_a_long_statement_is_waited_for(through: Engine) -> None:
+    with sessions.session(through) as opened:
+        opened.execute(text("select pg_sleep(7)"))
+        assert opened.scalar(text("select 1")) == 1
+
+
+def test_a_lock_is_waited_for(through: Engine, bare: Engine) -> None:
+    with bare.begin() as holder:
+        holder.execute(text("select pg_advisory_xact_lock(5)"))
+        timer = threading.Timer(6, holder.rollback)
+        timer.start()
+        with sessions.session(through) as opened:
+            opened.execute(text("select pg_advisory_xact_lock(5)"))
+        timer.join()
+
+
+def test_the_command_line_ends_with_a_sentence(
+    proxy: Proxy,
+    bare: Engine,
+    impatient: None,
+    starcast: Starcast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    del impatient
+    sessions.upgrade(bare, Silent())
+    name_store(monkeypatch, bare.url.set(port=proxy.port))
+    assert starcast("experiment", "list").code == 0
+    proxy.frozen = True
+    result = starcast("experiment", "list")
+    assert result.code == 4
+    assert result.err.startswith(f"error: PostgreSQL at 127.0.0.1:{proxy.port} cannot be reached")
+    assert "Traceback" not in result.err
+
+
+def test_claims_check_with_a_set_address_that_cannot_be_reached_is_an_error(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://starcast@127.0.0.1:1/starcast")
+    for words in (("check", "TS.L1"), ("list",), ("show", "TS.L1")):
+        result = starcast("claims", *words)
+        assert result.code == 4, words
+        assert "PostgreSQL at 127.0.0.1:1 cannot be reached" in result.err
+        assert "nothing is stored" not in result.err
+    assert starcast("claims", "check", "TS.L1", "--no-store").code == 0

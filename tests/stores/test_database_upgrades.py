@@ -1,0 +1,171 @@
+"""Upgrades of old stores with their data, and downgrades that lose none unnoticed.
+
+``dumps/revision-NNNN.dump`` were written by starcast of that revision and by pg_dump.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, func, select, text
+
+from starcast.database import models, repository, sessions
+from starcast.errors import InputError, RejectedError
+from starcast.experiments.point import Point
+from starcast.experiments.reproduction import reproduce
+from starcast.progress import Silent
+from support.dumps import load_dump
+from support.fix_cli import Starcast, name_store
+
+ROOT = Path(__file__).parents[2]
+#: For each dump: runs, an experiment that is quick to reproduce, and its number of runs.
+STORED = {"0001": (51, "one-port", 2), "0003": (324, "price-of-fault-tolerance", 36)}
+
+
+def count(engine: Engine, table: type[models.Base]) -> int:
+    with sessions.session(engine) as opened:
+        return opened.scalar(select(func.count()).select_from(table)) or 0
+
+
+@pytest.mark.parametrize("revision", STORED)
+def test_a_store_of_an_old_revision_is_upgraded_with_all_its_data(
+    bare: Engine, revision: str
+) -> None:
+    load_dump(bare, revision)
+    assert sessions.current(bare) == revision
+    runs, name, reproduced = STORED[revision]
+    with bare.connect() as connection:
+        assert connection.scalar(text("select count(*) from run")) == runs
+        identity = connection.scalar(text("select id from store"))
+        costs = connection.scalar(text("select count(*) from cost"))
+        steps = connection.scalar(text("select count(*) from step_profile"))
+        times = connection.scalars(text("select time from cost order by run, kind")).all()
+    assert sessions.upgrade(bare, Silent())
+    sessions.check(bare)
+    assert sessions.differences(bare) == []
+    assert (count(bare, models.Run), count(bare, models.Cost)) == (runs, costs)
+    assert count(bare, models.StepProfile) == steps
+    with bare.connect() as connection:
+        assert connection.scalar(text("select id from store")) == identity
+        assert connection.scalars(text("select time from cost order by run, kind")).all() == times
+        assert connection.scalar(text("select count(*) from run_summary")) == runs
+    with sessions.session(bare) as opened:
+        for experiment in repository.list_experiments(opened):
+            for run in repository.load_runs(opened, experiment.id):
+                Point.of(run)
+        for forest in opened.scalars(select(models.Forest.id)):
+            repository.load_forest(opened, forest).verify()
+    repetitions = reproduce(bare, name, Silent(), jobs=1)
+    assert len(repetitions) == reproduced
+    assert [each.figures for each in repetitions if not each.agrees] == []
+
+
+def test_the_dumps_hold_data_in_every_table_of_their_revision(bare: Engine) -> None:
+    load_dump(bare, "0003")
+    with bare.connect() as connection:
+        for table in ("topology", "forest", "tree", "schedule", "schedule_step", "materialization",
+                      "experiment", "run", "cost", "step_profile", "ledger", "claim_evidence",
+                      "claim_verdict"):  # fmt: skip
+            assert connection.scalar(select(func.count()).select_from(text(table))), table
+        assert connection.scalar(text("select count(*) from run where tree is not null"))
+        assert connection.scalar(text("select count(*) from run where missing > 0"))
+
+
+@pytest.fixture
+def stored(bare: Engine) -> Engine:
+    """A store of the newest revision with a verification run and many runs."""
+    load_dump(bare, "0003")
+    sessions.upgrade(bare, Silent())
+    return bare
+
+
+def test_a_downgrade_keeps_rows_or_is_refused(stored: Engine) -> None:
+    sessions.downgrade(stored, "0003")
+    assert sessions.current(stored) == "0003"
+    with pytest.raises(RejectedError, match=r"0002 would delete 1 verification run$") as refused:
+        sessions.downgrade(stored, "0002")
+    assert "starcast backup" in refused.value.hint
+    assert sessions.current(stored) == "0003"
+    with stored.connect() as connection:
+        assert connection.scalar(text("select count(*) from ledger")) == 1
+    sessions.downgrade(stored, "0002", allow_data_loss=True)
+    assert sessions.current(stored) == "0002"
+
+
+def test_the_losses_of_a_downgrade_are_counted_without_changing_anything(stored: Engine) -> None:
+    assert sessions.downgrade_losses(stored, "0004") == []
+    losses = sessions.downgrade_losses(stored, "base")
+    assert losses == [
+        "1 verification run",
+        "15 runs with a base",
+        "14 numbers of missing units",
+        "25 step profiles of schedules",
+        "1 topology",
+        "13 forests",
+        "25 schedules",
+        "11 experiments",
+        "309 runs",
+    ]
+    assert sessions.current(stored) == sessions.head()
+    assert count(stored, models.Run) == 324
+    assert sessions.differences(stored) == []
+
+
+@pytest.mark.parametrize("revision", ["0009", "nonsense", "+1"])
+def test_an_unknown_revision_is_refused(stored: Engine, revision: str) -> None:
+    with pytest.raises(InputError, match="is not a revision before 0005"):
+        sessions.downgrade(stored, revision)
+    assert sessions.current(stored) == "0005"
+
+
+def test_an_empty_store_is_downgraded_without_a_question_of_loss(bare: Engine) -> None:
+    sessions.upgrade(bare, Silent())
+    assert sessions.downgrade_losses(bare, "base") == []
+    sessions.downgrade(bare)
+
+
+def alembic(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "alembic", "-c", "migrations/alembic.ini", *words],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_bare_alembic_drops_no_verification_run_unasked(
+    stored: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name_store(monkeypatch, stored.url)
+    assert alembic("downgrade", "-2").returncode == 0
+    refused = alembic("downgrade", "-1")
+    assert refused.returncode != 0
+    assert "would delete 1 verification run; nothing was changed" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert sessions.current(stored) == "0003"
+    with stored.connect() as connection:
+        assert connection.scalar(text("select count(*) from ledger")) == 1
+    allowed = alembic("-x", "allow-data-loss=yes", "downgrade", "-1")
+    assert allowed.returncode == 0, allowed.stderr
+    assert sessions.current(stored) == "0002"
+
+
+def test_the_command_line_asks_before_it_downgrades(
+    stored: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name_store(monkeypatch, stored.url)
+    asked = starcast("db", "downgrade", "0002")
+    assert asked.code == 2
+    assert "it deletes 1 verification run" in asked.err
+    assert "nothing was changed: there is no terminal to ask" in asked.err
+    assert sessions.current(stored) == sessions.head()
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    for answer, code in ((False, sessions.head()), (True, "0004")):
+        monkeypatch.setattr("typer.confirm", lambda *_, answer=answer, **__: answer)
+        result = starcast("db", "downgrade", "0004")
+        assert result.code == 0
+        assert "no rows are lost" in result.err
+        assert sessions.current(stored) == code
+    done = starcast("db", "downgrade", "base", "--yes")
+    assert done.code == 0
+    assert "309 runs" in done.err
+    assert sessions.current(stored) is None

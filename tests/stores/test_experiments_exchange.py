@@ -1,0 +1,251 @@
+"""Experiments in files: they come back with provenance, and never contradict what is stored."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+
+from starcast.comparison.compare import compare
+from starcast.comparison.sides import load_side
+from starcast.database import models, repository, sessions
+from starcast.database.sessions import session
+from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
+from starcast.experiments.exchange import Imported, export_experiments, import_experiments
+from starcast.experiments.grid import Grid
+from starcast.experiments.reproduction import reproduce
+from starcast.experiments.running import exclusive, run_experiment, run_once
+from starcast.progress import Silent
+from support.fix_cli import Starcast, name_store
+from support.stored_runs import PROVENANCE
+
+GRID = Grid.from_json({
+    "topology": "S4", "collective": "broadcast", "algorithm": ["multiple", "edge-disjoint"],
+    "message_bytes": ["64", "23/3"], "faults": ["none", "2134"],
+})  # fmt: skip
+SMALL = Grid.from_json({
+    "topology": "S3", "collective": "allgather", "algorithm": "dimension-change",
+    "base": ["greedy", "necklace"], "message_bytes": "1",
+})  # fmt: skip
+
+
+@pytest.fixture
+def colleague(bare: Engine) -> Engine:
+    """The store of a colleague: another database."""
+    sessions.upgrade(bare, Silent())
+    return bare
+
+
+@pytest.fixture
+def stored(engine: Engine) -> Engine:
+    """Two experiments with grids and a collection of single runs, from another machine."""
+    run_experiment(engine, "a", GRID, Silent(), jobs=1)
+    run_experiment(engine, "b", SMALL, Silent(), jobs=1)
+    run_once(engine, GRID.points()[0], "single")
+    with session(engine) as opened:
+        for run in opened.query(models.Run):
+            run.provenance = {**PROVENANCE, "note": "ü"}
+    return engine
+
+
+@pytest.fixture(params=["runs.json", "runs.json.gz"])
+def file(stored: Engine, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    target: Path = tmp_path / request.param
+    assert export_experiments(stored, ["b", "a", "single", "a"], target) == 11
+    return target
+
+
+def rows(engine: Engine) -> dict[str, list[str]]:
+    """Return all rows about experiments without the numbers of this database, sorted."""
+    queries = {
+        "experiment": "select (to_jsonb(e) - 'id')::text from experiment as e",
+        "run": "select (to_jsonb(r) - 'id' - 'experiment')::text || e.name from run as r"
+        " join experiment as e on e.id = r.experiment",
+        "cost": "select (to_jsonb(c) - 'run')::text || r.topology || r.algorithm || r.faults"
+        " from cost as c join run as r on r.id = c.run",
+        "step_profile": "select (to_jsonb(s) - 'run')::text || r.topology || r.algorithm"
+        " || r.faults from step_profile as s join run as r on r.id = s.run",
+    }
+    with engine.connect() as connection:
+        return {name: sorted(connection.scalars(text(query))) for name, query in queries.items()}
+
+
+def test_everything_comes_back_with_its_provenance(
+    stored: Engine, file: Path, colleague: Engine
+) -> None:
+    imported = import_experiments(colleague, file)
+    assert imported == [Imported("b", 2, 0), Imported("a", 8, 0), Imported("single", 1, 0)]
+    assert rows(colleague) == rows(stored)
+    assert all(each.agrees for each in reproduce(colleague, "a", Silent(), jobs=1))
+    assert run_experiment(colleague, "a", GRID, Silent()).kept == 8
+    with session(colleague) as opened:
+        assert compare([load_side(opened, "a")]).rows()
+
+
+def test_a_second_import_keeps_what_is_stored(file: Path, colleague: Engine) -> None:
+    import_experiments(colleague, file)
+    before = rows(colleague)
+    again = import_experiments(colleague, file)
+    assert [(each.created, each.kept) for each in again] == [(0, 2), (0, 8), (0, 1)]
+    assert rows(colleague) == before
+
+
+def test_an_incomplete_experiment_is_completed(file: Path, colleague: Engine) -> None:
+    run_experiment(colleague, "a", GRID, Silent(), jobs=1)
+    with session(colleague) as opened:
+        for run in opened.query(models.Run).limit(3):
+            opened.delete(run)
+    assert import_experiments(colleague, file)[1] == Imported("a", 3, 5)
+
+
+def test_an_experiment_is_stored_under_another_name(
+    stored: Engine, colleague: Engine, tmp_path: Path
+) -> None:
+    export_experiments(stored, ["b"], tmp_path / "b.json")
+    assert import_experiments(colleague, tmp_path / "b.json", "theirs")[0].name == "theirs"
+    with pytest.raises(InputError, match="'a b' is not a valid name"):
+        import_experiments(colleague, tmp_path / "b.json", "a b")
+
+
+@pytest.mark.parametrize(
+    ("change", "figure"),
+    [
+        ("update cost set time = '1' where kind = 'simulated'", "costs"),
+        ("update cost set steps = 1 where kind = 'simulated'", "steps"),
+        ("update run set missing = 17", "missing"),
+        ("update step_profile set packets = 77", "profile"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a", "another"])
+def test_a_run_with_other_figures_is_refused_and_nothing_is_stored(
+    file: Path, colleague: Engine, change: str, figure: str, name: str
+) -> None:
+    """Also if the store has that run in another experiment."""
+    run_experiment(colleague, name, GRID, Silent(), jobs=1)
+    with colleague.begin() as connection:
+        connection.execute(text(change))
+    before = rows(colleague)
+    with pytest.raises(RejectedError, match=f"differs from the stored run .* in {figure}"):
+        import_experiments(colleague, file)
+    assert rows(colleague) == before
+
+
+def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engine) -> None:
+    run_experiment(colleague, "a", SMALL, Silent(), jobs=1)
+    before = rows(colleague)
+    with pytest.raises(InputError, match="the experiment 'a' has another grid"):
+        import_experiments(colleague, file)
+    assert rows(colleague) == before
+
+
+def test_an_experiment_that_another_process_runs_is_busy(file: Path, colleague: Engine) -> None:
+    with exclusive(colleague, "a"), pytest.raises(BusyError, match="using the experiment 'a'"):
+        import_experiments(colleague, file)
+
+
+def test_an_unknown_experiment_is_not_found(stored: Engine, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no experiment 'c' is stored"):
+        export_experiments(stored, ["a", "c"], tmp_path / "x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def first_run(content: dict[str, Any]) -> dict[str, Any]:
+    run: dict[str, Any] = content["experiments"][1]["runs"][0]
+    return run
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "another format": lambda all_: all_.update(format="starcast experiments 2"),
+    "no format": lambda all_: all_.pop("format"),
+    "an unknown key": lambda all_: all_.update(more=1),
+    "no runs": lambda all_: all_["experiments"][1].update(runs=[]),
+    "a name": lambda all_: all_["experiments"][1].update(name="../x"),
+    "the same name twice": lambda all_: all_["experiments"][1].update(name="b"),
+    "a grid": lambda all_: all_["experiments"][1].update(grid={"topology": "S99"}),
+    "another number of points": lambda all_: all_["experiments"][1].update(points=3),
+    "a run outside the grid": lambda all_: first_run(all_).update(message_bytes="65"),
+    "the same run twice": lambda all_: all_["experiments"][1]["runs"].append(first_run(all_)),
+    "a topology": lambda all_: first_run(all_).update(topology="NONSENSE"),
+    "an algorithm": lambda all_: first_run(all_).update(algorithm="nonsense"),
+    "a fault": lambda all_: first_run(all_).update(faults=["99999"]),
+    "messages": lambda all_: first_run(all_).update(messages=7),
+    "a number": lambda all_: first_run(all_).update(t_s="1/0"),
+    "a huge number": lambda all_: first_run(all_).update(t_s="9" * 5_000),
+    "a status": lambda all_: first_run(all_).update(status="failed"),
+    "an error": lambda all_: first_run(all_).update(error="it failed"),
+    "no costs": lambda all_: first_run(all_).update(costs=[]),
+    "a cost": lambda all_: first_run(all_)["costs"][0].update(time="-1"),
+    "a profile": lambda all_: first_run(all_).update(profile=[[1, 2]]),
+    "a NUL character": lambda all_: first_run(all_)["provenance"].update(host="a\0b"),
+    "not a number": lambda all_: first_run(all_)["timings"].update(build=float("nan")),
+    "a moment": lambda all_: first_run(all_).update(started_at="2026-11-22T12:00:00"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_an_invalid_file_is_refused_in_one_sentence(
+    stored: Engine, colleague: Engine, tmp_path: Path, name: str
+) -> None:
+    good = tmp_path / "good.json"
+    export_experiments(stored, ["b", "a"], good)
+    content = json.loads(good.read_text(encoding="utf-8"))
+    CHANGES[name](content)
+    bad = tmp_path / "bad.json"
+    bad.write_text(json.dumps(content), encoding="utf-8")
+    before = rows(colleague)
+    with pytest.raises(InputError, match="is not a valid file of experiments: ") as refused:
+        import_experiments(colleague, bad)
+    assert "\n" not in refused.value.message
+    assert len(refused.value.message) < 600
+    assert rows(colleague) == before
+
+
+def damaged(file: Path) -> Iterator[bytes]:
+    data = file.read_bytes()
+    for part in (0, 1, 2, 100, len(data) // 2, len(data) - 1):
+        yield data[:part]
+    yield b"[" * 100_000
+    yield b"PK\x03\x04"
+    yield gzip.compress(data)[:-20]
+    yield bytes(range(256)) * 10
+
+
+def test_a_damaged_or_foreign_file_is_refused(
+    file: Path, colleague: Engine, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad"
+    for data in damaged(file):
+        bad.write_bytes(data)
+        with pytest.raises(InputError, match="is not a valid file of experiments"):
+            import_experiments(colleague, bad)
+    for other in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(InputError, match="cannot be read"):
+            import_experiments(colleague, other)
+    with session(colleague) as opened:
+        assert repository.list_experiments(opened) == []
+
+
+def test_the_commands_hand_runs_to_another_store(
+    stored: Engine,
+    colleague: Engine,
+    tmp_path: Path,
+    starcast: Starcast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "both.json.gz"
+    name_store(monkeypatch, stored.url)
+    exported = starcast("experiment", "export", "a", "b", "--out", str(file))
+    assert (exported.code, exported.err) == (0, f"{file}: 10 runs\n")
+    name_store(monkeypatch, colleague.url)
+    imported = starcast("experiment", "import", str(file))
+    assert imported.code == 0
+    assert "experiment 'a': 8 runs stored, 0 were stored before" in imported.err
+    with colleague.begin() as connection:
+        connection.execute(text("update cost set time = '1' where kind = 'simulated'"))
+    refused = starcast("experiment", "import", str(file))
+    assert refused.code == 6
+    assert "nothing was stored" in refused.err
+    assert starcast("experiment", "import", str(file), "--as", "c").code == 2

@@ -1,0 +1,142 @@
+"""The database of the embedded stack: roles, migrations by `up`, and homes of earlier versions."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from starcast.database import backup, sessions
+from starcast.embedded import lifecycle, stack
+from starcast.embedded.home import Home
+from starcast.embedded.postgres import Postgres
+from starcast.embedded.store_setup import prepare_store
+from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.progress import Silent
+from starcast.settings import Settings
+from support.dumps import load_dump
+
+ROLES = ("owner", "writer", "reader")
+
+
+class Recording(Silent):
+    """A reporter that records the messages."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Record a message."""
+        self.messages.append(text)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """A home in which only PostgreSQL is running, without tables."""
+    home = Home(tmp_path_factory.mktemp("migrations"))
+    home.create()
+    server = Postgres(home)
+    lifecycle.Startup(home, Settings.load(home=home.root), Silent()).start_and_publish([server])
+    yield home
+    lifecycle.stop([server])
+
+
+def port(home: Home) -> int:
+    return home.published()["postgres"].port
+
+
+def as_before(home: Home, revision: str | None) -> None:
+    """Leave the database as an earlier version did: tables of the superuser, no other roles."""
+    url = Postgres(home).superuser_url(port(home))
+    server = sessions.connect(url.set(database="postgres")).execution_options(
+        isolation_level="AUTOCOMMIT"
+    )
+    with server.connect() as connection:
+        connection.execute(text("drop database starcast with (force)"))
+        for role in ROLES:
+            connection.execute(text(f"drop role if exists starcast_{role}"))
+            Postgres(home).role_password_file(role).unlink(missing_ok=True)
+        connection.execute(text("create database starcast"))
+    server.dispose()
+    if revision is not None:
+        engine = sessions.connect(url)
+        load_dump(engine, revision)
+        engine.dispose()
+
+
+@pytest.fixture
+def reporter() -> Recording:
+    return Recording()
+
+
+def test_up_creates_the_tables_and_roles_that_are_no_superusers(
+    home: Home, reporter: Recording
+) -> None:
+    as_before(home, None)
+    prepare_store(home, port(home), reporter)
+    assert reporter.messages == [f"the schema was upgraded from nothing to {sessions.head()}"]
+    assert not (home.root / "backups").exists()
+    for role in ROLES:
+        engine = sessions.connect(stack.store_endpoint(home.root, role))
+        sessions.check(engine)
+        with engine.connect() as connection:
+            user = connection.scalar(text("select current_user"))
+            assert user == f"starcast_{role}"
+            rights = (
+                "select rolsuper or rolcreatedb or rolcreaterole from pg_roles"
+                " where rolname = current_user"
+            )
+            assert connection.scalar(text(rights)) is False
+        engine.dispose()
+        file = Postgres(home).role_password_file(role)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    prepare_store(home, port(home), reporter)
+    assert len(reporter.messages) == 1
+
+
+def test_up_upgrades_a_home_of_an_earlier_version_after_a_backup(
+    home: Home, reporter: Recording
+) -> None:
+    as_before(home, "0003")
+    with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
+        stack.store_endpoint(home.root)
+    assert missing.value.hint == "run 'starcast up', which creates it"
+    prepare_store(home, port(home), reporter)
+    (file,) = (home.root / "backups").iterdir()
+    assert reporter.messages[0] == f"backing up the database before its upgrade: {file}"
+    manifest = backup.read_manifest(file)
+    assert (manifest.revision, manifest.tables["run"].rows) == ("0003", 324)
+    engine = sessions.connect(stack.store_endpoint(home.root))
+    sessions.check(engine)
+    with engine.begin() as connection:
+        assert connection.scalar(text("select count(*) from run_summary")) == 324
+        owners = "select distinct tableowner from pg_tables where schemaname = 'public'"
+        assert connection.scalars(text(owners)).all() == ["starcast_owner"]
+        connection.execute(text("delete from experiment where name = 'crossovers-in-m'"))
+    engine.dispose()
+
+
+def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
+    home: Home, reporter: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_before(home, "0001")
+    missing = Path("/proc/nothing/file")
+    monkeypatch.setattr("starcast.embedded.store_setup._backup_file", lambda *_: missing)
+    with pytest.raises(InputError, match="cannot be written"):
+        prepare_store(home, port(home), reporter)
+    engine = sessions.connect(stack.store_endpoint(home.root, "owner"))
+    assert sessions.current(engine) == "0001"
+    engine.dispose()
+
+
+def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recording) -> None:
+    as_before(home, "0003")
+    url = Postgres(home).superuser_url(port(home))
+    engine = sessions.connect(url)
+    with engine.begin() as connection:
+        connection.execute(text("update alembic_version set version_num = '9999'"))
+    with pytest.raises(RejectedError, match="newer than this starcast"):
+        prepare_store(home, port(home), reporter)
+    assert sessions.current(engine) == "9999"
+    engine.dispose()

@@ -1,0 +1,104 @@
+"""What `starcast uninstall` lists and removes; the servers' part is in the tests of the stores."""
+
+import os
+import pwd
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from starcast.cli.app import app
+from starcast.embedded import accounts, uninstall
+from starcast.embedded.home import Home
+from starcast.errors import InputError
+from starcast.progress import Silent
+from starcast.settings import Settings
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """A home, a cache and shared programs with a file of 4096 bytes in each, and no account."""
+    monkeypatch.setenv("STARCAST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(accounts, "SHARED", tmp_path / "programs")
+    monkeypatch.setattr(accounts, "SYSTEM_USER", "no-such-user")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    Home(tmp_path / "home").create()
+    for folder in ("home/neo4j", "cache/neo4j-2026-1", "programs/pgserver-1"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "file").write_bytes(b"x" * 4096)
+    return Settings.load(home=tmp_path / "home")
+
+
+def account(monkeypatch: pytest.MonkeyPatch, comment: str) -> None:
+    """Let the system user exist."""
+    entry = pwd.struct_passwd(("starcast", "x", 4321, 4322, comment, "/nonexistent", "/nologin"))
+    monkeypatch.setattr(pwd, "getpwnam", lambda _: entry)
+
+
+def test_without_a_terminal_nothing_is_deleted_unless_yes_is_given(settings: Settings) -> None:
+    before = sorted(settings.home.parent.rglob("*"))
+    words = ["--home", str(settings.home), "uninstall"]
+    refused = CliRunner().invoke(app, words)
+    assert isinstance(refused.exception, InputError)
+    assert refused.exception.hint == "add --yes"
+    assert sorted(settings.home.parent.rglob("*")) == before
+    done = CliRunner().invoke(app, [*words, "--yes", "--format", "csv"])
+    assert done.exit_code == 0, done.output
+    assert f"cache,{settings.cache}/neo4j-2026-1," in done.stdout
+    assert list(settings.home.parent.iterdir()) == []
+    again = CliRunner().invoke(app, words)
+    assert (again.exit_code, "nothing to delete" in again.stderr) == (0, True)
+
+
+def test_a_file_with_two_names_counts_once(settings: Settings) -> None:
+    """Programs may be links to the cache."""
+    source = settings.cache / "neo4j-2026-1" / "big"
+    source.write_bytes(b"x" * 2_000_000)
+    os.link(source, accounts.SHARED / "pgserver-1" / "big")
+    sizes = {trace.kind: trace.mb for trace in uninstall.find_traces(settings)}
+    assert sizes["cache"] >= 2.0
+    assert sizes["system cache"] < 1.0
+
+
+def test_what_another_home_uses_stays(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a server of another home runs as the system user, root keeps its programs."""
+    account(monkeypatch, accounts.COMMENT)
+    monkeypatch.setattr(uninstall, "_account_processes", lambda: [psutil.Process()])
+    traces = uninstall.find_traces(settings)
+    obstacles = {trace.kind: trace.obstacle for trace in traces}
+    assert obstacles["home"] == obstacles["cache"] == ""
+    for kind in ("system cache", "system user"):
+        assert obstacles[kind] == "servers of another home are running"
+    uninstall.remove(settings, traces, Silent())
+    assert not settings.home.exists()
+    assert (accounts.SHARED / "pgserver-1" / "file").exists()
+
+
+def test_a_user_other_than_root_keeps_what_all_users_share(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    obstacles = {trace.kind: trace.obstacle for trace in uninstall.find_traces(settings)}
+    assert obstacles["system cache"] == "only root can remove it"
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_only_an_account_that_starcast_created_is_deleted(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, ours: bool
+) -> None:
+    """Its comment says so."""
+    account(monkeypatch, accounts.COMMENT if ours else "somebody's account")
+    monkeypatch.setattr(uninstall, "_account_processes", list)
+    asked: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    traces = uninstall.find_traces(settings)
+    uninstall.remove(settings, traces, Silent())
+    assert asked == ([["userdel", accounts.SYSTEM_USER]] if ours else [])
+    assert not accounts.SHARED.exists()
