@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import sessions
-from sessions import README, ROOT, TUTORIAL, SessionError
+from sessions import PLUGINS, README, ROOT, TUTORIAL, SessionError
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def work() -> Iterator[Path]:
 
 def test_the_tutorial_prints_draws_and_computes_what_it_says(work: Path) -> None:
     page = TUTORIAL.read_text(encoding="utf-8")
-    assert sessions.play_tutorial(work) == page
+    assert sessions.play_page(TUTORIAL, work) == page
     python = sessions.run_python(page, work / "tutorial")
     assert python.failed == 0
     assert python.attempted > 10
@@ -25,6 +25,10 @@ def test_the_tutorial_prints_draws_and_computes_what_it_says(work: Path) -> None
     shown = {name: (ROOT / "docs" / name).read_bytes() for name in drawn}
     assert drawn == shown
     assert all(f"]({name})" in page for name in shown)
+
+
+def test_the_page_on_plug_ins_prints_what_it_says(work: Path) -> None:
+    assert sessions.play_page(PLUGINS, work) == PLUGINS.read_text(encoding="utf-8")
 
 
 def test_the_readme_works_in_a_fresh_clone(work: Path) -> None:
