@@ -14,9 +14,20 @@ _SCHEDULES = {
     "S3": ("broadcast:multiple", "allgather:necklace", "scatter:balanced", "gather:balanced"),
     "S5": ("broadcast:greedy",),
 }
+_FROM_BOTH = (
+    ("graph", "verify"),
+    ("query", "run", "overlap/shared-links", "forest=S4:multiple:1234"),
+    ("query", "run", "overlap/load-histogram", "forest=S4:greedy:1234"),
+)
+_FROM_POSTGRES = (
+    ("topology", "list"),
+    ("forest", "show", "S4:multiple:1234"),
+    ("experiment", "show", "baseline"),
+    ("run", "list"),
+    ("db", "check"),
+    ("claims", "check", "TS.L6", "--sizes", "S4"),
+)
 _CLAIMS = ("TS.L5", "TS.L6", "EDT.L4", "TS.T1", "NK.Tab1")
-#: Typical durations in seconds, from which the moment of a kill is drawn.
-DURATION = {"ingest": 4.0, "topology": 3.0, "experiment": 4.0, "claims": 4.0}
 
 
 def ingest(draw: Random) -> tuple[str, ...]:
@@ -57,19 +68,14 @@ def change(draw: Random, *, embedded: bool = False) -> tuple[str, ...]:
 
 def read(draw: Random) -> tuple[str, ...]:
     """Return a command that reads the stores."""
-    return draw.choice(
-        (
-            ("graph", "verify"),
-            ("topology", "list"),
-            ("forest", "show", "S4:multiple:1234"),
-            ("experiment", "show", "baseline"),
-            ("query", "run", "overlap/shared-links", "forest=S4:multiple:1234"),
-            ("query", "run", "overlap/load-histogram", "forest=S4:greedy:1234"),
-            ("run", "list"),
-            ("db", "check"),
-            ("claims", "show", "TS.L5"),
-        )
-    )
+    return draw.choice((*_FROM_BOTH, *_FROM_POSTGRES))
+
+
+def use(draw: Random, *, bolt: bool) -> tuple[str, ...]:
+    """Return a command that uses Neo4j, or else one that uses PostgreSQL."""
+    if bolt:
+        return draw.choice((ingest(draw), ingest(draw), drop(draw), draw.choice(_FROM_BOTH)))
+    return draw.choice((change(draw), change(draw), draw.choice(_FROM_POSTGRES)))
 
 
 def finishing(words: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -6,13 +6,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 
-from campaign import commands
 from campaign.output import Done, find_problems
 from campaign.servers import Servers
+from starcast.errors import NotFoundError
 
 _KB = 1024
 _OUTPUTS = (
@@ -86,6 +86,18 @@ def _run(servers: Servers, words: tuple[str, ...], folder: Path, kilobytes: int)
     return Done(words, done.returncode, done.stdout, done.stderr)
 
 
+def _fill(ballast: Path, left: int) -> None:
+    """Fill a disk up to this number of bytes, while servers are writing to it."""
+    with ballast.open("wb") as file:
+        for _ in range(10):
+            free = os.statvfs(ballast.parent)
+            size = file.seek(0, os.SEEK_END) + free.f_bavail * free.f_frsize - left
+            with suppress(OSError):
+                os.posix_fallocate(file.fileno(), 0, max(1, size))
+                return
+    raise AssertionError(f"{ballast.parent} cannot be filled")
+
+
 def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     """Fill the disk of the embedded servers during a command; with space again all is there.
 
@@ -96,19 +108,22 @@ def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     """
     assert servers.home is not None
     baseline = servers.snapshot()
-    words = commands.change(draw, embedded=True)
-    free = os.statvfs(servers.home)
-    left = int(2 ** draw.uniform(0, 5)) * _KB * _KB
+    spec = draw.choice(("S5", "S6"))
+    words = ("ingest", spec, "--trees", "multiple,greedy")
+    dropped = servers.run("topology", "drop", spec, "--cascade")  # otherwise nothing is written
+    assert dropped.code in {0, NotFoundError.exit_code}, dropped.err
+    left = int(2 ** draw.uniform(4, 13)) * _KB
     ballast = servers.home / "ballast"
-    with ballast.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, max(1, free.f_bavail * free.f_frsize - left))
+    _fill(ballast, left)
     try:
         done = servers.run(*words)
     finally:
         ballast.unlink()
     problems = find_problems(done)
+    # A database that could not write stops working until it is restarted.
+    servers.run("down")
     servers = servers.recovered()
     problems += servers.find_problems(baseline, finished=False)
     problems += servers.finish_work([words])
     problems += servers.find_problems(baseline, finished=True)
-    return f"{left // _KB // _KB} MB for {' '.join(words)}", done.result, problems
+    return f"{left // _KB} kB for {' '.join(words)}", done.result, problems

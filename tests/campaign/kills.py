@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from contextlib import suppress
 from random import Random
@@ -27,10 +28,12 @@ def kill(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     baseline = servers.snapshot()
     words = commands.change(draw, embedded=servers.home is not None)
     way = draw.choices(_WAYS, _WEIGHTS)[0]
-    moment = 0.6 + draw.random() * commands.DURATION[words[0]]
     if way == "kill a worker" and words[0] not in {"experiment", "claims"}:
         words = draw.choice((commands.experiment, commands.claims))(draw)
+    busy = draw.uniform(0.3, 1.6)
+    moment = draw.uniform(0, 1.5)
     process = servers.start(*words)
+    _wait_until_busy(process, busy, for_worker=way == "kill a worker")
     time.sleep(moment)
     children = _children(process.pid)
     sent = _strike(process.pid, way, draw)
@@ -42,7 +45,25 @@ def kill(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     problems += servers.find_problems(baseline, finished=False)
     problems += servers.finish_work([words])
     problems += servers.find_problems(baseline, finished=True)
-    return f"{way} after {moment:.1f} s: {' '.join(words)}", done.result, problems
+    return (
+        f"{way} {moment:.2f} s after {busy:.2f} s of work: {' '.join(words)}",
+        done.result,
+        problems,
+    )
+
+
+def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_worker: bool) -> None:
+    """Wait until a command has used this processor time, whatever else the machine does.
+
+    For a worker, wait until one has started. Return at once when the command has ended.
+    """
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end and process.poll() is None:
+        with suppress(psutil.NoSuchProcess):
+            times = psutil.Process(process.pid).cpu_times()
+            if _workers(process.pid) if for_worker else times.user + times.system > seconds:
+                return
+        time.sleep(0.02)
 
 
 def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:

@@ -15,8 +15,9 @@ import pytest
 from sqlalchemy import URL
 
 from starcast.graph.connection import Graph
-from starcast.ingest import Stores, ingest, plan
+from starcast.ingest import Stores, ingest
 from support.fix_cli import name_store
+from support.plans import plan
 
 #: A construction with arguments, whose ids contain characters that shells interpret.
 TREES = "multiple,dimension-change(base=greedy,i=1)"

@@ -198,6 +198,14 @@ def test_draw_writes_to_a_file_or_to_stdout(starcast: Starcast) -> None:
     assert title == "S4:multiple:1234, tree 1"
 
 
+def test_a_topology_is_drawn_to_a_file_or_to_stdout(starcast: Starcast) -> None:
+    assert starcast("topology", "draw", "S4", "--out", "s4.svg").err == "drew S4 to s4.svg\n"
+    text = Path("s4.svg").read_text(encoding="utf-8")
+    assert starcast("topology", "draw", "S4") == Result(0, text, "")
+    assert "S6 has 720 nodes" in refused(starcast("topology", "draw", "S6", "--out", "f.svg"), 7)[0]
+    assert not Path("f.svg").exists()
+
+
 def test_a_forest_in_a_file_can_be_drawn(starcast: Starcast) -> None:
     starcast("forest", "build", "S4", "multiple", "--root", "4321", "--out", "f.npz")
     assert starcast("forest", "draw", "f.npz", "--tree", "2") == starcast(
@@ -242,10 +250,7 @@ def test_constructions_of_a_topology(starcast: Starcast, spec: str) -> None:
 @pytest.mark.parametrize("spec", ["S2", "S6", "S12", "S6,3", "Q4"])
 def test_topology_show_needs_no_server(starcast: Starcast, spec: str) -> None:
     computed = topology(spec)
-    shown = {
-        name: row["value"]
-        for name, row in properties(starcast("topology", "show", spec, "-f", "json")).items()
-    }
+    shown = properties(starcast("topology", "show", spec, "-f", "json"))
     assert {name: shown[name] for name in ("nodes", "links", "degree", "diameter", "family")} == {
         name: getattr(computed, name) for name in ("nodes", "links", "degree", "diameter", "family")
     }

@@ -88,7 +88,7 @@ def test_options_are_applied(starcast: Starcast, stores: Stores) -> None:
     )
     assert starcast("ingest", "S4", "--root", "4321", "--trees", "greedy", *words).code == 0
     options = {"root": "4321", "ports": "both", "segments": 2, "messages": 3}
-    assert_stored(stores, plan("S4", "greedy", "multiple,recursive-substar", **options))  # type: ignore[arg-type]
+    assert_stored(stores, plan("S4", "greedy", "multiple,recursive-substar", **options))
 
 
 def test_a_dry_run_needs_no_server(

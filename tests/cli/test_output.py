@@ -19,7 +19,8 @@ from starcast.cli.output import (
     narrowed,
     reporter,
 )
-from starcast.cli.progress_lines import ProgressLines
+from starcast.cli.progress_lines import ProgressLines, close_all
+from starcast.cli.run_output import POINT, emit_runs
 from starcast.errors import InputError
 
 NAME = "S5:broadcast:multiple:one:segments=1:12345"
@@ -181,3 +182,47 @@ def test_short_work_writes_nothing_and_the_reporter_ends_with_its_command() -> N
     assert reference() is None
     time.sleep(0.15)
     assert lines == []
+
+
+def test_nothing_is_written_after_the_end_of_a_command() -> None:
+    """The error that ended it keeps the reporter alive."""
+    lines: list[str] = []
+    progress = ProgressLines(lines.append, interval=0.05)
+    with progress.task("writing", 10, "rows"):
+        close_all()
+        time.sleep(0.2)
+    assert lines == []
+
+
+@pytest.mark.parametrize("axis", ["message_bytes", "segments", "t_s", "seed"])
+def test_a_narrow_table_of_runs_keeps_the_parameter_that_tells_them_apart(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str], axis: str
+) -> None:
+    terminal(60)
+    point = dict.fromkeys(POINT, 1) | {"topology": "S5", "algorithm": "multiple", "faults": []}
+    rows = [
+        {"run": run, **point, axis: 65_536 * run, "agrees": True, "profile": "3, not 4 in step 12"}
+        for run in (1, 2)
+    ]
+    emit_runs(rows, ("run", *POINT, "agrees", "profile"), Format.TABLE, needed=("profile",))
+    printed = capsys.readouterr().out
+    assert axis in printed
+    assert "65536" in printed
+    assert "131072" in printed
+    assert printed.count("3, not 4") == 2
+
+
+def test_parameters_that_follow_from_others_may_be_omitted(
+    terminal: Terminal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message size alone tells these runs apart."""
+    terminal(36)
+    point = dict.fromkeys(POINT, 1) | {"algorithm": "recursive-substar", "faults": []}
+    rows = [
+        {"run": run, **point, "message_bytes": run, "t_s": run, "ports": "all" * run, "status": "x"}
+        for run in (1, 2, 3)
+    ]
+    emit_runs(rows, ("run", *POINT, "status"), Format.TABLE)
+    printed = capsys.readouterr().out
+    assert "message_bytes" in printed
+    assert "not shown: " in printed

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from starcast.database.roles import ROLE_NAMES
 from starcast.embedded.neo4j import CONFIGURATION, PROCEDURES
 from starcast.settings import Settings
 
@@ -170,6 +171,18 @@ def test_passwords_are_files() -> None:
     assert sorted(mounted) == sorted(path.name for path in folder.iterdir())
     password = (folder / "neo4j-password").read_text(encoding="utf-8")
     assert (folder / "neo4j-auth").read_text(encoding="utf-8") == f"neo4j/{password}"
+
+
+def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:
+    common = COMPOSE.split("x-starcast: &starcast\n")[1].split("\n\n")[0]
+    assert "postgresql://starcast_writer@postgres:5432/" in common
+    assert "STARCAST_POSTGRES_PASSWORD_FILE: /run/secrets/postgres-writer-password\n" in common
+    assert "owner" not in common + services()["starcast"]
+    assert "STARCAST_POSTGRES_OWNER: starcast_owner\n" in services()["setup"]
+    script = (ROOT / "compose" / "postgres-roles.sh").read_text(encoding="utf-8")
+    created = re.search(r"array\[(.+)\]", script)
+    assert created
+    assert re.findall(r"'(\w+)'", created[1]) == list(ROLE_NAMES.values())
 
 
 def test_the_dockerfile_works_with_older_builders() -> None:

@@ -79,7 +79,7 @@ def file(
 
 
 @pytest.fixture(params=["without tables", "with empty tables"])
-def target(bare: Engine, request: pytest.FixtureRequest) -> Iterator[Engine]:
+def target(bare: Engine, request: pytest.FixtureRequest) -> Engine:
     if request.param == "with empty tables":
         sessions.upgrade(bare, Silent())
     return bare
@@ -97,8 +97,11 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     settings = settings_for(target.url, clean_graph)
     restore(settings, file, Silent())
     after = content(target)
-    for table in ("materialization",):  # the rebuild has loaded everything again
-        assert len(after.pop(table)) == len(before.pop(table)) == 3
+    # Rebuilding the graph loads the artifacts again, which changes moments in two tables.
+    assert len(after.pop("materialization")) == len(before.pop("materialization")) == 3
+    forests = [json.loads(row) for found in (after, before) for row in found.pop("forest")]
+    assert len(forests) == 2
+    assert forests[0] | {"created_at": ""} == forests[1] | {"created_at": ""}
     assert after == before
     assert sessions.differences(target) == []
     with open_stores(settings) as stores:

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, func, select, text
 from starcast.database import models, repository, sessions
 from starcast.errors import InputError, RejectedError
 from starcast.experiments.point import Point
-from starcast.experiments.reproduction import reproduce
+from starcast.experiments.reproduction import FIGURES, SAME, reproduce
 from starcast.progress import Silent
 from support.dumps import load_dump
 from support.fix_cli import Starcast, name_store
@@ -58,7 +58,14 @@ def test_a_store_of_an_old_revision_is_upgraded_with_all_its_data(
             repository.load_forest(opened, forest).verify()
     repetitions = reproduce(bare, name, Silent(), jobs=1)
     assert len(repetitions) == reproduced
-    assert [each.figures for each in repetitions if not each.agrees] == []
+    # Lower bounds have more figures than those that revision 0001 stored.
+    simulated = [figure for figure in FIGURES if figure != "costs"]
+    different = [
+        each.figures
+        for each in repetitions
+        if any(each.figures[figure] != SAME for figure in simulated)
+    ]
+    assert different == []
 
 
 def test_the_dumps_hold_data_in_every_table_of_their_revision(bare: Engine) -> None:
@@ -83,7 +90,7 @@ def stored(bare: Engine) -> Engine:
 def test_a_downgrade_keeps_rows_or_is_refused(stored: Engine) -> None:
     sessions.downgrade(stored, "0003")
     assert sessions.current(stored) == "0003"
-    with pytest.raises(RejectedError, match=r"0002 would delete 1 verification run$") as refused:
+    with pytest.raises(RejectedError, match="0002 would delete 1 verification run ") as refused:
         sessions.downgrade(stored, "0002")
     assert "starcast backup" in refused.value.hint
     assert sessions.current(stored) == "0003"
@@ -139,7 +146,7 @@ def test_a_bare_alembic_drops_no_verification_run_unasked(
     assert alembic("downgrade", "-2").returncode == 0
     refused = alembic("downgrade", "-1")
     assert refused.returncode != 0
-    assert "would delete 1 verification run; nothing was changed" in refused.stderr
+    assert "would delete 1 verification run; nothing was changed" in refused.stdout
     assert "Traceback" not in refused.stderr
     assert sessions.current(stored) == "0003"
     with stored.connect() as connection:

@@ -210,6 +210,12 @@ def test_a_malformed_uri_is_an_input_error(graph_address: GraphAddress, uri: str
     ("code", "text", "kind", "words"),
     [
         (
+            "Neo.DatabaseError.Transaction.TransactionStartFailed",
+            "The database has encountered a critical error, and needs to be restarted.",
+            UnavailableError,
+            "has to be restarted",
+        ),
+        (
             "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
             "over the limit",
             LimitError,

@@ -226,7 +226,7 @@ class ProfiledGraph(Graph):
 
 
 def _hits(plan: dict[str, Any]) -> int:
-    return plan["args"].get("DbHits", 0) + sum(map(_hits, plan.get("children", [])))
+    return int(plan["args"].get("DbHits", 0)) + sum(map(_hits, plan.get("children", [])))
 
 
 def at_node(built_forest: Forest, rank: int) -> int:

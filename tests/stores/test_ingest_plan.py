@@ -25,7 +25,7 @@ from support.plans import plan
 
 def plan_ids(*words: object, **options: object) -> list[str]:
     """Return the ids of the artifacts of a plan."""
-    return [artifact.id for artifact in plan(*words, **options).artifacts]  # type: ignore[arg-type]
+    return [artifact.id for artifact in plan(*words, **options).artifacts]
 
 
 def test_a_topology_alone() -> None:
@@ -121,7 +121,7 @@ def test_an_impossible_named_schedule_is_refused(
     words: str, options: dict[str, object], named: str
 ) -> None:
     with pytest.raises(InputError, match=named):
-        plan("S4", schedules=words, **options)  # type: ignore[arg-type]
+        plan("S4", schedules=words, **options)
 
 
 def test_impossible_schedules_covered_by_all_are_skipped() -> None:

@@ -269,6 +269,8 @@ def both(own: Settings) -> set[tuple[str, str]]:
     """Old and new artifacts, stored; returned are those that remain when S4 is dropped."""
     with opened(own) as stores:
         ingest(stores, NEW)
+        if "Q3" in states(stores):  # another test makes its ingest fail
+            drop(stores, "topology", "Q3", cascade=True)
     return in_graph(own) - artifact_ids(NEW)
 
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from starcast.database import backup, sessions
+from starcast.database.roles import ROLE_NAMES
 from starcast.embedded import lifecycle, stack
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
@@ -17,7 +18,7 @@ from starcast.progress import Silent
 from starcast.settings import Settings
 from support.dumps import load_dump
 
-ROLES = ("owner", "writer", "reader")
+ROLES = tuple(ROLE_NAMES)
 
 
 class Recording(Silent):

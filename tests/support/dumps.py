@@ -14,7 +14,11 @@ DUMPS = Path(__file__).parents[1] / "stores" / "dumps"
 def load_dump(engine: Engine, revision: str) -> None:
     """Restore the dump of a revision, as the owner of the database."""
     url = engine.url
-    command = [find_client_programs(18).pg_restore, "--exit-on-error", "--no-owner"]
+    command: list[str | Path] = [
+        find_client_programs(18).pg_restore,
+        "--exit-on-error",
+        "--no-owner",
+    ]
     command += [f"--host={url.host}", f"--port={url.port}", f"--username={url.username}"]
     command += [f"--dbname={url.database}", DUMPS / f"revision-{revision}.dump"]
     environment = os.environ | {"PGPASSWORD": str(url.password)}

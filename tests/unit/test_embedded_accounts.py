@@ -121,26 +121,27 @@ def test_a_readable_folder_despite_the_umask(tmp_path: Path) -> None:
     assert modes == [0o755, 0o755]
 
 
-def test_a_folder_is_handed_over_from_the_inside_out(
+def test_a_folder_is_handed_over_with_everything_below_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Links are changed, not their targets; the folder comes last, so a repetition can skip it."""
+    """Links are changed, not their targets; what belongs to the account already is skipped."""
     folder = tmp_path / "data"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "file").write_text("x", encoding="utf-8")
     (folder / "link").symlink_to("/etc/passwd")
-    changed: list[tuple[str, bool]] = []
+    changed: list[str] = []
 
-    def chown(path: Path, uid: int, gid: int, *, follow_symlinks: bool = True) -> None:
-        assert (uid, gid) == (4321, 4322)
-        changed.append((str(Path(path).relative_to(tmp_path)), follow_symlinks))
+    def chown(path: Path, uid: int, gid: int, *, follow_symlinks: bool) -> None:
+        assert (uid, gid, follow_symlinks) == (4321, 4322, False)
+        changed.append(str(path.relative_to(tmp_path)))
 
     monkeypatch.setattr(os, "chown", chown)
     accounts.hand_over(folder, processes.User())
     assert changed == []
+    accounts.hand_over(folder, processes.User(os.geteuid(), os.getegid()))
+    assert changed == []
     accounts.hand_over(folder, processes.User(4321, 4322))
-    assert dict(changed[:-1]) == {"data/sub/file": False, "data/sub": False, "data/link": False}
-    assert changed[-1][0] == "data"
+    assert sorted(changed) == ["data", "data/link", "data/sub", "data/sub/file"]
 
 
 def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> None:

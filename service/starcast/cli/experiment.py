@@ -147,7 +147,7 @@ def reproduce(
         {**run_output.run_row(each.run, name), **each.figures, "agrees": each.agrees}
         for each in repetitions
     ]
-    figures = FIGURES
+    figures: tuple[str, ...] = FIGURES
     if output is Format.TABLE and not everything:
         figures = tuple(name for name in FIGURES if any(row[name] != "same" for row in rows))
     columns = ("run", *run_output.POINT, "agrees", *figures)

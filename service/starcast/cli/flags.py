@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from starcast.cli import context, output
+from starcast.cli.progress_lines import close_all
 from starcast.errors import InputError, StarcastError
 from starcast.support import log
 
@@ -83,6 +84,7 @@ def _start_log(ctx: typer.Context | None) -> None:
 
 def finish(code: int, error: Exception | None = None) -> None:
     """Log the end of the command: its exit code, its duration, and the error that ended it."""
+    close_all()
     if error is not None:
         _start_log(None)
     seconds = round(perf_counter() - _start, 3)

@@ -26,6 +26,8 @@ class ProgressLines:
         self._step = ""
         self._step_start = self._last_line = monotonic()
         self._tasks: list[_LineTask] = []
+        self._is_closed = False
+        _reporters.add(self)
         # The thread must not keep the reporter alive, which ends with its command.
         watch = threading.Thread(target=_watch, args=(weakref.ref(self), interval), daemon=True)
         watch.start()
@@ -52,13 +54,27 @@ class ProgressLines:
     def write_state(self) -> None:
         """Write the state of the work if nothing was written for the interval."""
         now = monotonic()
-        if now - self._last_line < self._interval or not (self._tasks or self._step):
+        is_due = now - self._last_line >= self._interval
+        if self._is_closed or not is_due or not (self._tasks or self._step):
             return
         self._last_line = now
         if self._tasks:
             self._say(self._tasks[-1].describe(now))
         else:
             self._say(f"still working, {now - self._step_start:.0f} s after: {self._step}")
+
+    def close(self) -> None:
+        """Write no further states."""
+        self._is_closed = True
+
+
+_reporters: "weakref.WeakSet[ProgressLines]" = weakref.WeakSet()
+
+
+def close_all() -> None:
+    """Close all reporters at the end of a command; the error that ended it may refer to them."""
+    for reporter in list(_reporters):
+        reporter.close()
 
 
 class _LineTask:

@@ -93,7 +93,7 @@ def emit_runs(
     short = [{**row, "faults": abbreviate(row["faults"])} for row in rows]
     shared = _shared_values(rows, [name for name in informative if name in POINT])
     kept = [name for name in informative if name not in shared]
-    distinctive = _distinctive(rows, [name for name in kept if name in POINT])
+    distinctive = _distinctive(short, [name for name in kept if name in POINT])
     spare = [name for name in _SPARE if name not in {*needed, *distinctive}]
     shown = narrowed(short, kept, spare)
     parts = [f"{name} {text(value)}" for name, value in shared.items() if value is not None]

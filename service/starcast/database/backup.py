@@ -130,7 +130,8 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
     ):
         manifest = _describe(connection)
         snapshot = str(connection.scalar(text("select pg_export_snapshot()")))
-        command = [programs.pg_dump, "--format=custom", "--no-owner", "--no-privileges"]
+        command: list[str | Path] = [programs.pg_dump, "--format=custom", "--no-owner"]
+        command += ["--no-privileges"]
         command += [f"--snapshot={snapshot}"]
         command += [f'--table=public."{table}"' for table in manifest.tables]
         with archive.open(_DUMP, "w", force_zip64=True) as member:
@@ -230,9 +231,9 @@ def _drop_schema(engine: Engine) -> None:
 
 
 def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:
-    command = [programs.pg_restore, "--single-transaction", "--exit-on-error", "--no-owner"]
+    command: list[str | Path] = [programs.pg_restore, "--single-transaction", "--exit-on-error"]
     with _open(file) as archive, archive.open(_DUMP) as member:
-        _run([*command, "--no-privileges"], engine.url, source=member)
+        _run([*command, "--no-owner", "--no-privileges"], engine.url, source=member)
 
 
 def _verify(engine: Engine, manifest: Manifest) -> None:

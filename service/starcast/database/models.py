@@ -1,13 +1,9 @@
 """The tables of PostgreSQL as typed SQLAlchemy models; the migrations create the same tables.
 
-This is the only declaration of their meaning: the docstring of a class and the comments of its
-columns become ``COMMENT ON`` in PostgreSQL, and docs/schema.md.
-
-Deleting a row deletes its parts, such as the trees of a forest. A topology, forest or schedule is
-deleted on its own, so PostgreSQL refuses to delete one that another still refers to.
-
-Figures that are compared are exact. `Exact` stores a `Fraction` as text, and PostgreSQL computes a
-double next to it (``time_value`` next to ``time``) for sorting and for SQL written by hand.
+This is the only declaration of their meaning: docstrings of classes and comments of columns become
+``COMMENT ON`` in PostgreSQL, and docs/schema.md. Deleting a row deletes its parts, such as the
+trees of a forest; PostgreSQL refuses to delete an artifact that another still refers to. `Exact`
+figures have a double next to them (``time_value`` next to ``time``) for sorting and SQL.
 """
 
 import uuid
@@ -30,10 +26,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from starcast.database import columns
 from starcast.database.columns import (
     NAME,
     SPEC,
-    Base,
     belongs_to_topology,
     double_of,
     json_type,
@@ -42,6 +38,9 @@ from starcast.database.columns import (
     rational,
 )
 from starcast.vocabulary import LEVELS, VERDICT_WORDS, Collective, Ports
+
+#: The base class of all tables.
+Base = columns.Base
 
 PORTS: tuple[str, ...] = get_args(Ports)
 COLLECTIVES: tuple[str, ...] = get_args(Collective)

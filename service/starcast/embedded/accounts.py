@@ -71,15 +71,15 @@ def _account() -> processes.User:
 def hand_over(folder: Path, account: processes.User) -> None:
     """Make a folder and everything below it belong to an account; for this user, do nothing.
 
-    The folder itself comes last: if it belongs to the account, so does everything below it.
+    Everything is checked, also below a folder that belongs to the account already: an offline
+    import, which root runs, may have written to it.
     """
     uid, gid = account.uid, account.gid
-    if uid is None or gid is None or folder.stat().st_uid == uid:
+    if uid is None or gid is None:
         return
-    for parent, folders, files in os.walk(folder, topdown=False):
-        for name in (*folders, *files):
-            os.chown(Path(parent, name), uid, gid, follow_symlinks=False)
-    os.chown(folder, uid, gid)
+    for path in (*folder.rglob("*"), folder):
+        if path.lstat().st_uid != uid:
+            os.chown(path, uid, gid, follow_symlinks=False)
 
 
 def is_open(folder: Path) -> bool:

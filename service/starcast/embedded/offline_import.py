@@ -124,6 +124,7 @@ def _start(
             yield tool
         finally:
             tool.kill()
+            tool.wait()  # after Ctrl-C, Popen itself waits for a quarter of a second only
 
 
 def _follow(

@@ -26,7 +26,7 @@ from starcast.settings import Settings
 
 #: What a home contains; see `home`.
 _HOME_ENTRIES = (
-    *("neo4j", "postgres", "secrets", "logs"),
+    *("neo4j", "postgres", "backups", "secrets", "logs"),
     *("stack.json", "stack.lock", "rebuild.lock"),
 )
 #: Folders of `JarSet` in a cache.

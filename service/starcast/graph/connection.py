@@ -333,6 +333,12 @@ class Graph:
                 f"Neo4j at {self.uri} ran out of disk space: {text}",
                 hint="free some space, then try again",
             )
+        if "needs to be restarted" in text:  # for example after a full disk
+            return UnavailableError(
+                f"Neo4j at {self.uri} has to be restarted: {text}",
+                hint="free some space if its disk is full, then restart it: 'starcast down' and "
+                "'starcast up' restart the embedded servers",
+            )
         if "DatabaseNotFound" in code:
             return UnavailableError(
                 f"Neo4j at {self.uri} has no database '{self.database}'",
@@ -378,7 +384,7 @@ def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
         if status.is_notification
     )
     rows = [
-        {name: _as_data(value) for name, value in record.items()} for record in records[:row_limit]
+        dict(zip(columns, map(_as_data, record), strict=True)) for record in records[:row_limit]
     ]
     return QueryResult(columns, rows, more, notices, summary.plan or summary.profile)
 

@@ -130,7 +130,7 @@ class _JsonFile(WatchedFileHandler):
     def _open(self) -> TextIOWrapper:
         return open(
             self.baseFilename,
-            self.mode,
+            "a",
             encoding=self.encoding,
             opener=lambda path, flags: os.open(path, flags, 0o600),
         )

@@ -19,10 +19,10 @@ from starcast.claims.formulas import diameter, distance_sum
 from starcast.claims.growth import Number, divided, factorial, log2
 from starcast.claims.model import BYTES_PER_LINK
 from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
+from starcast.claims.reference.lower_bound_counts import NetworkCounts
 from starcast.claims.reference.star_vs_hypercube import (
     Bound,
     GrowthCell,
-    NetworkCounts,
     Order,
     check_counts,
     least_steps,
