@@ -12,11 +12,10 @@ import psutil
 
 from benchmarks.measure import Figure, seconds
 from starcast.cli.output import say
-from starcast.database import sessions
 from starcast.embedded import processes, stack
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
-from starcast.endpoints import graph_address, store_url
+from starcast.endpoints import graph_address
 from starcast.graph.connection import Graph
 from starcast.ingest import (
     IngestRequest,
@@ -129,9 +128,6 @@ def _stack() -> Iterator[Settings]:
         settings = Settings.load(home=Path(folder) / "home")
         stack.up(settings, Silent())
         try:
-            engine = sessions.connect(store_url(settings))
-            sessions.upgrade(engine, Silent())
-            engine.dispose()
             yield settings
         finally:
             stack.down(settings.home, Silent())

@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 from benchmarks.measure import Figure, seconds
 from starcast import forest, topology
 from starcast.database.bulk_copy import copy_columns
-from starcast.database.sessions import connect, upgrade
+from starcast.database.sessions import connect
 from starcast.embedded import stack
-from starcast.endpoints import graph_address, store_url
+from starcast.endpoints import graph_address, migration_url
 from starcast.graph import rows
 from starcast.graph.artifact_nodes import topology_node
 from starcast.graph.connection import Graph
@@ -44,19 +44,18 @@ def figures() -> Iterator[Figure]:
         settings = Settings.load(home=Path(folder) / "home")
         stack.up(settings, Silent())
         try:
-            engine = connect(store_url(settings))
-            yield _first_ingest(engine, settings)
+            yield _first_ingest(settings)
             with Graph.open(graph_address(settings)) as graph:
                 yield from _bolt(graph, settings.batch)
+            engine = connect(migration_url(settings))
             yield from _copy(engine)
             engine.dispose()
         finally:
             stack.down(settings.home, Silent())
 
 
-def _first_ingest(engine: Engine, settings: Settings) -> Figure:
+def _first_ingest(settings: Settings) -> Figure:
     """Measure the first ingest after a start against its estimate, and drop it again."""
-    upgrade(engine, Silent())
     wanted = parse_request("S7", "multiple")
     with open_stores(settings) as stores:
         duration = seconds(lambda: ingest(stores, wanted), repeats=1)

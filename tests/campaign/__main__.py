@@ -19,9 +19,7 @@ from campaign.actions import KINDS, choose, perform
 from campaign.journal import Journal, summarize
 from campaign.servers import Servers, embedded_servers
 from starcast.cli.output import reporter
-from starcast.database import sessions
 from starcast.embedded import stack
-from starcast.endpoints import store_url
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.support.signals import sigterm_as_interrupt
@@ -89,16 +87,13 @@ def _own_disk(folder: Path) -> Iterator[bool]:
 
 @contextmanager
 def _running(folder: Path) -> Iterator[Servers]:
-    """Start an embedded stack with an empty schema."""
+    """Start an empty embedded stack."""
     home = folder / "home"
     files = folder / "files"
     files.mkdir()
     settings = Settings.load(home=home)
     stack.up(settings, reporter())
     try:
-        engine = sessions.connect(store_url(settings))
-        sessions.upgrade(engine, Silent())
-        engine.dispose()
         yield embedded_servers(home, files)
     finally:
         stack.down(home, Silent())

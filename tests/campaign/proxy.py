@@ -86,6 +86,9 @@ class Proxy:
                 for connection in self._open:
                     linger = struct.pack("ii", 1, 0)
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                    # The kernel resets the connection when no thread is waiting for its data.
+                    with suppress(OSError):
+                        connection.shutdown(socket.SHUT_RD)
                     connection.close()
                 raise OSError("reset")
         return data

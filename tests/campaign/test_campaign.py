@@ -167,7 +167,7 @@ def test_a_fault_begins_after_its_number_of_bytes(
 ) -> None:
     proxy = Proxy(echo, fault, 5, 0.01)
     answers = []
-    with socket.create_connection(("127.0.0.1", proxy.port)) as connection:
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as connection:
         for data in (b"abcd", b"efgh"):
             connection.sendall(data)
             try:

@@ -21,7 +21,6 @@ from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.progress import Silent
 from starcast.queries.counterexample import to_cypher
-from starcast.settings import Settings
 from support.fix_cli import Result, Starcast, name_store
 
 LOOK = ("claims", "check", "TS.L5", "TS.h", "--sizes", "S4,S3")
@@ -316,10 +315,10 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
 
 
 @pytest.fixture(scope="module")
-def graph(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Graph]:
+def graph(store_url: URL, graph_address: GraphAddress) -> Iterator[Graph]:
     """A graph that the ingests of all places have filled."""
     commands = dict.fromkeys(ingest_of(failed(place, of)) for place, of, _ in PLACES.values())
-    yield from filled(stack_settings, graph_address, commands)
+    yield from filled(store_url, graph_address, commands)
 
 
 def ingest_of(verdict: Verdict) -> str:
@@ -331,14 +330,13 @@ def ingest_of(verdict: Verdict) -> str:
     )
 
 
-def filled(settings: Settings, address: GraphAddress, commands: dict[str, None]) -> Iterator[Graph]:
+def filled(store_url: URL, address: GraphAddress, commands: dict[str, None]) -> Iterator[Graph]:
     """The graph after these commands, empty at the end."""
     from starcast.database import sessions
-    from starcast.endpoints import store_url
     from support.fix_servers import empty, new_database
 
     empty(address)
-    with new_database(store_url(settings)) as url, Graph.open(address) as opened:
+    with new_database(store_url) as url, Graph.open(address) as opened:
         engine = sessions.connect(url)
         sessions.upgrade(engine, Silent())
         for command in commands:

@@ -219,7 +219,7 @@ def experiments(engine: Engine) -> Engine:
         run_experiment(engine, name, grid, Silent(), jobs=1)
     faults = Grid.from_json({
         "topology": "S4", "collective": "broadcast", "algorithm": "edge-disjoint",
-        "message_bytes": "64", "faults": ["none", "2134", "1 random node"], "copies": [1, 3],
+        "message_bytes": "64", "faults": ["none", "2134", "1 node"], "copies": [1, 3],
     })  # fmt: skip
     run_experiment(engine, "faults", faults, Silent(), jobs=1)
     return engine

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcast.database import sessions
 from starcast.embedded import data_directories, files, stack
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
@@ -44,9 +43,6 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     settings = Settings.load(home=tmp_path_factory.mktemp("offline") / "a home: ü")
     stack.up(settings, Silent())
     try:
-        engine = sessions.connect(stack.store_endpoint(settings.home))
-        sessions.upgrade(engine, Silent())
-        engine.dispose()
         with open_stores(settings) as stores:
             ingest(stores, OLD)
         yield settings

@@ -17,11 +17,11 @@ COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
 #: Names that every reader knows, and names that are explained where they are used.
 ORDINARY = {
     "CLI": """
-        --again --all --as --cascade --changed --cypher --discard-foreign --dry-run --folder --force
-        --format --graph --home --i --install-completion --jobs --layout --limit --neo4j-uri
-        --no-graph --no-store --out --postgres-uri --quiet --replace --sample --show-completion
-        --show-cypher --sort --store --stored --timeout --toml --verbose --version --wait --where
-        --yes
+        --again --all --as --browser --cascade --changed --cypher --discard-foreign --dry-run
+        --folder --force --format --graph --home --i --install-completion --jobs --layout --limit
+        --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store --out --postgres-port
+        --postgres-uri --quiet --replace --sample --show-completion --show-cypher --sort --store
+        --stored --timeout --toml --verbose --version --wait --where --yes
     """,
     "Python": """
         args add_note with_traceback exit_code chunks table translation open save parse members

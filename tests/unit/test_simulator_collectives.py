@@ -268,7 +268,7 @@ def test_a_unit_with_one_destination_may_branch_and_meet_again() -> None:
         "unit": np.full(len(paths), unit),
     }
     ports = [next(p for p in t.ports if int(t.neighbours(p, [a])[0]) == b) for _, a, b, _ in paths]
-    run = assert_same_verdict(replace(schedule, port=np.array(ports), **columns))
+    run = assert_same_verdict(replace(schedule, port=np.array(ports), forest=None, **columns))
     assert run.violation is None
     assert run.missing == 4
 

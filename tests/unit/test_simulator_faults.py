@@ -78,7 +78,7 @@ def test_the_same_fault_is_written_in_one_way() -> None:
     ],
 )
 def test_other_notations_are_refused(text: str) -> None:
-    with refused(text.strip(), "not a fault"):
+    with refused(text.strip()[:20], "not a fault"):
         Fault.parse(text)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcast.cli.db import store
-from starcast.cli.output import Format, FormatOption, check_suffix, emit, say, write_page
+from starcast.cli.output import Format, FormatOption, check_suffix, emit, say, write_text
 from starcast.errors import InputError
 from starcast.support.text import pluralize
 from starcast.vocabulary import VERDICT_WORDS
@@ -83,9 +83,9 @@ def report(
         verdicts = storage.load_verdicts(opened, one.id)
     say(f"verification run {one.id}: {storage.question(one)}, {pluralize(len(verdicts), 'claim')}")
     if chosen is Page.HTML:
-        write_page(pages.html(verdicts, _provenance(one)), out)
+        write_text(pages.html(verdicts, _provenance(one)), out)
     else:
-        write_page(f"# Claims\n\n{pages.markdown(verdicts, _provenance(one))}", out)
+        write_text(f"# Claims\n\n{pages.markdown(verdicts, _provenance(one))}", out)
 
 
 def changed(

@@ -18,7 +18,7 @@ from starcast.cli.output import (
     narrowed,
     reporter,
     say,
-    write_page,
+    write_text,
 )
 from starcast.errors import InputError
 
@@ -131,7 +131,7 @@ def compare(
         comparison = comparison if sort is None else comparison.sorted_by(sort)
         _explain(comparison, output, everything=everything)
         if output is Output.HTML:
-            write_page(_report(comparison, opened, everything=everything), out)
+            write_text(_report(comparison, opened, everything=everything), out)
         elif crossovers:
             _emit_crossovers(comparison, Format(output))
         else:

@@ -1,6 +1,5 @@
 """``starcast db``: the schema of the relational store."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -8,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import Format, FormatOption, emit, emit_outcome, reporter, say
-from starcast.errors import InputError, RejectedError
+from starcast.cli.output import Format, FormatOption, confirm, emit, emit_outcome, reporter, say
+from starcast.errors import RejectedError
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -93,13 +92,7 @@ def downgrade(
         deleted = f"it deletes {', '.join(losses)}" if losses else "no rows are lost"
         say(f"the downgrade goes from {current(engine)} to {revision}: {deleted}")
         if not yes:
-            if not sys.stdin.isatty():
-                raise InputError(
-                    "nothing was changed: there is no terminal to ask", hint="add --yes"
-                )
-            if not typer.confirm("downgrade?", err=True):
-                say("nothing was changed")
-                raise typer.Exit
+            confirm("downgrade?", "nothing was changed")
         downgrade(engine, revision, allow_data_loss=True)
     say(f"the schema was downgraded to {revision}")
 

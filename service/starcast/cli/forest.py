@@ -11,9 +11,9 @@ from starcast.cli.output import (
     FormatOption,
     check_suffix,
     emit,
-    emit_outcome,
     emit_properties,
     say,
+    write_text,
 )
 from starcast.errors import InputError, RejectedError
 
@@ -218,7 +218,6 @@ def draw(
     starcast forest draw S4 'dimension-change(base=greedy,i=1)' > tree.svg
     """
     from starcast import drawing
-    from starcast.support.atomic import atomic_write
 
     if out is not None:
         check_suffix(out, ".svg")
@@ -229,13 +228,10 @@ def draw(
     if sentence := forest_source.describe_other_trees(source, forest):
         say(sentence)
     picture = drawing.draw(forest, number, force)
-    if out is None:
-        print(picture, end="")
-        return
-    with atomic_write(out) as file:
-        file.write(picture.encode())
-    drawn = {"id": forest.id, "tree": number, "file": str(out), "bytes": out.stat().st_size}
-    emit_outcome(drawn, output, f"drew tree {number} of {forest.id} to {out}")
+    write_text(picture, out, f"drew tree {number} of {forest.id} to {out}")
+    if out is not None and output is not Format.TABLE:
+        drawn = {"id": forest.id, "tree": number, "file": str(out), "bytes": out.stat().st_size}
+        emit_properties(drawn, output)
 
 
 stored.add_drop_command(app, "forest", completion.stored_forests)

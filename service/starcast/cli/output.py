@@ -110,8 +110,13 @@ def check_suffix(out: Path, *suffixes: str) -> None:
         )
 
 
-def write_page(page: str, out: Path | None) -> None:
-    """Write a page to a file that the user named, or to stdout.
+def write_text(text: str, out: Path | None, sentence: str = "") -> None:
+    """Write a page or a picture to a file that the user named, or to stdout.
+
+    Args:
+        text: what to write.
+        out: the file; None for stdout.
+        sentence: what to report of a file; the default names it.
 
     Raises:
         InputError: the file cannot be written.
@@ -119,11 +124,28 @@ def write_page(page: str, out: Path | None) -> None:
     from starcast.support.atomic import atomic_write
 
     if out is None:
-        print(page.rstrip("\n"))
+        print(text.rstrip("\n"))
         return
     with atomic_write(out) as file:
-        file.write(page.encode())
-    say(f"written to {out}")
+        file.write(text.encode())
+    say(sentence or f"written to {out}")
+
+
+def confirm(question: str, unchanged: str) -> None:
+    """Ask a question on the terminal, and leave the command unless the answer is yes.
+
+    Args:
+        question: the question, which the option ``--yes`` answers.
+        unchanged: what to say if the answer is no, such as "nothing was deleted".
+
+    Raises:
+        InputError: there is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise InputError(f"{unchanged}: there is no terminal to ask", hint="add --yes")
+    if not typer.confirm(question, err=True):
+        say(unchanged)
+        raise typer.Exit
 
 
 def emit_outcome(properties: Mapping[str, Any], output: Format, sentence: str = "") -> None:

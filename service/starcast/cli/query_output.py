@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.cli.output import Format, check_suffix, emit, say
+from starcast.cli.output import Format, check_suffix, emit, say, write_text
 from starcast.errors import InputError
 from starcast.vocabulary import Layout
 
@@ -158,15 +158,9 @@ def draw(
     """
     from starcast import drawing
     from starcast.queries.picture import build_picture
-    from starcast.support.atomic import atomic_write
 
     svg = drawing.sketch(build_picture(query, values, result), layout)
-    if out is None:
-        print(svg, end="")
-        return
-    with atomic_write(out) as file:
-        file.write(svg.encode())
-    say(f"drew the result of {query.name} to {out}")
+    write_text(svg, out, f"drew the result of {query.name} to {out}")
 
 
 def _are_paths(rows: Sequence[dict[str, Any]], path: str) -> bool:

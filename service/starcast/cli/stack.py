@@ -1,14 +1,13 @@
 """``starcast up | down | status | doctor``: the embedded stack, and the health of the system."""
 
-import sys
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import Format, FormatOption, emit, emit_outcome, reporter, say
-from starcast.errors import InputError, UnavailableError
+from starcast.cli.output import Format, FormatOption, confirm, emit, emit_outcome, reporter, say
+from starcast.errors import UnavailableError
 from starcast.support.text import pluralize
 
 _STATUS_COLUMNS = ["server", "state", "pid", "port", "uptime_s", "memory_mb", "log"]
@@ -104,18 +103,10 @@ def uninstall(
         say("nothing to delete")
         return
     if not yes:
-        _confirm(f"delete {pluralize(len(removable), 'entry', 'entries')} of this list?")
+        listed = pluralize(len(removable), "entry", "entries")
+        confirm(f"delete {listed} of this list?", "nothing was deleted")
     remove(settings, removable, reporter())
     say(f"deleted {sum(trace.mb for trace in removable):.0f} MB")
-
-
-def _confirm(question: str) -> None:
-    """Ask a question on the terminal; go on only if the answer is yes."""
-    if not sys.stdin.isatty():
-        raise InputError("nothing was deleted: there is no terminal to ask", hint="add --yes")
-    if not typer.confirm(question, err=True):
-        say("nothing was deleted")
-        raise typer.Exit
 
 
 def doctor(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from starcast.cli import axes, completion, stored
-from starcast.cli.output import Format, FormatOption, check_suffix, emit_properties, say
+from starcast.cli.output import Format, FormatOption, check_suffix, emit_properties, write_text
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -76,18 +76,12 @@ def draw(
     starcast topology draw S4 --out star.svg
     """
     from starcast import drawing, topologies
-    from starcast.support.atomic import atomic_write
 
     if out is not None:
         check_suffix(out, ".svg")
     topology = topologies.topology(spec)
     picture = drawing.draw_topology(topology)
-    if out is None:
-        print(picture, end="")
-        return
-    with atomic_write(out) as file:
-        file.write(picture.encode())
-    say(f"drew {topology.spec} to {out}")
+    write_text(picture, out, f"drew {topology.spec} to {out}")
 
 
 stored.add_drop_command(app, "topology", completion.stored_topologies)

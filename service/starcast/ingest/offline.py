@@ -291,6 +291,8 @@ class _Import:
         self._on_stage("imported")
 
     def _compare(self, graph: Graph, expected: Mapping[Reference, ExpectedArtifact]) -> None:
+        if not expected:  # then there is nothing to adopt, which creates the indexes otherwise
+            writer.create_indexes(graph)
         adopt(replace(self._stores, graph=graph), self._reporter, expected, strict=True)
         self._on_stage("compared")
 
