@@ -223,6 +223,7 @@ class Materialization(Base):
         one_of("state", STATES),
         one_of("method", METHODS),
         CheckConstraint(f"split_part(id, ':', 1) ~ '{SPEC}'", name="id"),
+        json_type("plugins", "object"),
         CheckConstraint("expected_nodes >= 0 and expected_relationships >= 0", name="counts"),
         Index("ix_materialization_topology", text("split_part(id, ':', 1)")),
     )
@@ -239,6 +240,10 @@ class Materialization(Base):
     )
     expected_checksum: Mapped[str] = mapped_column(comment="checksum of the arrays")
     found_checksum: Mapped[str | None] = mapped_column(comment="checksum of the graph")
+    plugins: Mapped[dict[str, Any]] = mapped_column(
+        server_default=_EMPTY_OBJECT,
+        comment="module, version and SHA-256 of the plug-ins that built it, by name",
+    )
     error: Mapped[str | None] = mapped_column(comment="why it is not complete")
     started_at: Mapped[datetime] = mapped_column(
         server_default=func.now(), comment="when loading was planned"

@@ -167,6 +167,7 @@ def build_and_save(
             method=method,
             expected_nodes=artifact.nodes,
             expected_relationships=artifact.relationships,
+            plugins=artifact.plugins,
         )
     on_stage("planned", artifact)
     built = artifact.build()
