@@ -183,7 +183,7 @@ def test_a_changed_plug_in_is_reported(stores: Stores, ring: Path) -> None:
 def changed_trees(name: str = "mine") -> Forest:
     """Return the breadth-first tree of S4, under a name that no construction has."""
     load_examples()
-    return Forest("S4", forest("S4", "breadth-first").parent_port, construction=name)
+    return Forest(topology("S4"), forest("S4", "breadth-first").parent_port, construction=name)
 
 
 def test_a_forest_of_an_array_is_stored_verified_and_rebuilt(stores: Stores) -> None:
@@ -203,7 +203,7 @@ def test_a_forest_of_an_array_is_stored_verified_and_rebuilt(stores: Stores) -> 
 
 def test_forests_that_cannot_be_stored_under_their_name(stores: Stores) -> None:
     ingest(stores, parse_request("S4", forests=[changed_trees()]))
-    other = Forest("S4", forest("S4", "greedy").parent_port, construction="mine")
+    other = Forest(topology("S4"), forest("S4", "greedy").parent_port, construction="mine")
     with pytest.raises(RejectedError, match="stored with other trees"):
         ingest(stores, parse_request("S4", forests=[other]))
     with pytest.raises(RejectedError, match="builds other trees"):
@@ -212,7 +212,7 @@ def test_forests_that_cannot_be_stored_under_their_name(stores: Stores) -> None:
         parse_request("S5", forests=[other])
     with pytest.raises(InputError, match="two forests"):
         parse_request("S4", forests=[other, other])
-    cyclic = Forest("S4", [0] + [2] * 23, construction="cyclic")
+    cyclic = Forest(topology("S4"), np.array([[0] + [2] * 23], np.uint8), construction="cyclic")
     with pytest.raises(RejectedError):
         ingest(stores, parse_request("S4", forests=[cyclic]))
     assert verify(stores) == []

@@ -311,12 +311,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
         artifact = _FROM_PARTS[kind](*artifact_id.split(":"))
     except (InputError, NotFoundError, TypeError):
         artifact = None
-        if missing := find_missing(recorded):
-            raise PluginMissingError(
-                f"{kind} {artifact_id} was built by a plug-in that is not loaded: "
-                f"{', '.join(missing)}",
-                hint="name its file with --plugin or STARCAST_PLUGINS",
-            ) from None
+        require_plugins(f"{kind} {artifact_id}", recorded)
     if artifact is None or artifact.id != artifact_id:
         raise InputError(
             f"'{artifact_id}' is not the id of a {kind}",
@@ -329,6 +324,19 @@ def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenanc
     """Return the provenance of the plug-ins by which an artifact was stored."""
     row = session.get(models.Materialization, (kind, artifact_id))
     return {} if row is None else row.plugins
+
+
+def require_plugins(noun: str, recorded: Provenance) -> None:
+    """Check that the plug-ins by which something was stored are loaded.
+
+    Raises:
+        PluginMissingError: one is not.
+    """
+    if missing := find_missing(recorded):
+        raise PluginMissingError(
+            f"{noun} was built by a plug-in that is not loaded: {', '.join(missing)}",
+            hint="name its file with --plugin or STARCAST_PLUGINS",
+        )
 
 
 def stored_artifacts(session: Session, without: Collection[Reference] = ()) -> list[Artifact]:
