@@ -27,16 +27,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from starcast.database import columns
-from starcast.database.columns import (
-    NAME,
-    SPEC,
-    belongs_to_topology,
-    double_of,
-    json_type,
-    matches,
-    one_of,
-    rational,
-)
+from starcast.database.columns import NAME, SPEC, double_of, json_type, matches, one_of, rational
 from starcast.vocabulary import LEVELS, VERDICT_WORDS, Collective, Ports
 
 #: The base class of all tables.
@@ -108,7 +99,7 @@ class Forest(Base):
     __tablename__ = "forest"
     __table_args__ = (
         CheckConstraint("root >= 0 and trees > 0 and height > 0 and congestion > 0", name="counts"),
-        belongs_to_topology(),
+        columns.belongs_to_topology(),
         matches("construction", NAME),
         json_type("arguments", "object"),
     )
@@ -166,7 +157,7 @@ class Schedule(Base):
         CheckConstraint(
             "steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0", name="counts"
         ),
-        belongs_to_topology(),
+        columns.belongs_to_topology(),
         matches("algorithm", NAME),
         json_type("arguments", "object"),
     )

@@ -250,7 +250,8 @@ class _Verification:
         if actual == recorded:
             return []
         description = "the graph has other counts or another checksum than PostgreSQL records"
-        return [Problem(reference.id, description, list(actual), list(recorded), None)]
+        advice = f"load the plug-in, then {_rebuild_advice(reference)}"
+        return [Problem(reference.id, description, list(actual), list(recorded), advice)]
 
     def _check_sample(self, reference: Reference, artifact: Artifact) -> Iterator[Problem]:
         """Compare an artifact's node, and its rows at the sampled nodes."""
