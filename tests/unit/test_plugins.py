@@ -15,7 +15,7 @@ from starcast.collectives.catalogue import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.experiments.execution import execute
-from starcast.experiments.grid import Grid
+from starcast.experiments.grid import Grid, Point
 from starcast.plugins.origin import ORIGINS
 from starcast.topologies import Topology
 from starcast.trees.catalogue import CONSTRUCTIONS, constructions, single_trees
@@ -267,6 +267,13 @@ OWN_ARGUMENTS = """
 """
 
 
+def executed_steps(point: Point) -> int:
+    """Return the steps of a valid execution."""
+    simulation = execute(point).valid_simulation
+    assert simulation is not None
+    return simulation.steps
+
+
 def test_points_have_the_own_arguments_of_an_algorithm(load: Callable[[str], None]) -> None:
     load(OWN_ARGUMENTS)
     grid = Grid.from_json(
@@ -278,7 +285,7 @@ def test_points_have_the_own_arguments_of_an_algorithm(load: Callable[[str], Non
     )
     points = grid.points()
     assert [point.algorithm for point in points] == ["slow", "slow(pause=2,word=b)"]
-    assert [execute(point).simulation.steps for point in points] == [23, 46]
+    assert [executed_steps(point) for point in points] == [23, 46]
     assert "'slow(pause=2,word=b)'" in points[1].command()
     with refused("'depth'"):
         Grid.from_json({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
