@@ -242,13 +242,15 @@ class Forest:
                 counts[load] = counts.get(load, 0) + links
         return {load: links for load, links in sorted(counts.items()) if links}
 
+    @cached_property
     def is_shortest_path(self) -> bool:
-        """Return whether every tree reaches each of its nodes by a shortest path."""
+        """Whether every tree reaches each of its nodes by a shortest path."""
         levels = self.levels()
         return bool(((levels == self.topology.distances(self.root)) | (levels < 0)).all())
 
+    @property
     def is_edge_disjoint(self) -> bool:
-        """Return whether every directed link is used by at most one tree.
+        """Whether every directed link is used by at most one tree.
 
         Raises:
             RejectedError: an entry is impossible; cycles are not detected.
