@@ -128,11 +128,11 @@ def table(
             )
             rows += _rows(problem, max_rows if simulate else 0)
         rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
-        if output is Format.TABLE:
+        if output in (Format.TABLE, Format.LATEX):
             title = f"{name} on {network.spec}, m = {message_bytes}, T_s = {t_s}, T_c = {t_c}"
-            _print_tables(rows, title, everything=everything)
+            _print_tables(rows, title, output, everything=everything)
         records += [{"topology": network.spec, "collective": name, **row} for row in rows]
-    if output is not Format.TABLE:
+    if output not in (Format.TABLE, Format.LATEX):
         emit(records, ("topology", "collective", *COLUMNS), output)
 
 
