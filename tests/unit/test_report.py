@@ -637,9 +637,9 @@ def test_a_comparison_without_plots_is_refused() -> None:
 
 
 def test_a_missing_matplotlib_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("matplotlib.")]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("sys.path", [path for path in sys.path if "site-packages" not in path])
     monkeypatch.delitem(sys.modules, "starcast.comparison.plots")
     monkeypatch.delattr("starcast.comparison.plots")
     with pytest.raises(UnavailableError, match="matplotlib, which is not installed") as refusal:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from starcast.cli import axes, completion, stored
+from starcast.cli.labels import LabelsOption
 from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
 from starcast.errors import InputError, RejectedError
 
@@ -133,6 +134,7 @@ def simulate(
     steps: Annotated[
         bool, typer.Option("--steps", help="Print the load of each step instead.")
     ] = False,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Build a schedule, simulate it, and print the results. No server is needed.
@@ -143,7 +145,7 @@ def simulate(
 
     --rows FILE simulates rows of your own: a CSV file whose first line names the columns step,
     sender, port and unit, and optionally tree and receiver, as 'schedule rows -f csv' writes them.
-    Nodes are labels, or ranks if not all senders are labels.
+    Nodes are labels, or ranks if not all senders are labels; #6 is always rank 6.
 
     \b
     starcast schedule simulate S5 --rows mine.csv --collective broadcast --ports one
@@ -200,6 +202,7 @@ def rows(
         bool,
         typer.Option("--expand", help="Print the rows of all sources of a symmetric schedule."),
     ] = False,
+    labels: LabelsOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the rows of a schedule: step, sender, port, receiver, tree and unit.

@@ -44,8 +44,8 @@ def schedule_from_csv(
 
     The first line has the names of the columns: ``step``, ``sender``, ``port`` and ``unit``, and
     optionally ``tree`` and ``receiver``, as in `Schedule`. Nodes are labels if all senders in the
-    file are labels of the topology, otherwise ranks. Nothing in the schedule is trusted:
-    `starcast.simulate` judges it.
+    file are labels of the topology, otherwise ranks; ``#6`` is rank 6 in any file. Nothing in the
+    schedule is trusted: `starcast.simulate` judges it.
 
     Args:
         path: the file, in UTF-8.
@@ -180,14 +180,16 @@ class _Reader:
         return True
 
     def _is_rank(self, text: str) -> bool:
-        return bool(_NUMBER.fullmatch(text)) and int(text) < self._topology.nodes
+        number = text.removeprefix("#")
+        return bool(_NUMBER.fullmatch(number)) and int(number) < self._topology.nodes
 
     def _rank(self, name: str, text: str, line: int, *, has_labels: bool) -> int:
         self._line = line
         try:
-            if has_labels or not _NUMBER.fullmatch(text):
-                return self._topology.rank(text)
-            return self._topology.node(int(text))
+            number = text.removeprefix("#")
+            if _NUMBER.fullmatch(number) and (number != text or not has_labels):
+                return self._topology.node(int(number))
+            return self._topology.rank(text)
         except InputError as error:
             raise self._fail(f"has the {name} '{text}': {error.message}", error.hint) from None
 

@@ -247,7 +247,7 @@ def schedule_id(
     An example is ``S5:broadcast:multiple:all:segments=4:12345``. Without a root the schedule is
     expanded: ``S5:alltoall:exact:all:messages=1:expanded``.
     """
-    source = EXPANDED if root is None else topology.label(root)
+    source = EXPANDED if root is None else topology.stored_label(root)
     values = format_arguments(arguments)
     return f"{topology.spec}:{collective}:{algorithm}:{ports}:{values}:{source}"
 

@@ -82,7 +82,7 @@ class Forest:
     def id(self) -> str:
         """The id under which the forest is stored, such as ``S5:multiple:12345``."""
         construction = spec_syntax.format_spec(self.construction, self.arguments)
-        return f"{self.topology.spec}:{construction}:{self.topology.label(self.root)}"
+        return f"{self.topology.spec}:{construction}:{self.topology.stored_label(self.root)}"
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
