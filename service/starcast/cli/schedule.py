@@ -202,7 +202,7 @@ def rows(
         bool,
         typer.Option("--expand", help="Print the rows of all sources of a symmetric schedule."),
     ] = False,
-    labels: LabelsOption = None,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the rows of a schedule: step, sender, port, receiver, tree and unit.
@@ -218,12 +218,12 @@ def rows(
     )
     if expand:
         schedule = schedule.expand()
-    labels = schedule.topology.labels()
+    names = schedule.topology.labels()
     columns = {
         "step": schedule.step,
-        "sender": labels[schedule.sender],
+        "sender": names[schedule.sender],
         "port": schedule.port,
-        "receiver": labels[schedule.receiver],
+        "receiver": names[schedule.receiver],
         "tree": schedule.tree,
         "unit": schedule.unit,
     }
