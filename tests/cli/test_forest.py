@@ -423,7 +423,7 @@ def test_roots_and_pictures_have_labels_from_0(starcast: Starcast, tmp_path: Pat
 def test_messages_have_labels_from_0(starcast: Starcast) -> None:
     array = forest("S3", "greedy").parent_port.copy()
     array[0, 5] = 9
-    Forest("S3", array, construction="mine").save("f.npz")
+    Forest(topology("S3"), array, construction="mine").save("f.npz")
     ones, _ = refused(starcast("forest", "verify", "f.npz"), 6)
     zeros, _ = refused(starcast("forest", "verify", "f.npz", "--labels", "0"), 6)
     assert "node 321 " in ones

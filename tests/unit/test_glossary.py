@@ -21,8 +21,8 @@ ORDINARY = {
         --dry-run --folder --force --format --graph --home --i --install-completion --jobs
         --layout --limit --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
         --out --plot --postgres-port --postgres-uri --quiet --replace --rows --sample
-        --show-completion --show-cypher --sort --store --stored --timeout --toml --verbose
-        --version --wait --where --yes
+        --show-completion --show-cypher --sort --store --stored --table --timeout --toml
+        --verbose --version --wait --where --yes
     """,
     "Python": """
         args add_note with_traceback exit_code chunks table translation open save parse members

@@ -71,7 +71,8 @@ def schedule_from_columns(
         arrays["receiver"] = _check_column(topology, "receiver", columns["receiver"])
     else:
         _check_places(topology, arrays["sender"], arrays["port"])
-        arrays["receiver"] = topology.step(arrays["port"].astype(np.uint8), arrays["sender"])
+        receiver = topology.step(arrays["port"].astype(np.uint8), arrays["sender"])
+        arrays["receiver"] = receiver.astype(np.int64)
     tree = columns.get("tree", np.zeros_like(arrays["step"]))
     arrays["tree"] = _check_column(topology, "tree", tree)
     lengths = {name: len(array) for name, array in arrays.items()}

@@ -15,7 +15,7 @@ from starcast.costs.tables import Problem, build_table
 from starcast.topologies import Topology
 from starcast.vocabulary import Collective, Ports
 
-#: What a row is based on; rows that are executed name their algorithm instead.
+#: The basis of a row; rows that are executed name their algorithm instead.
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
 
 
@@ -62,7 +62,7 @@ _STEPS = Machine(Fraction(0), Fraction(1))
 
 @dataclass(frozen=True)
 class Case:
-    """What the figures of a table are for.
+    """The topology, message and machine that the figures of a table refer to.
 
     Attributes:
         topology: the topology.
