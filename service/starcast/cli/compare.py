@@ -107,9 +107,9 @@ def compare(
     by algorithm, base and copies. In json and csv, a parameter that differs between the sides has
     a column per side.
 
-    --plot FILE.svg writes the plots on their own, next to the listing. A single plot has this name;
-    several are called FILE-times-N.svg (time against message size) and FILE-links-N.svg (links busy
-    in each step), with the number N of the panel in the HTML report.
+    With --plot FILE.svg the plots are written on their own, next to the listing. A single plot has
+    this name; several are called FILE-times-N.svg (time against message size) and FILE-links-N.svg
+    (links busy in each step), with the number N of the panel in the HTML report.
 
     Runs on different topologies answer different questions. With --across topology, each side may
     have its own network; the sizes of the networks are listed and nothing is normalised.

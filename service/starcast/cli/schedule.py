@@ -143,9 +143,9 @@ def simulate(
     executed are skipped and missing units are counted. Exit code 6 if the schedule violates the
     model, or if units are missing without faults.
 
-    --rows FILE simulates rows of your own: a CSV file whose first line names the columns step,
-    sender, port and unit, and optionally tree and receiver, as 'schedule rows -f csv' writes them.
-    Nodes are labels, or ranks if not all senders are labels; #6 is always rank 6.
+    With --rows FILE, rows of your own are simulated: a CSV file whose first line names the columns
+    step, sender, port and unit, and optionally tree and receiver, as 'schedule rows -f csv' writes
+    them. Nodes are labels, or ranks if not all senders are labels; #6 is always rank 6.
 
     \b
     starcast schedule simulate S5 --rows mine.csv --collective broadcast --ports one
