@@ -14,8 +14,10 @@ from starcast.cli import context
 
 def _use(ctx: typer.Context, value: int | None) -> int | None:
     """Use labels from 0 or 1 until the command ends."""
+    if ctx.resilient_parsing:
+        return value
     first = context.first_symbol(ctx) if value is None else value
-    if first != 1 and not ctx.resilient_parsing:
+    if first != 1:
         from starcast.permutations import labels_from
 
         ctx.with_resource(labels_from(first))

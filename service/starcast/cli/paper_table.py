@@ -1,5 +1,6 @@
 """``starcast experiment table``: the stored runs of an experiment as the table of its paper."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,10 +93,10 @@ def _print_case(
         before = row.get("model")
         printed.append({table.headings[column]: cell for column, cell in cells.items()})
     headings = [table.headings[column] for column in columns]
-    label = "-".join(["tab:" + name, *(str(value).replace(",", "-") for value in values.values())])
+    label = re.sub(r"[^\w.+-]", "-", "-".join([name, *map(str, values.values())]), flags=re.ASCII)
     if output is Format.MARKDOWN:
         print(f"{title}\n")
-    emit(printed, headings, output, title=title, label=label.replace("/", "-"))
+    emit(printed, headings, output, title=title, label=f"tab:{label}")
     if output is not Format.TABLE:
         print()
 
