@@ -7,9 +7,18 @@ import numpy as np
 import pytest
 
 import starcast
-from starcast import StarcastError, schedule, schedule_from_columns, schedule_from_csv, simulate
+from starcast import (
+    StarcastError,
+    schedule,
+    schedule_from_columns,
+    schedule_from_csv,
+    simulate,
+    topology,
+)
+from starcast.collectives.columns import rank_labels
 from starcast.collectives.model import COLUMNS, Schedule
 from starcast.errors import InputError
+from starcast.permutations import labels_from
 from starcast.vocabulary import Collective, Ports
 
 CASES: list[tuple[str, Collective, str, Ports, dict[str, int]]] = [
@@ -60,6 +69,30 @@ def test_the_rows_of_a_schedule_give_the_same_schedule(
     expected, result = simulate(built), simulate(read)
     assert result.complete
     assert (result.steps, result.transmissions) == (expected.steps, expected.transmissions)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("spec", ["S6", "S7,3", "Q8"])
+def test_many_labels_have_the_ranks_of_each(spec: str, first: int) -> None:
+    """Many labels are looked up together, few one by one."""
+    t = topology(spec)
+    with labels_from(first):
+        labels = t.labels().tolist()
+        texts = [*labels, *(label.upper() for label in labels), "", "x", "11" * t.n, "\u0661" * 6]
+        ranks = rank_labels(t, texts)
+        assert ranks == {label: t.rank(label) for label in labels}
+        assert rank_labels(t, texts[5:9]) == {label: t.rank(label) for label in labels[5:9]}
+    capitals = topology("S11").labels([0, 39_916_799]).tolist()
+    assert rank_labels(topology("S11"), [text.upper() for text in capitals]) == {
+        text.upper(): rank for text, rank in zip(capitals, (0, 39_916_799), strict=True)
+    }
+
+
+def test_a_number_sign_marks_ranks_between_labels(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    for first, second in (("123", "#1"), ("#0", "132"), ("#0", "#1"), ("0", "1"), ("0", "#1")):
+        file.write_text(f"{HEADER}1,{first},2,0\n2,{second},3,0\n")
+        assert schedule_from_csv(file, "S3", "broadcast").sender.tolist() == [0, 1]
 
 
 def test_a_spoiled_row_is_found_by_the_simulator(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Schedules from columns that users give: plug-ins, arrays and files."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,10 @@ REQUIRED = ("step", "sender", "port", "unit")
 OPTIONAL = ("receiver", "tree", "units", "packets", "symmetric", "forest")
 #: The name of the algorithm of a schedule that is given by its rows.
 ALGORITHM = "rows"
+
+#: Fewer labels are ranked one by one, and so are those of topologies with more nodes: the table of
+#: all labels takes 4 bytes per node and symbol.
+_FEW, _TABLE = 100, 10_000_000
 
 _NO_ARGUMENTS: Mapping[str, int | str] = MappingProxyType({})
 
@@ -97,6 +101,27 @@ def schedule_from_columns(
     )
 
 
+def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
+    """Return the ranks of the texts that are labels of a topology."""
+    length = len(topology.label(0))
+    candidates = [text for text in texts if len(text) == length and text.isascii()]
+    if len(candidates) < _FEW or topology.nodes > _TABLE:
+        return {text: rank for text in candidates if (rank := _rank(topology, text)) is not None}
+    # Ranks are the places of labels in lexicographic order.
+    labels = topology.labels()
+    lower = np.array([text.lower() for text in candidates])
+    places = np.minimum(np.searchsorted(labels, lower), topology.nodes - 1)
+    found = zip(candidates, places.tolist(), (labels[places] == lower).tolist(), strict=True)
+    return {text: place for text, place, is_label in found if is_label}
+
+
+def _rank(topology: Topology, text: str) -> int | None:
+    try:
+        return topology.rank(text)
+    except InputError:
+        return None
+
+
 def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int64]:
     """Return a column as int64 after checking its type, shape and range; labels become ranks."""
     array = np.asarray(values)
@@ -107,7 +132,9 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
         )
     if array.dtype.kind == "U" and name in ("sender", "receiver"):
         labels, places = np.unique(array, return_inverse=True)
-        ranks = [topology.rank(str(label)) for label in labels]
+        texts = labels.tolist()
+        known = rank_labels(topology, texts)
+        ranks = [known[text] if text in known else topology.rank(text) for text in texts]
         return np.asarray(ranks, dtype=np.int64)[places]
     if array.size and array.dtype.kind not in "iu":
         raise InputError(

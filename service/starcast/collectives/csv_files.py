@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.columns import REQUIRED, schedule_from_columns
+from starcast.collectives.columns import REQUIRED, rank_labels, schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
 from starcast.collectives.rows import DTYPES
 from starcast.errors import InputError, LimitError, StarcastError
@@ -161,9 +161,10 @@ class _Reader:
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
         """Return columns of nodes as ranks; see `schedule_from_csv` for what is a label."""
-        senders = set(nodes["sender"])
-        has_labels = all(map(self._is_label, senders)) or not any(map(self._is_rank, senders))
-        known: dict[str, int] = {}
+        labels = rank_labels(self._topology, set().union(*nodes.values()))
+        senders = {text for text in nodes["sender"] if not text.startswith("#")}
+        has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))
+        known = labels if has_labels else {}
         columns = {}
         for name, texts in nodes.items():
             for text, line in zip(texts, lines, strict=True):
@@ -172,16 +173,8 @@ class _Reader:
             columns[name] = np.asarray([known[text] for text in texts], dtype=np.int64)
         return columns
 
-    def _is_label(self, text: str) -> bool:
-        try:
-            self._topology.rank(text)
-        except InputError:
-            return False
-        return True
-
     def _is_rank(self, text: str) -> bool:
-        number = text.removeprefix("#")
-        return bool(_NUMBER.fullmatch(number)) and int(number) < self._topology.nodes
+        return bool(_NUMBER.fullmatch(text)) and int(text) < self._topology.nodes
 
     def _rank(self, name: str, text: str, line: int, *, has_labels: bool) -> int:
         self._line = line
