@@ -9,11 +9,11 @@ from starcast.costs.machine import Machine
 from starcast.costs.paper_tables import (
     PAPER_TABLES,
     Case,
-    Executed,
-    Execution,
     Find,
     PaperTable,
     Row,
+    RowExecution,
+    RowFigures,
 )
 from starcast.database import models
 from starcast.errors import InputError, NotFoundError
@@ -111,13 +111,13 @@ def _finder(
     ]
     used: list[models.Run] = []
 
-    def find(execution: Execution) -> Executed | None:
+    def find(execution: RowExecution) -> RowFigures | None:
         matching = [run for run in chosen if _executes(run, execution)]
         if not matching:
             return None
         best = min(matching, key=lambda run: (figure(run, "time"), run.segments))
         used.append(best)
-        return Executed(
+        return RowFigures(
             steps=figure(best, "steps"),
             transmissions=figure(best, "transmissions"),
             start_ups=Fraction(figure(best, "start_ups")),
@@ -129,7 +129,7 @@ def _finder(
     return find, used
 
 
-def _executes(run: models.Run, execution: Execution) -> bool:
+def _executes(run: models.Run, execution: RowExecution) -> bool:
     return (
         (run.collective, run.algorithm, run.ports, run.copies)
         == (execution.collective, execution.algorithm, execution.ports, execution.copies)

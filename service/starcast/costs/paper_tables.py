@@ -19,7 +19,7 @@ from starcast.vocabulary import Collective, Ports
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
 
 
-class Execution(NamedTuple):
+class RowExecution(NamedTuple):
     """What executes a row: an algorithm with its arguments other than segments.
 
     Attributes:
@@ -39,7 +39,7 @@ class Execution(NamedTuple):
     copies: int = 1
 
 
-class Executed(NamedTuple):
+class RowFigures(NamedTuple):
     """The figures of an execution, exact, and its number of segments or messages."""
 
     steps: int
@@ -51,7 +51,7 @@ class Executed(NamedTuple):
 
 
 #: Returns the execution with the least time, or None if there is none.
-Find = Callable[[Execution], Executed | None]
+Find = Callable[[RowExecution], RowFigures | None]
 #: A row of a table by column.
 Row = dict[str, Any]
 
@@ -134,9 +134,9 @@ class TimesTable:
 
     def _row(self, case: Case, line: TimesRow, find: Find) -> Row:
         note = ""
-        cost: Cost | Executed | None
+        cost: Cost | RowFigures | None
         if line.algorithm:
-            cost = find(Execution(self.collective, line.algorithm, line.ports, line.base))
+            cost = find(RowExecution(self.collective, line.algorithm, line.ports, line.base))
             basis = NOT_EXECUTED if cost is None else _name(line, cost.segments)
         elif line.printed:
             cost, note = self._printed(case, line)
@@ -221,7 +221,7 @@ class MethodsTable:
     def _cell(self, ports: Ports, method: Method | None, messages: int, find: Find) -> Row:
         if method is None:
             return {}
-        found = find(Execution(self.collective, method.algorithm, ports, messages=messages))
+        found = find(RowExecution(self.collective, method.algorithm, ports, messages=messages))
         return {
             "Method": method.text,
             "Time": None if found is None else found.steps,
@@ -230,7 +230,7 @@ class MethodsTable:
         }
 
 
-class Bound(NamedTuple):
+class BoundsRow(NamedTuple):
     """A row of a `BoundsTable`.
 
     Attributes:
@@ -254,7 +254,7 @@ class BoundsTable:
     caption: str
     source: str
     algorithm: str
-    lines: Sequence[Bound]
+    lines: Sequence[BoundsRow]
 
     @property
     def headings(self) -> Mapping[str, str]:
@@ -269,12 +269,12 @@ class BoundsTable:
         """Return the rows, in the order of the paper."""
         return [self._row(case, line, find) for line in self.lines]
 
-    def _row(self, case: Case, line: Bound, find: Find) -> Row:
+    def _row(self, case: Case, line: BoundsRow, find: Find) -> Row:
         copies = case.copies if line.has_copies else 1
         bound = lower_bound(
             case.topology, line.collective, "all", Fraction(1), case.machine, case.messages, copies
         )
-        query = Execution(
+        query = RowExecution(
             line.collective, self.algorithm, "all", messages=case.messages, copies=copies
         )
         found = find(query)
@@ -291,11 +291,11 @@ class BoundsTable:
 _TS_MODELS: Mapping[Ports, str] = {"all": "all-port", "one": "one-port"}
 _NK_TREE, _NK_TREES = "a spanning tree", "multiple spanning trees"
 _PROBLEMS = (
-    Bound("single node broadcasting", "broadcast", has_copies=False),
-    Bound("fault tolerant single node broadcasting", "broadcast"),
-    Bound("fault tolerant multinode broadcasting", "allgather"),
-    Bound("fault tolerant single node scattering", "scatter"),
-    Bound("fault tolerant total exchange", "alltoall"),
+    BoundsRow("single node broadcasting", "broadcast", has_copies=False),
+    BoundsRow("fault tolerant single node broadcasting", "broadcast"),
+    BoundsRow("fault tolerant multinode broadcasting", "allgather"),
+    BoundsRow("fault tolerant single node scattering", "scatter"),
+    BoundsRow("fault tolerant total exchange", "alltoall"),
 )
 
 #: A table of a paper.
