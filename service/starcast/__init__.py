@@ -12,6 +12,8 @@ from starcast.errors import StarcastError
 if TYPE_CHECKING:
     from starcast.claims.verify import check
     from starcast.collectives.catalogue import algorithms, schedule
+    from starcast.collectives.columns import schedule_from_columns
+    from starcast.collectives.csv_files import schedule_from_csv
     from starcast.collectives.model import Schedule
     from starcast.plugins import algorithm, construction, family
     from starcast.simulator import Fault, Simulation, simulate
@@ -34,6 +36,8 @@ __all__ = [
     "family",
     "forest",
     "schedule",
+    "schedule_from_columns",
+    "schedule_from_csv",
     "simulate",
     "topology",
 ]
@@ -52,6 +56,8 @@ _PACKAGES = {
     "family": "starcast.plugins",
     "forest": "starcast.trees",
     "schedule": "starcast.collectives",
+    "schedule_from_columns": "starcast.collectives",
+    "schedule_from_csv": "starcast.collectives",
     "simulate": "starcast.simulator",
     "topology": "starcast.topologies",
 }

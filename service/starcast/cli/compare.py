@@ -36,6 +36,7 @@ class Output(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LATEX = "latex"
     HTML = "html"
 
 
@@ -93,6 +94,10 @@ def compare(
         Path | None,
         typer.Option(metavar="FILE", help="File for html.", show_default="stdout"),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the plots of the report to .svg or .pdf files."),
+    ] = None,
 ) -> None:
     """Compare experiments, or single runs, at their common points.
 
@@ -102,11 +107,16 @@ def compare(
     by algorithm, base and copies. In json and csv, a parameter that differs between the sides has
     a column per side.
 
+    With --plot FILE.svg the plots are written on their own, next to the listing. A single plot has
+    this name; several are called FILE-times-N.svg (time against message size) and FILE-links-N.svg
+    (links busy in each step), with the number N of the panel in the HTML report.
+
     Runs on different topologies answer different questions. With --across topology, each side may
     have its own network; the sizes of the networks are listed and nothing is normalised.
 
     \b
     starcast compare substar multiple --format html --out page.html
+    starcast compare substar multiple --format latex --plot figure.pdf > table.tex
     starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
     from starcast.comparison.compare import compare
@@ -121,6 +131,8 @@ def compare(
         )
     if out is not None:
         check_suffix(out, ".html", ".htm")
+    if plot is not None:
+        _check_plot(plot)
     axes = check_crossed(across or ())
     selection = read_conditions(conditions or ())
     with store(ctx) as engine, session(engine) as opened:
@@ -129,6 +141,7 @@ def compare(
             say(sentence)
         comparison = compare(select_runs(sides, selection), baseline, axes)
         comparison = comparison if sort is None else comparison.sorted_by(sort)
+        pictures = {} if plot is None else _plots(comparison, opened, plot)
         _explain(comparison, output, everything=everything)
         if output is Output.HTML:
             write_text(_report(comparison, opened, everything=everything), out)
@@ -138,6 +151,8 @@ def compare(
             _emit(comparison, Format(output), everything=everything)
             _say_crossovers(comparison)
         _say_commands(comparison)
+    for file, content in pictures.items():
+        _write_plot(file, content)
 
 
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
@@ -149,7 +164,8 @@ def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None
     shown, layout = _lay_out(comparison, output, everything=everything)
     rows = [_as_cells(row) for row in layout.rows]
     if output is not Format.TABLE:
-        emit(rows, layout.columns, output, bold=layout.best)
+        caption = _caption(comparison, shown, everything=everything)
+        emit(rows, layout.columns, output, title=caption, bold=layout.best)
         return
     columns = list(layout.columns)
     if not everything and not fits(rows, columns):
@@ -211,15 +227,43 @@ def _say_crossovers(comparison: "Comparison") -> None:
 
 
 def _report(comparison: "Comparison", opened: "Session", *, everything: bool) -> str:
-    from starcast.comparison.report import profiled_runs, render_report
+    from starcast.comparison.report import render_report
+
+    now = datetime.now(UTC)
+    profiles = _profiles(comparison, opened)
+    return render_report(comparison, profiles, now, everything=everything, reporter=reporter())
+
+
+def _profiles(comparison: "Comparison", opened: "Session") -> dict[int, list[int]]:
+    """Return the links used in each step of the runs that are plotted."""
+    from starcast.comparison.panel_plots import profiled_runs
     from starcast.database import repository
 
     runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
-    profiles = {
-        run: [step.links_used for step in repository.load_profile(opened, run)] for run in runs
-    }
-    now = datetime.now(UTC)
-    return render_report(comparison, profiles, now, everything=everything, reporter=reporter())
+    return {run: [step.links_used for step in repository.load_profile(opened, run)] for run in runs}
+
+
+def _check_plot(plot: Path) -> None:
+    if plot.suffix.lower() not in (".svg", ".pdf"):
+        raise InputError(
+            f"plots are written as svg and pdf, and the name ends in neither: {plot}",
+            hint="name a file that ends in .svg or .pdf",
+        )
+
+
+def _plots(comparison: "Comparison", opened: "Session", plot: Path) -> dict[Path, bytes]:
+    """Return the files of the plots, before anything is printed or written."""
+    from starcast.comparison.panel_plots import plot_files
+
+    return plot_files(comparison, _profiles(comparison, opened), plot, reporter())
+
+
+def _write_plot(file: Path, content: bytes) -> None:
+    from starcast.support.atomic import atomic_write
+
+    with atomic_write(file) as opened:
+        opened.write(content)
+    say(f"written to {file}")
 
 
 def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> None:
@@ -266,6 +310,19 @@ def _legend(comparison: "Comparison", shown: "Comparison") -> list[str]:
     ]
     names = [", ".join(renamed)] if renamed else []
     return names + list(map(str, comparison.networks))
+
+
+def _caption(comparison: "Comparison", shown: "Comparison", *, everything: bool) -> str:
+    """Return the caption of a table in LaTeX: what is compared, and what all rows share."""
+    baseline, *others = (side.name for side in shown.sides)
+    shared = comparison.header_parameters(everything=everything)
+    parts = [
+        f"{', '.join(others)} against {baseline}",
+        "gap = time / lower bound",
+        ", ".join(f"{name} {value}" for name, value in shared.items()),
+        *_legend(comparison, shown),
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def _say_commands(comparison: "Comparison") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, completion, run_output
+from starcast.cli import axes, completion, paper_table, run_output
 from starcast.cli.db import store
 from starcast.cli.output import (
     AllOption,
@@ -253,6 +253,9 @@ def show(
         say(side.incomplete)
     columns = [column for column in run_output.RUN_COLUMNS if column != "experiment"]
     run_output.emit_runs(rows, columns, output, everything=everything)
+
+
+app.command("table")(paper_table.print_table)
 
 
 @app.command("export")

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.cli.output import Format, check_suffix, emit, say, write_text
+from starcast.cli.output import READABLE, Format, check_suffix, emit, say, write_text
 from starcast.errors import InputError
 from starcast.vocabulary import Layout
 
@@ -23,6 +23,7 @@ class Output(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LATEX = "latex"
     SVG = "svg"
 
 
@@ -48,11 +49,11 @@ def check_options(output: Output, layout: Layout | None, out: Path | None) -> No
 
 
 def show(result: "QueryResult", output: Format) -> None:
-    """Print the rows; tables and Markdown show paths hop by hop."""
+    """Print the rows; formats for people show paths hop by hop."""
     from starcast.queries.picture import PATH
 
     columns = list(result.columns)
-    readable = output in {Format.TABLE, Format.MARKDOWN}
+    readable = output in READABLE
     if readable and {PATH, "ports"} <= set(columns) and _are_paths(result.rows, PATH):
         for row in result.rows:
             row["path"] = hops(row[PATH] or [], row["ports"] or [])

@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from starcast.cli.output import PAGE, Format, emit, fits, narrowed, text
+from starcast.cli.output import PAGE, Format, emit, fits, narrowed
 from starcast.errors import RejectedError
-from starcast.support.text import pluralize
+from starcast.support.text import format_value, pluralize
 
 if TYPE_CHECKING:
     from starcast.database.models import Run
@@ -87,7 +87,7 @@ def emit_runs(
         for name in columns
         if name not in _USUAL or any(row[name] != _USUAL[name] for row in rows)
     ]
-    if output is Format.MARKDOWN or fits(rows, informative, PAGE):
+    if output is not Format.TABLE or fits(rows, informative, PAGE):
         emit(rows, informative, output)
         return
     short = [{**row, "faults": abbreviate(row["faults"])} for row in rows]
@@ -96,7 +96,7 @@ def emit_runs(
     distinctive = _distinctive(short, [name for name in kept if name in POINT])
     spare = [name for name in _SPARE if name not in {*needed, *distinctive}]
     shown = narrowed(short, kept, spare)
-    parts = [f"{name} {text(value)}" for name, value in shared.items() if value is not None]
+    parts = [f"{name} {format_value(value)}" for name, value in shared.items() if value is not None]
     below = omitted_columns(informative, (*shown, *shared))
     emit(short, shown, output, ", ".join(parts), below=below)
 
@@ -111,7 +111,7 @@ def _distinctive(rows: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -
     """Return parameters by which all rows differ that differ in any, without superfluous ones."""
 
     def count(names: Sequence[str]) -> int:
-        return len({tuple(text(row[name]) for name in names) for row in rows})
+        return len({tuple(format_value(row[name]) for name in names) for row in rows})
 
     kept = list(parameters)
     for name in _SPARE:

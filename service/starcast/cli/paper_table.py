@@ -1,0 +1,112 @@
+"""``starcast experiment table``: the stored runs of an experiment as the table of its paper."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from starcast.cli import completion, run_output
+from starcast.cli.db import store
+from starcast.cli.output import READABLE, Format, FormatOption, emit, say
+
+if TYPE_CHECKING:
+    from starcast.costs.paper_tables import Case, PaperTable, Row
+
+
+def print_table(
+    ctx: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(help="Name of the experiment.", autocompletion=completion.experiments),
+    ],
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="The paper's table, such as tseng-sheu-1997-table-1.",
+            show_default="that of the experiment's shipped grid",
+        ),
+    ] = None,
+    conditions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="AXIS=VALUE",
+            help="Only runs with this value, such as topology=S5; repeat it for alternatives.",
+        ),
+    ] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Print an experiment of a shipped grid as the table of its paper, with the paper's layout.
+
+    Rows and columns are those of the paper, one table per topology and message. The figures of a
+    row are those of the fastest stored run of the algorithm that is its basis. A row about a work
+    that the paper cites and starcast cannot execute is marked as cited; its figures are those of
+    the paper's closed form, if it has one. References are keys of references.bib.
+
+    \b
+    starcast experiment run ts1 --grid tseng-sheu-1997-table-1
+    starcast experiment table ts1 --where topology=S5 --where message_bytes=1024
+    starcast experiment table ts1 --where topology=S5 -f latex > table.tex
+    """
+    from starcast.comparison.paper_rows import find_table, paper_rows, table_of
+    from starcast.comparison.sides import load_side, read_conditions, select_runs
+    from starcast.database import repository
+    from starcast.database.sessions import session
+
+    selection = read_conditions(conditions or ())
+    chosen = None if table is None else find_table(table)
+    with store(ctx) as engine, session(engine) as opened:
+        experiment = repository.load_experiment(opened, name)
+        if chosen is None:
+            table = table_of(experiment)
+            chosen = find_table(table)
+        side = load_side(opened, name)
+        if side.incomplete:
+            say(side.incomplete)
+        (selected,) = select_runs([side], selection)
+        cases = list(paper_rows(chosen, selected.runs))
+    if output in READABLE:
+        for case, rows in cases:
+            _print_case(chosen, str(table), case, rows, output)
+        return
+    records = [{**_values(chosen, case), **row} for case, rows in cases for row in rows]
+    columns = [*_values(chosen, cases[0][0]), *chosen.headings]
+    emit([run_output.with_numbers(record) for record in records], columns, output)
+
+
+def _print_case(
+    table: "PaperTable", name: str, case: "Case", rows: list["Row"], output: Format
+) -> None:
+    """Print the table of a case under the paper's headings; repeated models are left empty."""
+    values = _values(table, case)
+    shown = ", ".join(f"{axis} {value}" for axis, value in run_output.with_numbers(values).items())
+    title = f"{table.source}. {table.caption}: {shown}"
+    columns = [column for column in table.headings if any(row[column] is not None for row in rows)]
+    printed = []
+    before = None
+    for row in map(run_output.with_numbers, rows):
+        cells = {column: row[column] for column in columns}
+        if "model" in cells and cells["model"] == before:
+            cells["model"] = None
+        before = row.get("model")
+        printed.append({table.headings[column]: cell for column, cell in cells.items()})
+    headings = [table.headings[column] for column in columns]
+    label = re.sub(r"[^\w.+-]", "-", "-".join([name, *map(str, values.values())]), flags=re.ASCII)
+    if output is Format.MARKDOWN:
+        print(f"{title}\n")
+    emit(printed, headings, output, title=title, label=f"tab:{label}")
+    if output is not Format.TABLE:
+        print()
+
+
+def _values(table: "PaperTable", case: "Case") -> Mapping[str, Any]:
+    """Return what distinguishes a case, by the names of axes."""
+    values: dict[str, Any] = {"topology": case.topology.spec}
+    for axis in table.axes:
+        if axis == "machine":
+            values |= {"t_s": case.machine.t_s, "t_c": case.machine.t_c}
+        else:
+            values[axis] = getattr(case, axis)
+    return values
