@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from starcast.claims.verify import check
     from starcast.collectives.catalogue import algorithms, schedule
     from starcast.collectives.model import Schedule
+    from starcast.lab import Lab, connect
     from starcast.plugins import algorithm, construction, family
     from starcast.simulator import Fault, Simulation, simulate
     from starcast.topologies import Topology, topology
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Fault",
     "Forest",
+    "Lab",
     "Schedule",
     "Simulation",
     "StarcastError",
@@ -29,6 +31,7 @@ __all__ = [
     "algorithm",
     "algorithms",
     "check",
+    "connect",
     "construction",
     "constructions",
     "family",
@@ -41,12 +44,14 @@ __all__ = [
 _PACKAGES = {
     "Fault": "starcast.simulator",
     "Forest": "starcast.trees",
+    "Lab": "starcast.lab",
     "Schedule": "starcast.collectives",
     "Simulation": "starcast.simulator",
     "Topology": "starcast.topologies",
     "algorithm": "starcast.plugins",
     "algorithms": "starcast.collectives",
     "check": "starcast.claims.verify",
+    "connect": "starcast.lab",
     "construction": "starcast.plugins",
     "constructions": "starcast.trees",
     "family": "starcast.plugins",
