@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from starcast.errors import StarcastError
+from starcast.support.display import Form, register_renderer
 
 if TYPE_CHECKING:
     from starcast.claims.verify import check
@@ -60,6 +61,15 @@ _PACKAGES = {
     "simulate": "starcast.simulator",
     "topology": "starcast.topologies",
 }
+
+
+def _represent(thing: object, form: Form) -> str | None:
+    from starcast.drawing import represent
+
+    return represent(thing, form)
+
+
+register_renderer(_represent)
 
 
 def __getattr__(name: str) -> Any:

@@ -7,14 +7,19 @@ from sqlalchemy.orm import Session
 
 from starcast.database import models, repository
 from starcast.errors import InputError, RejectedError
-from starcast.ingest.artifacts import Artifact, ForestArtifact, artifact_from_id
+from starcast.ingest.artifacts import (
+    Artifact,
+    ForestArtifact,
+    ScheduleArtifact,
+    artifact_from_id,
+)
 from starcast.ingest.planning import IngestRequest, Plan
-from starcast.trees import Forest
+from starcast.trees import Forest, forest
 from starcast.trees.catalogue import find_difference
 from starcast.trees.model import UNNAMED
-from starcast.trees.spec_syntax import normalize_id
+from starcast.trees.spec_syntax import normalize_id, parse_spec
 
-_FOREST, _SCHEDULE = 2, 5  # colons in their ids
+_COLONS_OF_FOREST = 2
 
 
 def add_given(session: Session, request: IngestRequest, given: Iterable[Forest | str]) -> Plan:
@@ -32,7 +37,7 @@ def add_given(session: Session, request: IngestRequest, given: Iterable[Forest |
     """
     plan = request.plan()
     spec = request.topology.spec
-    added = [_artifact(session, each) for each in given]
+    added = [artifact for each in given for artifact in _artifacts(session, each)]
     for artifact in added:
         if artifact.topology.spec != spec:
             raise InputError(
@@ -44,37 +49,46 @@ def add_given(session: Session, request: IngestRequest, given: Iterable[Forest |
     return Plan(tuple(order), plan.skipped)
 
 
-def _artifact(session: Session, given: Forest | str) -> Artifact:
+def _artifacts(session: Session, given: Forest | str) -> list[Artifact]:
+    """Return the artifact that is given, after the forest of a schedule."""
     if isinstance(given, Forest):
         check_given(session, given)
-        return ForestArtifact(given)
-    kind = "forest" if given.count(":") == _FOREST else "schedule"
-    return artifact_from_id(session, kind, normalize_id(given))
+        return [ForestArtifact(given)]
+    kind = "forest" if given.count(":") == _COLONS_OF_FOREST else "schedule"
+    artifact = artifact_from_id(session, kind, normalize_id(given))
+    if not isinstance(artifact, ScheduleArtifact):
+        return [artifact]
+    topology = artifact.topology
+    used = artifact.algorithm.forest_construction(topology, artifact.ports, artifact.arguments)
+    if used is None:
+        return [artifact]
+    name, arguments = parse_spec(used)
+    return [ForestArtifact(forest(topology, name, artifact.root, **arguments)), artifact]
 
 
-def check_given(session: Session, forest: Forest) -> None:
+def check_given(session: Session, given: Forest) -> None:
     """Check that a forest can be stored under its id.
 
     Raises:
         InputError: it has no name, or the name of a construction that builds other trees.
         RejectedError: another forest is stored under its id.
     """
-    if forest.construction == UNNAMED:
+    if given.construction == UNNAMED:
         raise InputError(
-            f"the forest on {forest.topology.spec} has no name to be stored under",
+            f"the forest on {given.topology.spec} has no name to be stored under",
             hint="give it one: Forest(..., construction='mine')",
         )
-    difference = find_difference(forest)
+    difference = find_difference(given)
     if difference:
         raise InputError(
-            f"the forest is named {forest.id} but holds other trees: {difference}",
+            f"the forest is named {given.id} but holds other trees: {difference}",
             hint="give it a name of its own: Forest(..., construction='mine')",
         )
-    if session.get(models.Forest, forest.id) is None:
+    if session.get(models.Forest, given.id) is None:
         return
-    stored = repository.load_forest(session, forest.id)
-    if not np.array_equal(stored.parent_port, forest.parent_port):
+    stored = repository.load_forest(session, given.id)
+    if not np.array_equal(stored.parent_port, given.parent_port):
         raise RejectedError(
-            f"another forest is stored as {forest.id}",
-            hint=f"drop it with 'starcast forest drop {forest.id}', or choose another name",
+            f"another forest is stored as {given.id}",
+            hint=f"drop it with 'starcast forest drop {given.id}', or choose another name",
         )

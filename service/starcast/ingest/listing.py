@@ -73,7 +73,7 @@ def find_kind(session: Session, artifact_id: str) -> str:
         NotFoundError: the artifact is not known; the hint names a similar id.
     """
     query = select(models.Materialization.id, models.Materialization.kind)
-    kinds = dict(session.execute(query).tuples().all())
+    kinds = {row.id: row.kind for row in session.execute(query)}
     if artifact_id not in kinds:
         raise NotFoundError(
             f"no artifact '{artifact_id}' is stored",
