@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from time import monotonic
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 #: Seconds without a line after which one is written.
 INTERVAL = 5.0
@@ -21,6 +21,7 @@ class Task(Protocol):
         """Add an amount to the work done."""
 
 
+@runtime_checkable
 class Reporter(Protocol):
     """A receiver of messages and progress, such as the terminal or a log."""
 

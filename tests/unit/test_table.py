@@ -5,6 +5,7 @@ import sys
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -15,7 +16,7 @@ from starcast.support.table import MOST_SHOWN, Table, properties
 from starcast.vocabulary import LoadMethod
 
 COLUMNS = ("name", "time", "levels")
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"name": "a<b", "time": Fraction(7, 2), "levels": [1, 3]},
     {"name": "c", "time": None, "levels": []},
 ]

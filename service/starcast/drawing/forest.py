@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import NamedTuple
+from xml.etree import ElementTree as ET
 
 from starcast.drawing import svg as parts
 from starcast.drawing.svg import COLOURS, FAINT, INK, MARGIN, Place
@@ -102,7 +103,7 @@ def _caption(forest: Forest, tree: int) -> str:
 
 
 def _draw_tree(
-    svg: parts.ET.Element, forest: Forest, panel: _Panel, corner: Place, labels: list[str]
+    svg: ET.Element, forest: Forest, panel: _Panel, corner: Place, labels: list[str]
 ) -> None:
     colour = COLOURS[panel.tree % len(COLOURS)]
     caption = _caption(forest, panel.tree)

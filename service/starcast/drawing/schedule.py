@@ -1,5 +1,7 @@
 """A schedule as steps by ports: how many units cross the links of each port in each step."""
 
+from xml.etree import ElementTree as ET
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -74,7 +76,7 @@ def count_units(schedule: Schedule) -> NDArray[np.int64]:
 
 
 def _draw_cell(
-    svg: parts.ET.Element,
+    svg: ET.Element,
     schedule: Schedule,
     port: int,
     column: int,
@@ -95,7 +97,7 @@ def _draw_cell(
     _write(svg, x + cell / 2, y + 16, f"{count:,}", INK)
 
 
-def _write(svg: parts.ET.Element, x: float, y: float, text: str, colour: str) -> None:
+def _write(svg: ET.Element, x: float, y: float, text: str, colour: str) -> None:
     parts.element(
         svg, "text", x=x, y=y, font_size=11, fill=colour, text_anchor="middle"
     ).text = text

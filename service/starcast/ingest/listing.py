@@ -79,7 +79,7 @@ def find_kind(session: Session, artifact_id: str) -> str:
             f"no artifact '{artifact_id}' is stored",
             hint=f"{did_you_mean(artifact_id, kinds)}see 'starcast topology list'",
         )
-    return kinds[artifact_id]
+    return str(kinds[artifact_id])
 
 
 def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:

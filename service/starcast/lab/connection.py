@@ -137,4 +137,4 @@ def as_reporter(progress: Progress | None) -> Reporter:
     """Return the reporter of a lab: silent without one."""
     if progress is None:
         return Silent()
-    return ProgressLines(progress) if not hasattr(progress, "task") else progress
+    return progress if isinstance(progress, Reporter) else ProgressLines(progress)

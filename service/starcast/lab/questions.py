@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, TypeVar
 
 from starcast.claims import Verdict, claim_run, find_claim, listing, parallel, report, select_claims
 from starcast.claims import storage as claim_storage
@@ -19,6 +19,8 @@ from starcast.queries.plan import find_problems, has_indexes
 from starcast.queries.statement import run_statement
 from starcast.support.table import Row, Table
 from starcast.vocabulary import Level, VerdictWord
+
+Limit = TypeVar("Limit", int, float)
 
 
 class Questions(Connection):
@@ -60,10 +62,10 @@ class Questions(Connection):
             [{'nodes': 120}]
         """
         given = {**(parameters or {}), **values}
-        limits = {
-            "row_limit": _positive("row_limit", row_limit, self.settings.row_limit),
-            "timeout": _positive("timeout", timeout, self.settings.timeout),
-        }
+        limits = _Limits(
+            row_limit=_check_limit("row_limit", row_limit, self.settings.row_limit),
+            timeout=_check_limit("timeout", timeout, self.settings.timeout),
+        )
         text = str(query)
         if _is_statement(text):
             return self._run_statement(text, given, Path("statement"), limits)
@@ -76,7 +78,7 @@ class Questions(Connection):
         return _answer(result, found.cypher, bound, advice, found)
 
     def _run_statement(
-        self, text: str, values: Mapping[str, Any], source: Path, limits: Mapping[str, Any]
+        self, text: str, values: Mapping[str, Any], source: Path, limits: "_Limits"
     ) -> Answer:
         result = run_statement(self.graph, text, values, **limits, source=source)
         return _answer(result, text, values, "add LIMIT, or raise row_limit")
@@ -216,12 +218,25 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def _positive(name: str, value: float | None, default: float) -> float:
-    if value is None:
+class _Limits(TypedDict):
+    row_limit: int
+    timeout: float
+
+
+def _check_limit(name: str, given: Limit | None, default: Limit) -> Limit:
+    """Return a limit that is given, or else that of the settings.
+
+    Raises:
+        InputError: it is not a number greater than 0, or not a whole one where that is needed.
+    """
+    if given is None:
         return default
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise InputError(f"{name} is {value!r}", hint="give a number greater than 0")
-    return value
+    value: Any = given
+    types = (int,) if isinstance(default, int) else (int, float)
+    if type(value) not in types or not value > 0:
+        noun = "whole number" if isinstance(default, int) else "number"
+        raise InputError(f"{name} is {value!r}", hint=f"give a {noun} greater than 0")
+    return given
 
 
 def _answer(

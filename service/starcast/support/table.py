@@ -118,7 +118,10 @@ class Table:
             UnavailableError: polars is not installed.
         """
         polars = _require("polars")
-        return polars.DataFrame([_series(polars, name, self[name]) for name in self.columns])
+        frame: pl.DataFrame = polars.DataFrame(
+            [_series(polars, name, self[name]) for name in self.columns]
+        )
+        return frame
 
     def to_pandas(self) -> "pd.DataFrame":
         """Return the rows as a data frame of pandas.
