@@ -36,7 +36,7 @@ def paths() -> list[Path]:
 
 def read(path: Path) -> Any:
     """Return a notebook as it is stored."""
-    return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)  # type: ignore[no-untyped-call]
 
 
 def execute(path: Path, environment: Mapping[str, str]) -> Any:
@@ -100,7 +100,8 @@ def main() -> None:
     with sessions.work_folder() as work:
         for path, notebook in play_all(work).items():
             if outputs(notebook) != outputs(read(path)):
-                path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+                text: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+                path.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict
 
 from starcast.claims import Verdict, claim_run, find_claim, listing, parallel, report, select_claims
 from starcast.claims import storage as claim_storage
@@ -17,10 +17,9 @@ from starcast.queries.pack import SUFFIX
 from starcast.queries.parameters import bind
 from starcast.queries.plan import find_problems, has_indexes
 from starcast.queries.statement import run_statement
+from starcast.support.integers import check_count
 from starcast.support.table import Row, Table
 from starcast.vocabulary import Level, VerdictWord
-
-Limit = TypeVar("Limit", int, float)
 
 
 class Questions(Connection):
@@ -62,10 +61,11 @@ class Questions(Connection):
             [{'nodes': 120}]
         """
         given = {**(parameters or {}), **values}
-        limits = _Limits(
-            row_limit=_check_limit("row_limit", row_limit, self.settings.row_limit),
-            timeout=_check_limit("timeout", timeout, self.settings.timeout),
-        )
+        limits = _Limits(row_limit=self.settings.row_limit, timeout=self.settings.timeout)
+        if row_limit is not None:
+            limits["row_limit"] = check_count("row_limit", row_limit)
+        if timeout is not None:
+            limits["timeout"] = _check_seconds(timeout)
         text = str(query)
         if _is_statement(text):
             return self._run_statement(text, given, Path("statement"), limits)
@@ -223,20 +223,11 @@ class _Limits(TypedDict):
     timeout: float
 
 
-def _check_limit(name: str, given: Limit | None, default: Limit) -> Limit:
-    """Return a limit that is given, or else that of the settings.
-
-    Raises:
-        InputError: it is not a number greater than 0, or not a whole one where that is needed.
-    """
-    if given is None:
-        return default
-    value: Any = given
-    types = (int,) if isinstance(default, int) else (int, float)
-    if type(value) not in types or not value > 0:
-        noun = "whole number" if isinstance(default, int) else "number"
-        raise InputError(f"{name} is {value!r}", hint=f"give a {noun} greater than 0")
-    return given
+def _check_seconds(timeout: Any) -> float:
+    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not is_number or not timeout > 0:
+        raise InputError(f"timeout is {timeout!r}", hint="give a number of seconds greater than 0")
+    return float(timeout)
 
 
 def _answer(

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from starcast.graph.connection import QueryResult
+from starcast.queries import measured
 from starcast.queries.catalogue import describe_type
-from starcast.queries.measured import SIZES, measurements
 from starcast.queries.pack import Query
 from starcast.queries.picture import PATH
 from starcast.support.table import Table
@@ -15,17 +15,17 @@ def list_queries(queries: Iterable[Query]) -> Table:
     """Return queries with their parameters and the seconds measured on S6, S7 and S8."""
     rows = []
     for query in queries:
-        figures = measurements().find(query)
+        figures = measured.measurements().find(query)
         row: dict[str, Any] = {
             "query": query.name,
             "question": query.header.question,
             "parameters": "; ".join(f"{p.name} ({describe_type(p)})" for p in query.parameters),
             "cost": query.header.cost,
         }
-        for spec in SIZES:
+        for spec in measured.SIZES:
             row[_seconds_column(spec)] = figures.format_seconds(spec) if figures else ""
         rows.append(row)
-    columns = ["query", "question", "parameters", "cost", *map(_seconds_column, SIZES)]
+    columns = ["query", "question", "parameters", "cost", *map(_seconds_column, measured.SIZES)]
     return Table.of(rows, columns)
 
 
