@@ -178,15 +178,15 @@ def test_forests_of_the_user_are_stored_under_their_own_names(lab: Lab) -> None:
     array = forest("S4", "greedy", root="4321").parent_port
     mine = Forest(S4, array, 23, construction="mine", arguments={"i": 2})
     other = "S4:dimension-change(base=greedy,i=1):2134"
-    summary = lab.ingest(
-        topology("S4"), ["multiple", mine, other], "S4:broadcast:greedy:all:segments=2:1234"
-    )
-    assert [each.id for each in summary.created][:4] == [
+    summary = lab.ingest(topology("S4"), ["multiple", mine, other], "broadcast:greedy", segments=2)
+    assert {each.id for each in summary.created} == {
         "S4",
         "S4:multiple:1234",
+        "S4:greedy:1234",
         "S4:mine(i=2):4321",
         other,
-    ]
+        "S4:broadcast:greedy:all:segments=2:1234",
+    }
     assert np.array_equal(lab.forest(mine.id).parent_port, array)
     assert lab.query("overlap/load-histogram", forest=mine.id).rows == [
         {"load": 0, "links": 49},
@@ -201,19 +201,17 @@ def test_forests_of_the_user_are_stored_under_their_own_names(lab: Lab) -> None:
     assert lab.drop("S4", cascade=True)[-1] == "S4"
 
 
-def test_a_forest_without_a_name_or_with_the_name_of_others_is_refused(lab: Lab) -> None:
+def test_a_forest_with_the_name_of_other_trees_is_refused(lab: Lab) -> None:
     array = forest("S4", "greedy").parent_port
-    with pytest.raises(InputError, match="has no name") as refusal:
-        lab.ingest("S4", trees=Forest(S4, array))
-    assert "construction='mine'" in refusal.value.hint
-    with pytest.raises(InputError, match="holds other trees"):
+    with pytest.raises(RejectedError, match="builds other trees") as refusal:
         lab.ingest("S4", trees=Forest(S4, array, construction="multiple"))
+    assert "construction='mine'" in refusal.value.hint
     with pytest.raises(InputError, match="is on S5, not on S4"):
         lab.ingest("S4", trees=[forest("S5", "greedy")])
     assert len(lab.topologies()) == 0
     lab.ingest("S4", trees=Forest(S4, array, construction="mine"))
     changed = forest("S4", "recursive-substar").parent_port
-    with pytest.raises(RejectedError, match="another forest is stored as S4:mine:1234") as stored:
+    with pytest.raises(RejectedError, match="S4:mine:1234 is stored with other trees") as stored:
         lab.ingest("S4", trees=Forest(S4, changed, construction="mine"))
     assert "forest drop" in stored.value.hint
     assert np.array_equal(lab.forest("S4:mine:1234").parent_port, array)

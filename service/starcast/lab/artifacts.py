@@ -8,9 +8,9 @@ from starcast.comparison.listing import list_profile
 from starcast.database import repository
 from starcast.errors import InputError
 from starcast.graph.audit import list_problems
-from starcast.ingest import IngestRequest, Plan, Summary, drop, ingest, parse_request
+from starcast.ingest import IngestRequest, Summary, drop, ingest, parse_request
+from starcast.ingest.artifacts import ForestArtifact, artifact_from_id
 from starcast.ingest.export_files import Export, export
-from starcast.ingest.given import add_given
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.listing import check_artifact, columns, describe_artifact, find, find_kind
 from starcast.ingest.listing import list_artifacts as list_rows
@@ -29,7 +29,7 @@ from starcast.vocabulary import LoadMethod
 
 #: Constructions, ids of forests, and forests; a single one needs no list.
 Trees = str | Forest | Iterable[str | Forest]
-#: Algorithms and ids of schedules.
+#: Algorithms; a single one needs no list.
 Schedules = str | Iterable[str]
 
 
@@ -72,7 +72,7 @@ class Artifacts(Connection):
             trees: constructions, such as ``multiple``, ids of forests, such as
                 ``S5:multiple:12345``, and `Forest` objects, which are stored under their own ids.
             schedules: algorithms, such as ``multiple``, ``allgather:necklace``, ``broadcast:all``
-                or ``all``, and ids of schedules. Their forests are stored too.
+                or ``all``. Their forests are stored too.
             method: ``bolt``, ``import`` (offline, embedded Neo4j only), or ``auto``, the faster.
             wait: wait for another ingest or drop instead of failing.
             options: `IngestOptions`.
@@ -81,8 +81,9 @@ class Artifacts(Connection):
             The created artifacts, and the ids of those that were stored before.
 
         Raises:
-            InputError: a name or an argument is wrong; or a forest has no name of its own.
-            RejectedError: a verification failed; that artifact is not stored.
+            InputError: a name or an argument is wrong, or a forest is on another topology.
+            RejectedError: a verification failed; that artifact is not stored. Or the id of a forest
+                is that of other trees; nothing was written.
             BusyError: another process is changing the stores.
             LimitError: the request exceeds the limits or the disk; nothing was written.
             UnavailableError: a server is not running.
@@ -93,7 +94,7 @@ class Artifacts(Connection):
             <Summary: created 4: 1,796 rows in 0.4 s, 5,000 rows/s including verification>
         """
         request = self._request(topology, trees, schedules, options)
-        for reason in _skipped(request):
+        for reason in request.selection.skipped:
             self.reporter.say(f"omitted from 'all': {reason}")
         with self._stores() as stores:
             return ingest(stores, request, wait, self.reporter, method=_load_method(method))
@@ -110,7 +111,7 @@ class Artifacts(Connection):
         Args:
             topology: as in `ingest`, as are all others.
             trees: constructions, ids and forests.
-            schedules: algorithms and ids.
+            schedules: algorithms.
             options: `IngestOptions`.
 
         Raises:
@@ -125,21 +126,25 @@ class Artifacts(Connection):
         trees: Trees,
         schedules: Schedules,
         options: IngestOptions,
-    ) -> IngestRequest | Plan:
-        spec = as_topology(topology).spec
+    ) -> IngestRequest:
         asked = [trees] if isinstance(trees, str | Forest) else list(trees)
         algorithms = [schedules] if isinstance(schedules, str) else list(schedules)
         _check_types("trees", asked, (str, Forest), "a construction, an id or a Forest")
-        _check_types("schedules", algorithms, (str,), "an algorithm or an id")
-        names = [each for each in asked if isinstance(each, str) and not _is_id(each, 2)]
-        given: list[Forest | str] = [each for each in asked if each not in names]
-        given += [each for each in algorithms if _is_id(each, 5)]
-        plain = [each for each in algorithms if not _is_id(each, 5)]
-        request = parse_request(spec, names, plain, **options)
-        if not given:
-            return request
+        _check_types("schedules", algorithms, (str,), "an algorithm")
+        texts = [each for each in asked if isinstance(each, str)]
+        forests = [each for each in asked if isinstance(each, Forest)]
+        forests += [self._forest_of(each) for each in texts if _is_id(each)]
+        names = [each for each in texts if not _is_id(each)]
+        spec = as_topology(topology).spec
+        return parse_request(spec, names, algorithms, forests=forests, **options)
+
+    def _forest_of(self, forest_id: str) -> Forest:
+        """Return the forest of an id, which need not be stored."""
         with self._session() as session:
-            return add_given(session, request, given)
+            artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
+        if not isinstance(artifact, ForestArtifact):
+            raise TypeError(f"{forest_id} is a {artifact.kind}")
+        return artifact.forest
 
     def drop(
         self,
@@ -254,7 +259,7 @@ class Artifacts(Connection):
             folder: a new or empty folder.
             topology: a topology to add to what is stored; by default none.
             trees: constructions, ids and forests, as in `ingest`.
-            schedules: algorithms and ids, as in `ingest`.
+            schedules: algorithms, as in `ingest`.
             options: `IngestOptions`.
 
         Returns:
@@ -332,13 +337,9 @@ class Artifacts(Connection):
             return list_profile(repository.load_schedule_profile(session, name))
 
 
-def _is_id(text: str, colons: int) -> bool:
-    """Return whether a text is an id, such as ``S5:multiple:12345``, rather than a name."""
-    return text.count(":") == colons
-
-
-def _skipped(request: IngestRequest | Plan) -> Iterable[str]:
-    return request.selection.skipped if isinstance(request, IngestRequest) else request.skipped
+def _is_id(text: str) -> bool:
+    """Return whether a text is the id of a forest, such as ``S5:multiple:12345``, not a name."""
+    return text.count(":") == 2
 
 
 def _check_types(name: str, values: Iterable[Any], types: tuple[type, ...], noun: str) -> None:
