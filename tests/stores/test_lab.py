@@ -25,6 +25,7 @@ from starcast.ingest.stores import LOCK
 from starcast.settings import Settings
 from starcast.support.table import Table
 from support.fix_cli import Starcast, name_store
+from support.fix_servers import without_password
 
 S4 = topology("S4")
 MULTIPLE = "S4:multiple:1234"
@@ -385,6 +386,7 @@ def test_wrong_experiments_are_refused(filled: Lab) -> None:
         (NotFoundError, "nothing", lambda: filled.compare("ours", "nothing")),
         (InputError, "nothing to compare", filled.compare),
         (InputError, "axis", lambda: filled.compare("ours", "theirs", conditions={"colour": 1})),
+        (InputError, "no values", lambda: filled.compare("ours", conditions={"topology": []})),
         (InputError, "cross", lambda: filled.compare("ours", "theirs", across="segments")),
         (InputError, "column", lambda: filled.compare("ours", "theirs", sort="colour")),
         (NotFoundError, "nothing", lambda: filled.runs("nothing")),
@@ -454,6 +456,7 @@ def test_a_backup_is_restored_into_empty_stores_only(
     filled: Lab,
     tmp_path: Path,
     starcast: Starcast,
+    fresh_database: URL,
 ) -> None:
     manifest = filled.backup(tmp_path / "b.backup")
     assert manifest.rows > 0
@@ -462,6 +465,11 @@ def test_a_backup_is_restored_into_empty_stores_only(
     assert starcast("restore", str(tmp_path / "b.backup")).code == RejectedError.exit_code
     with pytest.raises(InputError):
         filled.restore(tmp_path / "missing")
+    login = {"postgres_uri": without_password(fresh_database)}
+    with connect(**login, postgres_password=fresh_database.password) as other:
+        assert other.restore(tmp_path / "b.backup", graph=False).rows == manifest.rows
+        assert other.runs().rows == filled.runs().rows
+        assert other.schema()["differences"] == [[]]
 
 
 # Connections

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from starcast.comparison.listing import list_profile
 from starcast.database import repository
 from starcast.errors import InputError
 from starcast.graph.audit import list_problems
 from starcast.ingest import IngestRequest, Summary, drop, ingest, parse_request
-from starcast.ingest.artifacts import ForestArtifact, artifact_from_id
+from starcast.ingest.artifacts import artifact_from_id
 from starcast.ingest.export_files import Export, export
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.listing import check_artifact, columns, describe_artifact, find, find_kind
@@ -26,6 +26,9 @@ from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.spec_syntax import normalize_id
 from starcast.vocabulary import LoadMethod
+
+if TYPE_CHECKING:
+    from starcast.ingest.artifacts import ForestArtifact
 
 #: Constructions, ids of forests, and forests; a single one needs no list.
 Trees = str | Forest | Iterable[str | Forest]
@@ -142,9 +145,7 @@ class Artifacts(Connection):
         """Return the forest of an id, which need not be stored."""
         with self._session() as session:
             artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
-        if not isinstance(artifact, ForestArtifact):
-            raise TypeError(f"{forest_id} is a {artifact.kind}")
-        return artifact.forest
+        return cast("ForestArtifact", artifact).forest
 
     def drop(
         self,

@@ -12,7 +12,7 @@ from starcast.errors import InputError
 from starcast.experiments.design import Design, read_design, stored_design
 from starcast.experiments.exchange import Imported, export_experiments, import_experiments
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import AXES, Grid
+from starcast.experiments.grid import Grid
 from starcast.experiments.reproduction import reproduce
 from starcast.experiments.running import ADHOC, Outcome, drop_experiment, run_experiment, run_once
 from starcast.lab.answers import ComparisonTable, RunTable
@@ -315,9 +315,9 @@ def _conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
         return [conditions] if isinstance(conditions, str) else list(conditions)
     texts = []
     for axis, value in conditions.items():
-        values = _values(value)
-        texts += [f"{axis}={each}" for each in (values if isinstance(values, list) else [values])]
-    unknown = next((axis for axis in conditions if axis not in AXES), None)
-    if unknown is not None and not texts:
-        raise InputError(f"'{unknown}' has no values", hint=f"the axes are {', '.join(AXES)}")
+        plain = _values(value)
+        values = plain if isinstance(plain, list) else [plain]
+        if not values:
+            raise InputError(f"the condition on {axis} has no values", hint="give one, or omit it")
+        texts += [f"{axis}={each}" for each in values]
     return texts
