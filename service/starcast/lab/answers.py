@@ -24,7 +24,8 @@ class Answer(Table):
     Notebooks show it as a table, with paths hop by hop.
 
     Attributes:
-        columns, rows: the result.
+        columns: the names of the columns, in order.
+        rows: one dictionary per row.
         note: says that there are more rows, and how to see them.
         cypher: the statement that ran.
         parameters: the values of its parameters.
