@@ -465,8 +465,8 @@ def test_a_backup_is_restored_into_empty_stores_only(
     assert starcast("restore", str(tmp_path / "b.backup")).code == RejectedError.exit_code
     with pytest.raises(InputError):
         filled.restore(tmp_path / "missing")
-    login = {"postgres_uri": without_password(fresh_database)}
-    with connect(**login, postgres_password=fresh_database.password) as other:
+    uri, password = without_password(fresh_database), fresh_database.password
+    with connect(postgres_uri=uri, postgres_password=password) as other:
         assert other.restore(tmp_path / "b.backup", graph=False).rows == manifest.rows
         assert other.runs().rows == filled.runs().rows
         assert other.schema()["differences"] == [[]]
