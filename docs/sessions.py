@@ -24,6 +24,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
 PLUGINS = ROOT / "docs" / "plugins.md"
+PYTHON = ROOT / "docs" / "python.md"
 
 #: Commands of the README that are not run, and why. All others are.
 NOT_RUN = {

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from starcast.errors import StarcastError
+from starcast.support.display import Form, register_renderer
 
 if TYPE_CHECKING:
     from starcast.claims.verify import check
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from starcast.collectives.columns import schedule_from_columns
     from starcast.collectives.csv_files import schedule_from_csv
     from starcast.collectives.model import Schedule
+    from starcast.lab import Lab, connect
     from starcast.plugins import algorithm, construction, family
     from starcast.simulator import Fault, Simulation, simulate
     from starcast.topologies import Topology, topology
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Fault",
     "Forest",
+    "Lab",
     "Schedule",
     "Simulation",
     "StarcastError",
@@ -31,6 +34,7 @@ __all__ = [
     "algorithm",
     "algorithms",
     "check",
+    "connect",
     "construction",
     "constructions",
     "family",
@@ -45,12 +49,14 @@ __all__ = [
 _PACKAGES = {
     "Fault": "starcast.simulator",
     "Forest": "starcast.trees",
+    "Lab": "starcast.lab",
     "Schedule": "starcast.collectives",
     "Simulation": "starcast.simulator",
     "Topology": "starcast.topologies",
     "algorithm": "starcast.plugins",
     "algorithms": "starcast.collectives",
     "check": "starcast.claims.verify",
+    "connect": "starcast.lab",
     "construction": "starcast.plugins",
     "constructions": "starcast.trees",
     "family": "starcast.plugins",
@@ -61,6 +67,15 @@ _PACKAGES = {
     "simulate": "starcast.simulator",
     "topology": "starcast.topologies",
 }
+
+
+def _represent(thing: object, form: Form) -> str | None:
+    from starcast.drawing import represent
+
+    return represent(thing, form)
+
+
+register_renderer(_represent)
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,7 @@ from pydantic_settings import (
 
 from starcast.config_file import CONFIG, PREFIX, config_file
 from starcast.errors import InputError
+from starcast.support.table import Table
 from starcast.vocabulary import LogLevel
 
 if TYPE_CHECKING:
@@ -214,6 +215,19 @@ class Settings(BaseSettings):
         for source, values in sources:
             settings._sources |= dict.fromkeys(values, source)
         return settings
+
+    def listing(self) -> Table:
+        """Return every setting with its value, source and meaning; secrets are not shown."""
+        rows = [
+            {
+                "setting": name,
+                "value": getattr(self, name),
+                "source": self.sources[name],
+                "meaning": field.description,
+            }
+            for name, field in type(self).model_fields.items()
+        ]
+        return Table.of(rows, ("setting", "value", "source", "meaning"))
 
     @property
     def sources(self) -> dict[str, str]:

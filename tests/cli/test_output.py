@@ -19,9 +19,10 @@ from starcast.cli.output import (
     narrowed,
     reporter,
 )
-from starcast.cli.progress_lines import ProgressLines, close_all
-from starcast.cli.run_output import POINT, emit_runs
+from starcast.cli.run_output import emit_runs
+from starcast.comparison.listing import POINT
 from starcast.errors import InputError
+from starcast.progress import ProgressLines, close_all
 from support.latex_tables import read_table
 
 NAME = "S5:broadcast:multiple:one:segments=1:12345"

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from starcast.cli.output import Format
-from starcast.cli.query_output import Output, hops
+from starcast.cli.query_output import Output
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, load_queries, measured
+from starcast.queries.listing import hops
 from starcast.queries.measured import Figures, Measurements
 from starcast.queries.picture import PATH
 from starcast.settings import Settings

@@ -51,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
     "simulator": {"permutations", "topologies", "collectives"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
-    "drawing": {"permutations", "topologies", "trees"},
+    "drawing": {"permutations", "topologies", "trees", "collectives"},
     "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
     "settings": set(),
     "graph": {"permutations", "topologies", "trees", "collectives", "settings"},
@@ -64,12 +64,17 @@ ALLOWED: dict[str, set[str]] = {
     "doctor": _STORES,
     "ingest": {*MATHEMATICS, *_STORES},
     "queries": {*MATHEMATICS, *_STORES, "claims", "ingest"},
+    "lab": {
+        *MATHEMATICS,
+        *_STORES,
+        *("claims", "experiments", "comparison", "doctor", "ingest", "queries"),
+    },
     "cli": {
         *MATHEMATICS,
         *_STORES,
         *("claims", "experiments", "comparison", "doctor", "ingest", "queries"),
     },
-    "__init__": {*MATHEMATICS, "claims"},
+    "__init__": {*MATHEMATICS, "claims", "lab"},
 }
 
 #: Libraries that the mathematics and the claims must not need.
@@ -88,8 +93,12 @@ SERVICE_LIBRARIES = {
     "typer",
     "uvicorn",
 }
-#: The modules of claims that store verification runs.
-CLAIMS_IN_DATABASE = {"starcast.claims.storage", "starcast.claims.claim_run"}
+#: The modules of claims that store and list verification runs.
+CLAIMS_IN_DATABASE = {
+    "starcast.claims.storage",
+    "starcast.claims.claim_run",
+    "starcast.claims.listing",
+}
 
 
 def module_name(path: Path) -> str:

@@ -1,10 +1,8 @@
 """``starcast compare``: compare stored runs."""
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,10 +19,9 @@ from starcast.cli.output import (
     write_text,
 )
 from starcast.errors import InputError
+from starcast.support.table import with_numbers
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
     from starcast.comparison.compare import Comparison
     from starcast.comparison.layout import Layout
 
@@ -119,9 +116,9 @@ def compare(
     starcast compare substar multiple --format latex --plot figure.pdf > table.tex
     starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
-    from starcast.comparison.compare import compare
     from starcast.comparison.networks import check_crossed
-    from starcast.comparison.sides import load_side, read_conditions, select_runs
+    from starcast.comparison.sides import read_conditions
+    from starcast.comparison.stored import compare_stored, plot_stored, render_stored
     from starcast.database.sessions import session
 
     if out is not None and output is not Output.HTML:
@@ -133,18 +130,24 @@ def compare(
         check_suffix(out, ".html", ".htm")
     if plot is not None:
         _check_plot(plot)
-    axes = check_crossed(across or ())
-    selection = read_conditions(conditions or ())
+    check_crossed(across or ())  # before a server is needed
+    read_conditions(conditions or ())
+    listener = reporter()
     with store(ctx) as engine, session(engine) as opened:
-        sides = [load_side(opened, name) for name in names]
-        for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
-            say(sentence)
-        comparison = compare(select_runs(sides, selection), baseline, axes)
-        comparison = comparison if sort is None else comparison.sorted_by(sort)
-        pictures = {} if plot is None else _plots(comparison, opened, plot)
+        comparison = compare_stored(
+            opened,
+            names,
+            listener,
+            across=across or (),
+            conditions=conditions or (),
+            baseline=baseline,
+            sort=sort,
+        )
+        pictures = {} if plot is None else plot_stored(opened, comparison, plot, listener)
         _explain(comparison, output, everything=everything)
         if output is Output.HTML:
-            write_text(_report(comparison, opened, everything=everything), out)
+            page = render_stored(opened, comparison, listener, everything=everything)
+            write_text(page, out)
         elif crossovers:
             _emit_crossovers(comparison, Format(output))
         else:
@@ -157,12 +160,14 @@ def compare(
 
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     """Print the rows: laid out for people, or with one value per cell for programs."""
+    from starcast.comparison.stored import as_cells, tabulate
+
     if output in (Format.JSON, Format.CSV):
-        cells = [_as_cells(row) for row in comparison.rows(everything=everything)]
-        emit(cells, comparison.data_columns(everything=everything), output)
+        table = tabulate(comparison, everything=everything)
+        emit(table.rows, table.columns, output)
         return
     shown, layout = _lay_out(comparison, output, everything=everything)
-    rows = [_as_cells(row) for row in layout.rows]
+    rows = [as_cells(row) for row in layout.rows]
     if output is not Format.TABLE:
         caption = _caption(comparison, shown, everything=everything)
         emit(rows, layout.columns, output, title=caption, bold=layout.best)
@@ -180,6 +185,7 @@ def _lay_out(
 ) -> tuple["Comparison", "Layout"]:
     """Return the comparison as shown, and its layout: the first that fits on the terminal."""
     from starcast.comparison.layout import MOST_ABREAST, lay_out
+    from starcast.comparison.stored import as_cells
 
     short = comparison.with_short_names()
     if output is not Format.TABLE:
@@ -190,25 +196,16 @@ def _lay_out(
         candidates = [(lettered, False, False), (lettered, False, True), *candidates]
     for shown, stacked, brief in candidates:
         layout = lay_out(shown, everything=everything, stacked=stacked, brief=brief)
-        if fits(map(_as_cells, layout.rows), layout.columns):
+        if fits(map(as_cells, layout.rows), layout.columns):
             break
     return shown, layout
-
-
-def _as_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with exact figures as numbers, and gaps to three decimals."""
-    cells = run_output.with_numbers(row)
-    for name, value in cells.items():
-        if (name == "gap" or name.startswith("gap_")) and value is not None:
-            cells[name] = round(value, 3)
-    return cells
 
 
 def _emit_crossovers(comparison: "Comparison", output: Format) -> None:
     from starcast.comparison import crossovers
 
     crossings = crossovers.all_crossovers(comparison)
-    rows = [run_output.with_numbers(row) for row in crossovers.crossover_rows(crossings)]
+    rows = [with_numbers(row) for row in crossovers.crossover_rows(crossings)]
     is_data = output in (Format.JSON, Format.CSV)
     emit(rows, crossovers.COLUMNS if is_data else crossovers.table_columns(rows), output)
 
@@ -226,36 +223,12 @@ def _say_crossovers(comparison: "Comparison") -> None:
         say(f"and {more} more crossovers; --crossovers lists all")
 
 
-def _report(comparison: "Comparison", opened: "Session", *, everything: bool) -> str:
-    from starcast.comparison.report import render_report
-
-    now = datetime.now(UTC)
-    profiles = _profiles(comparison, opened)
-    return render_report(comparison, profiles, now, everything=everything, reporter=reporter())
-
-
-def _profiles(comparison: "Comparison", opened: "Session") -> dict[int, list[int]]:
-    """Return the links used in each step of the runs that are plotted."""
-    from starcast.comparison.panel_plots import profiled_runs
-    from starcast.database import repository
-
-    runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
-    return {run: [step.links_used for step in repository.load_profile(opened, run)] for run in runs}
-
-
 def _check_plot(plot: Path) -> None:
     if plot.suffix.lower() not in (".svg", ".pdf"):
         raise InputError(
             f"plots are written as svg and pdf, and the name ends in neither: {plot}",
             hint="name a file that ends in .svg or .pdf",
         )
-
-
-def _plots(comparison: "Comparison", opened: "Session", plot: Path) -> dict[Path, bytes]:
-    """Return the files of the plots, before anything is printed or written."""
-    from starcast.comparison.panel_plots import plot_files
-
-    return plot_files(comparison, _profiles(comparison, opened), plot, reporter())
 
 
 def _write_plot(file: Path, content: bytes) -> None:

@@ -16,15 +16,7 @@ def show(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     from starcast.config_file import config_file
 
     settings = context.settings(ctx)
-    rows = [
-        {
-            "setting": name,
-            "value": getattr(settings, name),
-            "source": settings.sources[name],
-            "meaning": field.description,
-        }
-        for name, field in type(settings).model_fields.items()
-    ]
-    emit(rows, ["setting", "value", "source", "meaning"], output)
+    listed = settings.listing()
+    emit(listed.rows, listed.columns, output)
     file = config_file().absolute()
     say(f"settings file: {file}" if file.exists() else f"no settings file: {file} does not exist")

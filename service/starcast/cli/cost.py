@@ -160,9 +160,9 @@ def optimum(
     starcast cost optimum S6 broadcast edge-disjoint --copies 2
     """
     from starcast import topologies
-    from starcast.cli.run_output import with_numbers
     from starcast.collectives.catalogue import find
     from starcast.costs import closed_form, optimal_pieces
+    from starcast.support.table import with_numbers
 
     machine = _machine(t_s, t_c)
     size = _exact(message_bytes, "message_bytes")
@@ -228,7 +228,7 @@ def _rows(problem: "Problem", max_rows: int) -> list[dict[str, Any]]:
 
 
 def _row(problem: "Problem", row: "CostRow", max_rows: int) -> dict[str, Any]:
-    from starcast.cli.run_output import rounded, with_numbers
+    from starcast.support.table import rounded, with_numbers
 
     costs: dict[str, Any] = {name: getattr(row.cost, name, None) for name in COSTS}
     return with_numbers(
@@ -250,9 +250,9 @@ def _row(problem: "Problem", row: "CostRow", max_rows: int) -> dict[str, Any]:
 
 def _simulated(problem: "Problem", row: "CostRow", max_rows: int) -> dict[str, Any]:
     """Return the simulated figures of a row; report on stderr why there are none."""
-    from starcast.cli.run_output import rounded
     from starcast.costs import tables
     from starcast.errors import LimitError
+    from starcast.support.table import rounded
 
     if not max_rows:
         return {}

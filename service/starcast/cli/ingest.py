@@ -1,6 +1,6 @@
 """``starcast ingest``: build a topology with forests and schedules, and store them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +12,6 @@ from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.ingest import IngestRequest
-    from starcast.ingest.load_methods import Estimate
     from starcast.ingest.loading import Loaded
     from starcast.settings import Settings
 
@@ -157,12 +156,11 @@ def _print_estimate(
 ) -> None:
     """Print the estimated cost of each artifact and the load method; nothing is built."""
     from starcast.errors import LimitError
-    from starcast.ingest.load_methods import Estimate, choose_method
+    from starcast.ingest.load_methods import choose_method, list_estimates
 
     sizes = request.sizes()
-    rows = [_estimate_row(size.kind, size.id, Estimate.of([size])) for size in sizes]
-    total = _estimate_row("all", "", Estimate.of(sizes))
-    emit([*rows, total], list(total), output)
+    estimates = list_estimates(sizes)
+    emit(estimates.rows, estimates.columns, output)
     try:
         say(choose_method(method, sizes, [], embedded=settings.neo4j_uri is None).reason)
     except LimitError as error:
@@ -171,17 +169,3 @@ def _print_estimate(
         "estimated for an empty store and two idle processors; an import also reloads what is "
         "already stored, and verification takes additional time"
     )
-
-
-def _estimate_row(kind: str, artifact_id: str, estimate: "Estimate") -> Mapping[str, object]:
-    return {
-        "kind": kind,
-        "id": artifact_id,
-        "nodes": estimate.nodes,
-        "relationships": estimate.relationships,
-        "megabytes": estimate.bytes / 1e6,
-        "bolt_seconds": estimate.seconds,
-        "bolt_cold_seconds": estimate.cold_seconds,
-        "import_seconds": estimate.import_seconds,
-        "import_megabytes": estimate.import_bytes / 1e6,
-    }

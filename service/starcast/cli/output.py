@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from starcast.cli.progress_lines import ProgressLines
 from starcast.errors import InputError, escape
-from starcast.progress import Reporter, Silent, Task
+from starcast.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support import log
 from starcast.support.text import format_value, to_json
 

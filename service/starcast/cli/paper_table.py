@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import completion, run_output
+from starcast.cli import completion
 from starcast.cli.db import store
 from starcast.cli.output import READABLE, Format, FormatOption, emit, say
+from starcast.support.table import with_numbers
 
 if TYPE_CHECKING:
     from starcast.costs.paper_tables import Case, PaperTable, Row
@@ -73,7 +74,7 @@ def print_table(
         return
     records = [{**_values(chosen, case), **row} for case, rows in cases for row in rows]
     columns = [*_values(chosen, cases[0][0]), *chosen.headings]
-    emit([run_output.with_numbers(record) for record in records], columns, output)
+    emit([with_numbers(record) for record in records], columns, output)
 
 
 def _print_case(
@@ -81,12 +82,12 @@ def _print_case(
 ) -> None:
     """Print the table of a case under the paper's headings; repeated models are left empty."""
     values = _values(table, case)
-    shown = ", ".join(f"{axis} {value}" for axis, value in run_output.with_numbers(values).items())
+    shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
     title = f"{table.source}. {table.caption}: {shown}"
     columns = [column for column in table.headings if any(row[column] is not None for row in rows)]
     printed = []
     before = None
-    for row in map(run_output.with_numbers, rows):
+    for row in map(with_numbers, rows):
         cells = {column: row[column] for column in columns}
         if "model" in cells and cells["model"] == before:
             cells["model"] = None

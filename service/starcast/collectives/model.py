@@ -17,6 +17,7 @@ from starcast.collectives.translation import (
 )
 from starcast.errors import InputError, LimitError
 from starcast.support.arrays import frozen_copy
+from starcast.support.display import Displayable
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
@@ -39,7 +40,7 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Schedule:
+class Schedule(Displayable):
     """A collective on a topology: which node sends which unit over which link in which step.
 
     One row is one unit that crosses one directed link in one step. `starcast.simulate` executes a

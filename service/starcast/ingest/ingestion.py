@@ -54,7 +54,7 @@ from starcast.vocabulary import LoadMethod
 REBUILDING = "'starcast graph rebuild' has not recreated it yet"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """Result of an ingest.
 
@@ -74,6 +74,9 @@ class Summary:
     def rows(self) -> int:
         """Number of nodes and relationships created."""
         return sum(loaded.nodes + loaded.relationships for loaded in self.created)
+
+    def __repr__(self) -> str:
+        return f"<Summary: {self}>"
 
     def __str__(self) -> str:
         present = len(self.present)

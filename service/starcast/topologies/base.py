@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError
 from starcast.permutations import Ranks, labels_from
+from starcast.support.display import Displayable
 from starcast.topologies import memory
 
 _CHUNK = 2**15
@@ -35,7 +36,7 @@ class RankedValueReader:
         return np.take(values, self._ranks, mode="clip")
 
 
-class Topology(ABC):
+class Topology(Displayable, ABC):
     """A vertex-symmetric graph with numbered ports.
 
     Nodes are the ranks 0..nodes-1 of their labels in lexicographic order; the identity is 0.

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast.errors import InputError, RejectedError
 from starcast.permutations import Ranks
 from starcast.support.arrays import freeze, frozen_copy
+from starcast.support.display import Displayable
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import ValueReader
 from starcast.trees import files, limits, spec_syntax
@@ -29,7 +30,7 @@ _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forest:
+class Forest(Displayable):
     """Trees with a common root on one topology.
 
     Args:
