@@ -13,6 +13,8 @@ from starcast.support.display import Form, register_renderer
 if TYPE_CHECKING:
     from starcast.claims.verify import check
     from starcast.collectives.catalogue import algorithms, schedule
+    from starcast.collectives.columns import schedule_from_columns
+    from starcast.collectives.csv_files import schedule_from_csv
     from starcast.collectives.model import Schedule
     from starcast.lab import Lab, connect
     from starcast.plugins import algorithm, construction, family
@@ -38,6 +40,8 @@ __all__ = [
     "family",
     "forest",
     "schedule",
+    "schedule_from_columns",
+    "schedule_from_csv",
     "simulate",
     "topology",
 ]
@@ -58,6 +62,8 @@ _PACKAGES = {
     "family": "starcast.plugins",
     "forest": "starcast.trees",
     "schedule": "starcast.collectives",
+    "schedule_from_columns": "starcast.collectives",
+    "schedule_from_csv": "starcast.collectives",
     "simulate": "starcast.simulator",
     "topology": "starcast.topologies",
 }

@@ -115,6 +115,9 @@ class Settings(BaseSettings):
     plugins: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description=f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
     )
+    labels: int = Field(
+        1, ge=0, le=1, description="first symbol of labels in the commands with --labels: 0 or 1"
+    )
     row_limit: int = Field(1_000, ge=1, description="maximum number of rows that a query returns")
     timeout: float = Field(
         30.0, gt=0, le=_DAY, description="maximum duration of a query in seconds"

@@ -1,6 +1,6 @@
 """A fixture for tests that load plug-ins, and the plug-ins that are shipped as examples."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,25 @@ def load_examples() -> None:
     plugins.load(sorted(map(str, EXAMPLES.glob("*.py"))))
 
 
+def _tables() -> list[dict[Any, Any]]:
+    return [
+        FAMILIES,
+        ORIGINS,
+        loading._loaded,
+        CONSTRUCTIONS._entries,
+        *(registry._entries for registry in REGISTRIES.values()),
+    ]
+
+
 @pytest.fixture
-def registries() -> Iterator[None]:
-    """Forget after the test what it registered."""
-    tables: list[dict[Any, Any]] = [FAMILIES, ORIGINS, loading._loaded, CONSTRUCTIONS._entries]
-    tables += [registry._entries for registry in REGISTRIES.values()]
-    known = [dict(table) for table in tables]
-    yield
-    for table, entries in zip(tables, known, strict=True):
-        table.clear()
-        table.update(entries)
+def registries() -> Iterator[Callable[[], None]]:
+    """Forget after the test what it registered; the value is a function that does so earlier."""
+    known = [dict(table) for table in _tables()]
+
+    def forget() -> None:
+        for table, entries in zip(_tables(), known, strict=True):
+            table.clear()
+            table.update(entries)
+
+    yield forget
+    forget()

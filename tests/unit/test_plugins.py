@@ -10,11 +10,15 @@ import pytest
 
 import starcast
 from starcast import forest, plugins, schedule, simulate, topology
+from starcast.claims.reference import shipped
 from starcast.collectives.catalogue import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.experiments.execution import execute
+from starcast.experiments.grid import Grid, Point
 from starcast.plugins.origin import ORIGINS
-from starcast.trees.catalogue import CONSTRUCTIONS, constructions
+from starcast.topologies import Topology
+from starcast.trees.catalogue import CONSTRUCTIONS, constructions, single_trees
 from support.fix_plugins import load_examples
 from support.meeting import refused
 
@@ -233,3 +237,55 @@ def test_two_plug_ins_cannot_share_a_name(load: Callable[[str], None], tmp_path:
     other.write_text(f"import starcast\n{body}", encoding="utf-8")
     with refused("other.py:2: the construction 'f' exists already", "mine.py:2"):
         plugins.load([str(other)])
+
+
+def test_claims_do_not_look_at_plug_ins() -> None:
+    star = topology("S4")
+    known = shipped.single_trees(star), shipped.algorithms_on(star, "broadcast")
+    load_examples()
+
+    @starcast.algorithm("broadcast", "none", source="this test")
+    def none(topology: Topology, root: int, ports: str) -> None:
+        """Return no schedule."""
+
+    assert (shipped.single_trees(star), shipped.algorithms_on(star, "broadcast")) == known
+    assert "breadth-first" in single_trees("S4")
+    assert "none" in {algorithm.name for algorithm in algorithms_on(star, "broadcast")}
+
+
+OWN_ARGUMENTS = """
+    @starcast.algorithm("broadcast", "slow", source="this test")
+    def slow(topology, root, ports, pause: int = 1, word: str = "a"):
+        tree = starcast.forest(topology, "greedy", root)
+        node = tree.levels()[0].argsort(kind="stable")[1:]
+        return {
+            "step": pause * (1 + node.argsort().argsort() * 0 + range(len(node))),
+            "sender": tree.parents()[0][node],
+            "port": topology.reverse_ports()[tree.parent_port[0][node]],
+            "unit": 0 * node,
+        }
+"""
+
+
+def executed_steps(point: Point) -> int:
+    """Return the steps of a valid execution."""
+    simulation = execute(point).valid_simulation
+    assert simulation is not None
+    return simulation.steps
+
+
+def test_points_have_the_own_arguments_of_an_algorithm(load: Callable[[str], None]) -> None:
+    load(OWN_ARGUMENTS)
+    grid = Grid.from_json(
+        {
+            "topology": "S4",
+            "algorithm": ["slow", "slow(pause=1)", "slow(word=b,pause=2)"],
+            "message_bytes": "8",
+        }
+    )
+    points = grid.points()
+    assert [point.algorithm for point in points] == ["slow", "slow(pause=2,word=b)"]
+    assert [executed_steps(point) for point in points] == [23, 46]
+    assert "'slow(pause=2,word=b)'" in points[1].command()
+    with refused("'depth'"):
+        Grid.from_json({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})

@@ -132,7 +132,7 @@ def main() -> None:
     """Run the command line and exit with a documented code.
 
     An error is printed as one sentence with a hint; ``STARCAST_DEBUG`` adds the traceback of an
-    unexpected exception.
+    unexpected exception, and of one that a plug-in raised.
     """
     if completion.VARIABLE in os.environ:
         completion.complete_and_exit(app)
@@ -174,12 +174,13 @@ def _flush() -> None:
 
 
 def _as_starcast_error(error: Exception) -> StarcastError:
+    is_unexpected = not isinstance(error, StarcastError | OSError)
+    if os.environ.get("STARCAST_DEBUG") and (is_unexpected or error.__cause__):
+        traceback.print_exception(error)  # the cause of others is an error of a plug-in or server
     if isinstance(error, StarcastError):
         return error
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         return _cannot_write(error)
-    if os.environ.get("STARCAST_DEBUG"):
-        traceback.print_exception(error)
     first_line = next(iter(str(error).strip().splitlines()), "no message")
     return StarcastError(
         f"starcast itself failed: {type(error).__name__}: {first_line}",

@@ -33,6 +33,7 @@ class Output(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LATEX = "latex"
     HTML = "html"
 
 
@@ -90,6 +91,10 @@ def compare(
         Path | None,
         typer.Option(metavar="FILE", help="File for html.", show_default="stdout"),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the plots of the report to .svg or .pdf files."),
+    ] = None,
 ) -> None:
     """Compare experiments, or single runs, at their common points.
 
@@ -99,16 +104,21 @@ def compare(
     by algorithm, base and copies. In json and csv, a parameter that differs between the sides has
     a column per side.
 
+    With --plot FILE.svg the plots are written on their own, next to the listing. A single plot has
+    this name; several are called FILE-times-N.svg (time against message size) and FILE-links-N.svg
+    (links busy in each step), with the number N of the panel in the HTML report.
+
     Runs on different topologies answer different questions. With --across topology, each side may
     have its own network; the sizes of the networks are listed and nothing is normalised.
 
     \b
     starcast compare substar multiple --format html --out page.html
+    starcast compare substar multiple --format latex --plot figure.pdf > table.tex
     starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
     from starcast.comparison.networks import check_crossed
     from starcast.comparison.sides import read_conditions
-    from starcast.comparison.stored import compare_stored, render_stored
+    from starcast.comparison.stored import check_plot, compare_stored, plot_stored, render_stored
     from starcast.database.sessions import session
 
     if out is not None and output is not Output.HTML:
@@ -118,6 +128,8 @@ def compare(
         )
     if out is not None:
         check_suffix(out, ".html", ".htm")
+    if plot is not None:
+        check_plot(plot)
     check_crossed(across or ())  # before a server is needed
     read_conditions(conditions or ())
     listener = reporter()
@@ -131,6 +143,7 @@ def compare(
             baseline=baseline,
             sort=sort,
         )
+        pictures = {} if plot is None else plot_stored(opened, comparison, plot, listener)
         _explain(comparison, output, everything=everything)
         if output is Output.HTML:
             page = render_stored(opened, comparison, listener, everything=everything)
@@ -141,6 +154,8 @@ def compare(
             _emit(comparison, Format(output), everything=everything)
             _say_crossovers(comparison)
         _say_commands(comparison)
+    for file, content in pictures.items():
+        _write_plot(file, content)
 
 
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
@@ -154,7 +169,8 @@ def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None
     shown, layout = _lay_out(comparison, output, everything=everything)
     rows = [as_cells(row) for row in layout.rows]
     if output is not Format.TABLE:
-        emit(rows, layout.columns, output, bold=layout.best)
+        caption = _caption(comparison, shown, everything=everything)
+        emit(rows, layout.columns, output, title=caption, bold=layout.best)
         return
     columns = list(layout.columns)
     if not everything and not fits(rows, columns):
@@ -207,6 +223,14 @@ def _say_crossovers(comparison: "Comparison") -> None:
         say(f"and {more} more crossovers; --crossovers lists all")
 
 
+def _write_plot(file: Path, content: bytes) -> None:
+    from starcast.support.atomic import atomic_write
+
+    with atomic_write(file) as opened:
+        opened.write(content)
+    say(f"written to {file}")
+
+
 def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> None:
     baseline, *others = (side.name for side in comparison.sides)
     say(f"{', '.join(others)} against {baseline}; gap = time / lower bound")
@@ -251,6 +275,19 @@ def _legend(comparison: "Comparison", shown: "Comparison") -> list[str]:
     ]
     names = [", ".join(renamed)] if renamed else []
     return names + list(map(str, comparison.networks))
+
+
+def _caption(comparison: "Comparison", shown: "Comparison", *, everything: bool) -> str:
+    """Return the caption of a table in LaTeX: what is compared, and what all rows share."""
+    baseline, *others = (side.name for side in shown.sides)
+    shared = comparison.header_parameters(everything=everything)
+    parts = [
+        f"{', '.join(others)} against {baseline}",
+        "gap = time / lower bound",
+        ", ".join(f"{name} {value}" for name, value in shared.items()),
+        *_legend(comparison, shown),
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def _say_commands(comparison: "Comparison") -> None:

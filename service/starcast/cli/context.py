@@ -55,20 +55,33 @@ def load_plugins(ctx: typer.Context) -> None:
 
     if "--help" in sys.argv or ctx.resilient_parsing:
         return
-    if _are_plugins_named(ctx) or entry_points(group="starcast.plugins"):
+    named = ctx.obj.get("plugins") or _is_set("plugins")
+    if named or entry_points(group="starcast.plugins"):
         from starcast import plugins
 
         plugins.load(load_settings(ctx).plugins)
 
 
-def _are_plugins_named(ctx: typer.Context) -> bool:
-    """Return whether plug-ins may be named, without loading all settings, which takes longer."""
+def first_symbol(ctx: typer.Context) -> int:
+    """Return the setting ``labels``.
+
+    Raises:
+        InputError: a setting is invalid.
+    """
+    return load_settings(ctx).labels if _is_set("labels") else 1
+
+
+def _is_set(name: str) -> bool:
+    """Return whether the environment or the settings file may have a setting.
+
+    Loading all settings takes longer.
+    """
     from starcast.config_file import config_file
 
-    if ctx.obj.get("plugins") or os.environ.get("STARCAST_PLUGINS"):
+    if os.environ.get(f"STARCAST_{name.upper()}"):
         return True
     try:
-        return b"plugins" in config_file().read_bytes()
+        return name.encode() in config_file().read_bytes()
     except OSError:  # reported when the command loads its settings
         return False
 

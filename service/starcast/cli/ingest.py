@@ -1,6 +1,7 @@
 """``starcast ingest``: build a topology with forests and schedules, and store them."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -68,6 +69,14 @@ def ingest(
     topology: axes.TopologyArgument,
     trees: TreesOption = "",
     schedules: SchedulesOption = "",
+    forest: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A forest of your own, written by Forest.save or 'starcast forest build'. "
+            "It is stored under the name that it has in the file. Can be repeated.",
+        ),
+    ] = None,
     root: RootOption = None,
     ports: PortsOption = DEFAULT_PORTS,
     segments: SegmentsOption = None,
@@ -92,11 +101,22 @@ def ingest(
     starcast ingest S5 --trees all --schedules all
     starcast ingest S6 --schedules multiple --ports both --segments 4 --root 654321
     starcast ingest S9 --trees multiple --method import
+    starcast ingest S5 --forest mine.npz
     starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace),alltoall:exact'
     """
     from starcast.ingest import ingest, open_stores, parse_request
+    from starcast.trees import Forest
 
-    request = parse_request(topology, trees, schedules, root or 0, ports, segments, messages)
+    request = parse_request(
+        topology,
+        trees,
+        schedules,
+        root or 0,
+        ports,
+        segments,
+        messages,
+        forests=[Forest.open(file) for file in forest or ()],
+    )
     report_omitted(request.selection.skipped)
     settings = context.settings(ctx)
     if dry_run:

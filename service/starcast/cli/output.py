@@ -1,4 +1,4 @@
-"""Output of every command: data on stdout in one of four formats, everything else on stderr.
+"""Output of every command: data on stdout in one of five formats, everything else on stderr.
 
 `rich` is imported on the first use, not when the command line starts.
 """
@@ -32,7 +32,11 @@ class Format(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LATEX = "latex"
 
+
+#: Formats for people: cells are shortened, and laid out as in a table.
+READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
 
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
 #: For listings whose table omits columns that do not fit on the terminal.
@@ -61,6 +65,7 @@ def emit(
     title: str = "",
     bold: Sequence[Collection[str]] = (),
     below: Sequence[str] = (),
+    label: str | None = None,
 ) -> None:
     """Write rows to stdout.
 
@@ -68,9 +73,10 @@ def emit(
         rows: the rows; missing values are left empty.
         columns: the columns to write, in this order.
         output: the format.
-        title: a line above a table.
-        bold: for each row the columns to emphasize, on a terminal and in Markdown.
+        title: a line above a table, or the caption of a table in LaTeX.
+        bold: for each row the columns to emphasize, on a terminal, in Markdown and in LaTeX.
         below: lines below a table.
+        label: the label of a table in LaTeX.
     """
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
@@ -82,6 +88,10 @@ def emit(
         writer.writerows([format_value(value) for value in values] for values in table)
     elif output is Format.MARKDOWN:
         print(markdown(columns, table, bold))
+    elif output is Format.LATEX:
+        from starcast.support.latex import booktabs
+
+        print(booktabs(columns, table, title or None, label, bold=bold))
     else:
         _print_table(columns, table, title, bold, below)
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.cli.output import Format, check_suffix, emit, say, write_text
+from starcast.cli.output import READABLE, Format, check_suffix, emit, say, write_text
 from starcast.errors import InputError
 from starcast.vocabulary import Layout
 
@@ -23,6 +23,7 @@ class Output(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LATEX = "latex"
     SVG = "svg"
 
 
@@ -48,10 +49,10 @@ def check_options(output: Output, layout: Layout | None, out: Path | None) -> No
 
 
 def show(result: "QueryResult", output: Format) -> None:
-    """Print the rows; tables and Markdown show paths hop by hop."""
+    """Print the rows; formats for people show paths hop by hop."""
     from starcast.queries.listing import as_read
 
-    shown = as_read(result) if output in {Format.TABLE, Format.MARKDOWN} else result
+    shown = as_read(result) if output in READABLE else result
     emit(shown.rows, shown.columns, output)
 
 

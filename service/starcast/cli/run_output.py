@@ -46,7 +46,7 @@ def emit_runs(
         for name in columns
         if name not in _USUAL or any(row[name] != _USUAL[name] for row in rows)
     ]
-    if output is Format.MARKDOWN or fits(rows, informative, PAGE):
+    if output is not Format.TABLE or fits(rows, informative, PAGE):
         emit(rows, informative, output)
         return
     short = [{**row, "faults": abbreviate(row["faults"])} for row in rows]

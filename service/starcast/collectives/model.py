@@ -36,7 +36,7 @@ BYTES_PER_ROW = 80
 #: Replaces the root in the id of a schedule that is written out for all sources.
 EXPANDED = "expanded"
 #: Collectives whose units are numbered by destination or, in a gather, by source.
-_ADDRESSED = ("scatter", "gather", "alltoall")
+ADDRESSED = ("scatter", "gather", "alltoall")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,7 +170,7 @@ class Schedule(Displayable):
         sources = 1
         if self.collective in MULTI_SOURCE and not self.symmetric:
             sources = self.topology.nodes
-        destinations = self.topology.nodes if self.collective in _ADDRESSED else 1
+        destinations = self.topology.nodes if self.collective in ADDRESSED else 1
         return self.units // (sources * destinations)
 
     @property
@@ -221,7 +221,7 @@ class Schedule(Displayable):
 
     @property
     def _numbering(self) -> UnitNumbering:
-        return UnitNumbering(self.units, self.collective in _ADDRESSED)
+        return UnitNumbering(self.units, self.collective in ADDRESSED)
 
     def __len__(self) -> int:
         return len(self.step)
@@ -248,7 +248,7 @@ def schedule_id(
     An example is ``S5:broadcast:multiple:all:segments=4:12345``. Without a root the schedule is
     expanded: ``S5:alltoall:exact:all:messages=1:expanded``.
     """
-    source = EXPANDED if root is None else topology.label(root)
+    source = EXPANDED if root is None else topology.stored_label(root)
     values = format_arguments(arguments)
     return f"{topology.spec}:{collective}:{algorithm}:{ports}:{values}:{source}"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -10,9 +11,11 @@ from starcast.comparison import crossovers
 from starcast.comparison.compare import Comparison, compare
 from starcast.comparison.layout import lay_out
 from starcast.comparison.networks import check_crossed
-from starcast.comparison.report import profiled_runs, render_report
+from starcast.comparison.panel_plots import plot_files, profiled_runs
+from starcast.comparison.report import render_report
 from starcast.comparison.sides import load_side, read_conditions, select_runs
 from starcast.database import repository
+from starcast.errors import InputError
 from starcast.progress import Reporter
 from starcast.support.table import Row, Table, with_numbers
 
@@ -88,9 +91,39 @@ def render_stored(
     Raises:
         UnavailableError: matplotlib is not installed.
     """
-    runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
-    profiles = {
-        run: [step.links_used for step in repository.load_profile(session, run)] for run in runs
-    }
+    profiles = _load_profiles(session, comparison)
     now = datetime.now(UTC)
     return render_report(comparison, profiles, now, everything=everything, reporter=reporter)
+
+
+def check_plot(file: Path) -> None:
+    """Check that the name of a plot ends in one of its formats.
+
+    Raises:
+        InputError: it does not.
+    """
+    if file.suffix.lower() not in (".svg", ".pdf"):
+        raise InputError(
+            f"plots are written as svg and pdf, and the name ends in neither: {file}",
+            hint="name a file that ends in .svg or .pdf",
+        )
+
+
+def plot_stored(
+    session: Session, comparison: Comparison, file: Path, reporter: Reporter
+) -> dict[Path, bytes]:
+    """Return the plots of a comparison's report as files, named after ``file``.
+
+    Raises:
+        InputError: the comparison has no plots.
+        UnavailableError: matplotlib is not installed.
+    """
+    return plot_files(comparison, _load_profiles(session, comparison), file, reporter)
+
+
+def _load_profiles(session: Session, comparison: Comparison) -> dict[int, list[int]]:
+    """Return the links used in each step of the runs that are plotted."""
+    runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
+    return {
+        run: [step.links_used for step in repository.load_profile(session, run)] for run in runs
+    }

@@ -89,7 +89,7 @@ def execute_unchecked(point: Point) -> Execution:
             schedule = build_schedule(
                 point.topology,
                 point.collective,
-                point.algorithm,
+                point.catalogue_entry.name,
                 ports=point.ports,
                 **point.arguments,
             )
@@ -215,13 +215,8 @@ def price_run(point: Point, execution: Execution) -> models.Run:
 
 def _plugin_provenance(point: Point) -> dict[str, Any]:
     """Return name, version and SHA-256 of the plug-ins that define parts of a point."""
-    used = [
-        ("family", as_topology(point.topology).family),
-        (f"{point.collective} algorithm", point.algorithm),
-        ("construction", point.base),
-    ]
-    origins = {name: plugins.ORIGINS.get((kind, name)) for kind, name in used if name}
-    described = {name: origin.describe() for name, origin in origins.items() if origin}
+    entry = (f"{point.collective} algorithm", point.catalogue_entry.name)
+    described = plugins.describe_used(as_topology(point.topology), entry, point.arguments)
     return {"plugins": described} if described else {}
 
 

@@ -14,7 +14,7 @@ from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.errors import InputError, LimitError
 from starcast.experiments.faults import NONE, is_drawn, normalise_faults, resolve_faults
-from starcast.experiments.point import Point, Structure
+from starcast.experiments.point import ARGUMENT_AXES, Point, Structure
 from starcast.experiments.values import (
     BEST,
     DEGREE,
@@ -27,7 +27,7 @@ from starcast.experiments.values import (
 )
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, as_topology
-from starcast.trees.spec_syntax import parse_spec
+from starcast.trees.spec_syntax import format_spec, parse_spec
 
 __all__ = ["AXES", "Grid", "Point", "group_by_structure"]
 
@@ -54,10 +54,6 @@ AXES = tuple(READERS)
 _REQUIRED = ("topology", "algorithm", "message_bytes")
 #: Axes that a command line omits if they have their default values.
 _OMITTED = ("copies", "faults", "seed")
-
-
-#: Arguments that an algorithm may fix in a grid.
-_FIXABLE = ("base", "segments", "messages", "copies")
 
 
 @dataclass(frozen=True)
@@ -176,7 +172,8 @@ class Grid:
     def _points(self) -> Iterator[Point]:
         for spec, collective, text in product(self.topology, self.collective, self.algorithm):
             algorithm, fixed = _find_algorithm(collective, text)
-            name = algorithm.name
+            own = {key: value for key, value in fixed.items() if key not in ARGUMENT_AXES}
+            name = format_spec(algorithm.name, own)
             topology = as_topology(spec)
             catalogue.check_topology(algorithm, topology)
             for ports, base, copies, (faults, seed), share, *costing in self._choices(
@@ -188,7 +185,13 @@ class Grid:
                     others = {"copies": copies} if "copies" in _argument_names(algorithm) else {}
                     machine = costs.Machine(t_s, t_c)
                     _, segments = costs.optimal_pieces(
-                        topology, collective, name, ports, message_bytes, machine, **others
+                        topology,
+                        collective,
+                        algorithm.name,
+                        ports,
+                        message_bytes,
+                        machine,
+                        **others,
                     )
                 yield Point(
                     spec, collective, name, ports, int(segments), message_bytes, t_s, t_c, copies,
@@ -269,17 +272,10 @@ def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str,
     """Return the algorithm in a text such as ``forest(base=multiple)``, and its fixed arguments.
 
     Raises:
-        InputError: it is unknown, or runs have no column for one of the arguments.
+        InputError: it is unknown.
     """
     name, fixed = parse_spec(text, "algorithm")
-    algorithm = catalogue.find(collective, name)
-    unknown = next((each for each in fixed if each not in _FIXABLE), None)
-    if unknown is not None:
-        raise InputError(
-            f"'{text}' fixes the argument '{unknown}', which runs do not have",
-            hint=f"runs have {', '.join(_FIXABLE)}",
-        )
-    return algorithm, fixed
+    return catalogue.find(collective, name), fixed
 
 
 def _argument_names(algorithm: Algorithm) -> set[str]:

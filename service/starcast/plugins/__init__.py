@@ -8,6 +8,17 @@ is trusted: arrays are checked here, forests and schedules by their checkers.
 
 from starcast.plugins.declarations import algorithm, construction, family
 from starcast.plugins.loading import load, loadable
-from starcast.plugins.origin import ORIGINS
+from starcast.plugins.origin import ORIGINS, Provenance, describe_used, find_changed, find_missing
 
-__all__ = ["ORIGINS", "algorithm", "construction", "family", "load", "loadable"]
+__all__ = [
+    "ORIGINS",
+    "Provenance",
+    "algorithm",
+    "construction",
+    "describe_used",
+    "family",
+    "find_changed",
+    "find_missing",
+    "load",
+    "loadable",
+]

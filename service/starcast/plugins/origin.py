@@ -3,13 +3,17 @@
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from starcast.errors import InputError, StarcastError
+from starcast.topologies import Topology
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,46 @@ class Origin:
 
 #: The origin of every entry of a plug-in, by kind (such as ``construction``) and name.
 ORIGINS: dict[tuple[str, str], Origin] = {}
+
+#: Module, version and SHA-256 of plug-ins, by the names that they define.
+Provenance = Mapping[str, Mapping[str, str]]
+
+
+def describe_used(
+    topology: Topology, entry: tuple[str, str] | None = None, arguments: Mapping[str, Any] = _NONE
+) -> dict[str, dict[str, str]]:
+    """Return the provenance of the plug-ins that an artifact or a run needs.
+
+    Args:
+        topology: its topology.
+        entry: kind and name of its construction or algorithm.
+        arguments: the arguments of the entry, which may name constructions.
+    """
+    used = [("family", topology.family)]
+    if entry is not None:
+        used.append(entry)
+    used += [("construction", value) for value in arguments.values() if isinstance(value, str)]
+    return {key[1]: ORIGINS[key].describe() for key in used if key in ORIGINS}
+
+
+def find_changed(recorded: Provenance) -> list[str]:
+    """Return the names in a provenance that a loaded plug-in defines by another source now."""
+    loaded = {name: origin for (_, name), origin in ORIGINS.items()}
+    return [
+        name
+        for name, plugin in recorded.items()
+        if name in loaded and loaded[name].sha256 != plugin["sha256"]
+    ]
+
+
+def find_missing(recorded: Provenance) -> list[str]:
+    """Return the names in a provenance that no loaded plug-in defines, with their modules."""
+    loaded = {name for _, name in ORIGINS}
+    return [
+        f"'{name}' (module {plugin['module']})"
+        for name, plugin in recorded.items()
+        if name not in loaded
+    ]
 
 
 def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:

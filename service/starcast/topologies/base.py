@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError
-from starcast.permutations import Ranks
+from starcast.permutations import Ranks, labels_from
 from starcast.support.display import Displayable
 from starcast.topologies import memory
 
@@ -227,6 +227,15 @@ class Topology(Displayable, ABC):
             InputError: no node has this rank.
         """
         return str(self.labels([self.node(rank)])[0])
+
+    def stored_label(self, rank: int) -> str:
+        """Return the label of a node as it is stored, which is from 1 for permutations.
+
+        Raises:
+            InputError: no node has this rank.
+        """
+        with labels_from(1):
+            return self.label(rank)
 
     def node(self, node: int | str) -> int:
         """Return the rank of a node that is given by its label or its rank.

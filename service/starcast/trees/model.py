@@ -83,7 +83,7 @@ class Forest(Displayable):
     def id(self) -> str:
         """The id under which the forest is stored, such as ``S5:multiple:12345``."""
         construction = spec_syntax.format_spec(self.construction, self.arguments)
-        return f"{self.topology.spec}:{construction}:{self.topology.label(self.root)}"
+        return f"{self.topology.spec}:{construction}:{self.topology.stored_label(self.root)}"
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -243,13 +243,15 @@ class Forest(Displayable):
                 counts[load] = counts.get(load, 0) + links
         return {load: links for load, links in sorted(counts.items()) if links}
 
+    @cached_property
     def is_shortest_path(self) -> bool:
-        """Return whether every tree reaches each of its nodes by a shortest path."""
+        """Whether every tree reaches each of its nodes by a shortest path."""
         levels = self.levels()
         return bool(((levels == self.topology.distances(self.root)) | (levels < 0)).all())
 
+    @property
     def is_edge_disjoint(self) -> bool:
-        """Return whether every directed link is used by at most one tree.
+        """Whether every directed link is used by at most one tree.
 
         Raises:
             RejectedError: an entry is impossible; cycles are not detected.
