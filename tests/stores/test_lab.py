@@ -356,6 +356,27 @@ def test_a_comparison_is_a_table_and_a_report(filled: Lab) -> None:
     assert "are the same on all sides" in filled.compare("ours", "ours").note
 
 
+def test_plots_are_written_to_files(filled: Lab, tmp_path: Path) -> None:
+    comparison = filled.compare("ours", "theirs")
+    written = comparison.plots(tmp_path / "plot.svg")
+    assert written
+    assert all(b"<svg" in path.read_bytes() for path in written)
+    with pytest.raises(InputError, match="svg and pdf"):
+        comparison.plots(tmp_path / "plot.png")
+
+
+def test_an_experiment_is_the_table_of_its_paper(lab: Lab, starcast: Starcast) -> None:
+    lab.experiment("t", "tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
+    printed = starcast("experiment", "table", "t", "--where", "t_c=1", "--format", "json")
+    table = lab.paper_table("t", conditions={"t_c": 1})
+    assert json.loads(table.to_json()) == json.loads(printed.out)
+    assert len(table) > 1
+    with pytest.raises(NotFoundError):
+        lab.paper_table("nothing")
+    with pytest.raises(InputError, match="no-table"):
+        lab.paper_table("t", "no-table")
+
+
 def test_what_a_notebook_defines_runs_in_its_own_process(lab: Lab, registries: None) -> None:  # noqa: ARG001
     code = """
 import starcast
@@ -491,6 +512,7 @@ def test_a_closed_lab_refuses_everything_in_one_sentence(filled: Lab, tmp_path: 
         filled.schema,
         filled.upgrade,
         comparison.html,
+        lambda: comparison.plots(tmp_path / "p.svg"),
     ]
     for use in uses:
         with pytest.raises(UnavailableError, match=r"^the lab is closed") as refusal:

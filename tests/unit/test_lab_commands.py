@@ -41,6 +41,7 @@ COUNTERPARTS = {
     "experiment reproduce": "lab.reproduce",
     "experiment run": "lab.experiment",
     "experiment show": "lab.runs",
+    "experiment table": "lab.paper_table",
     "export": "lab.export_files",
     "forest build": "starcast:forest",
     "forest constructions": "starcast:constructions",

@@ -118,7 +118,7 @@ def compare(
     """
     from starcast.comparison.networks import check_crossed
     from starcast.comparison.sides import read_conditions
-    from starcast.comparison.stored import compare_stored, plot_stored, render_stored
+    from starcast.comparison.stored import check_plot, compare_stored, plot_stored, render_stored
     from starcast.database.sessions import session
 
     if out is not None and output is not Output.HTML:
@@ -129,7 +129,7 @@ def compare(
     if out is not None:
         check_suffix(out, ".html", ".htm")
     if plot is not None:
-        _check_plot(plot)
+        check_plot(plot)
     check_crossed(across or ())  # before a server is needed
     read_conditions(conditions or ())
     listener = reporter()
@@ -221,14 +221,6 @@ def _say_crossovers(comparison: "Comparison") -> None:
     if len(crossings) > _MOST_CROSSOVERS:
         more = len(crossings) - _MOST_CROSSOVERS
         say(f"and {more} more crossovers; --crossovers lists all")
-
-
-def _check_plot(plot: Path) -> None:
-    if plot.suffix.lower() not in (".svg", ".pdf"):
-        raise InputError(
-            f"plots are written as svg and pdf, and the name ends in neither: {plot}",
-            hint="name a file that ends in .svg or .pdf",
-        )
 
 
 def _write_plot(file: Path, content: bytes) -> None:

@@ -1,15 +1,13 @@
 """``starcast experiment table``: the stored runs of an experiment as the table of its paper."""
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from starcast.cli import completion
 from starcast.cli.db import store
-from starcast.cli.output import READABLE, Format, FormatOption, emit, say
-from starcast.support.table import with_numbers
+from starcast.cli.output import READABLE, Format, FormatOption, emit, reporter
 
 if TYPE_CHECKING:
     from starcast.costs.paper_tables import Case, PaperTable, Row
@@ -51,37 +49,31 @@ def print_table(
     starcast experiment table ts1 --where topology=S5 --where message_bytes=1024
     starcast experiment table ts1 --where topology=S5 -f latex > table.tex
     """
-    from starcast.comparison.paper_rows import find_table, paper_rows, table_of
-    from starcast.comparison.sides import load_side, read_conditions, select_runs
-    from starcast.database import repository
+    from starcast.comparison.paper_rows import find_table, load_table, tabulate
+    from starcast.comparison.sides import read_conditions
     from starcast.database.sessions import session
 
-    selection = read_conditions(conditions or ())
-    chosen = None if table is None else find_table(table)
+    read_conditions(conditions or ())  # before a server is needed
+    if table is not None:
+        find_table(table)
     with store(ctx) as engine, session(engine) as opened:
-        experiment = repository.load_experiment(opened, name)
-        if chosen is None:
-            table = table_of(experiment)
-            chosen = find_table(table)
-        side = load_side(opened, name)
-        if side.incomplete:
-            say(side.incomplete)
-        (selected,) = select_runs([side], selection)
-        cases = list(paper_rows(chosen, selected.runs))
+        paper = load_table(opened, name, reporter(), table=table, conditions=conditions or ())
     if output in READABLE:
-        for case, rows in cases:
-            _print_case(chosen, str(table), case, rows, output)
+        for case, rows in paper.cases:
+            _print_case(paper.table, paper.name, case, rows, output)
         return
-    records = [{**_values(chosen, case), **row} for case, rows in cases for row in rows]
-    columns = [*_values(chosen, cases[0][0]), *chosen.headings]
-    emit([with_numbers(record) for record in records], columns, output)
+    records = tabulate(paper)
+    emit(records.rows, records.columns, output)
 
 
 def _print_case(
     table: "PaperTable", name: str, case: "Case", rows: list["Row"], output: Format
 ) -> None:
     """Print the table of a case under the paper's headings; repeated models are left empty."""
-    values = _values(table, case)
+    from starcast.comparison.paper_rows import case_values
+    from starcast.support.table import with_numbers
+
+    values = case_values(table, case)
     shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
     title = f"{table.source}. {table.caption}: {shown}"
     columns = [column for column in table.headings if any(row[column] is not None for row in rows)]
@@ -100,14 +92,3 @@ def _print_case(
     emit(printed, headings, output, title=title, label=f"tab:{label}")
     if output is not Format.TABLE:
         print()
-
-
-def _values(table: "PaperTable", case: "Case") -> Mapping[str, Any]:
-    """Return what distinguishes a case, by the names of axes."""
-    values: dict[str, Any] = {"topology": case.topology.spec}
-    for axis in table.axes:
-        if axis == "machine":
-            values |= {"t_s": case.machine.t_s, "t_c": case.machine.t_c}
-        else:
-            values[axis] = getattr(case, axis)
-    return values

@@ -1,10 +1,14 @@
 """The papers' tables with the figures of stored runs."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from starcast.comparison.matching import figure
+from starcast.comparison.sides import load_side, read_conditions, select_runs
 from starcast.costs.machine import Machine
 from starcast.costs.paper_tables import (
     PAPER_TABLES,
@@ -15,9 +19,11 @@ from starcast.costs.paper_tables import (
     RowExecution,
     RowFigures,
 )
-from starcast.database import models
+from starcast.database import models, repository
 from starcast.errors import InputError, NotFoundError
 from starcast.experiments.design import examples, read_design, stored_design
+from starcast.progress import Reporter
+from starcast.support.table import Table, with_numbers
 from starcast.support.text import did_you_mean
 from starcast.topologies import as_topology
 
@@ -50,6 +56,73 @@ def table_of(experiment: models.Experiment) -> str:
         f"the experiment '{experiment.name}' is not that of a paper's table",
         hint=f"name a table with --table: {', '.join(PAPER_TABLES)}",
     )
+
+
+@dataclass(frozen=True)
+class PaperCases:
+    """A paper's table with the figures of an experiment.
+
+    Attributes:
+        name: the name of the table.
+        table: its definition.
+        cases: the rows for every topology and message.
+    """
+
+    name: str
+    table: PaperTable
+    cases: tuple[tuple[Case, list[Row]], ...]
+
+
+def load_table(
+    session: Session,
+    experiment: str,
+    reporter: Reporter,
+    *,
+    table: str | None = None,
+    conditions: Iterable[str] = (),
+) -> PaperCases:
+    """Return an experiment as the table of its paper.
+
+    Args:
+        session: a session of the database.
+        experiment: the name of the experiment.
+        reporter: receives how many runs are missing.
+        table: the paper's table; by default that of the experiment's shipped grid.
+        conditions: conditions on the runs, such as ``topology=S5``.
+
+    Raises:
+        NotFoundError: no such experiment is stored, or no run executes a row of the table.
+        InputError: there is no such table, or a condition is not valid.
+    """
+    selection = read_conditions(conditions)
+    name = table or table_of(repository.load_experiment(session, experiment))
+    chosen = find_table(name)
+    side = load_side(session, experiment)
+    if side.incomplete:
+        reporter.say(side.incomplete)
+    (selected,) = select_runs([side], selection)
+    return PaperCases(name, chosen, tuple(paper_rows(chosen, selected.runs)))
+
+
+def tabulate(paper: PaperCases) -> Table:
+    """Return the rows of all cases, each with the values that distinguish the case."""
+    records = [
+        with_numbers({**case_values(paper.table, case), **row})
+        for case, rows in paper.cases
+        for row in rows
+    ]
+    return Table.of(records, [*case_values(paper.table, paper.cases[0][0]), *paper.table.headings])
+
+
+def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
+    """Return what distinguishes a case, by the names of axes."""
+    values: dict[str, Any] = {"topology": case.topology.spec}
+    for axis in table.axes:
+        if axis == "machine":
+            values |= {"t_s": case.machine.t_s, "t_c": case.machine.t_c}
+        else:
+            values[axis] = getattr(case, axis)
+    return values
 
 
 def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[Case, list[Row]]]:

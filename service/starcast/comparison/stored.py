@@ -15,6 +15,7 @@ from starcast.comparison.panel_plots import plot_files, profiled_runs
 from starcast.comparison.report import render_report
 from starcast.comparison.sides import load_side, read_conditions, select_runs
 from starcast.database import repository
+from starcast.errors import InputError
 from starcast.progress import Reporter
 from starcast.support.table import Row, Table, with_numbers
 
@@ -95,12 +96,26 @@ def render_stored(
     return render_report(comparison, profiles, now, everything=everything, reporter=reporter)
 
 
+def check_plot(file: Path) -> None:
+    """Check that the name of a plot ends in one of its formats.
+
+    Raises:
+        InputError: it does not.
+    """
+    if file.suffix.lower() not in (".svg", ".pdf"):
+        raise InputError(
+            f"plots are written as svg and pdf, and the name ends in neither: {file}",
+            hint="name a file that ends in .svg or .pdf",
+        )
+
+
 def plot_stored(
     session: Session, comparison: Comparison, file: Path, reporter: Reporter
 ) -> dict[Path, bytes]:
-    """Return the plots of a comparison, with the stored step profiles; see `plot_files`.
+    """Return the plots of a comparison's report as files, named after ``file``.
 
     Raises:
+        InputError: the comparison has no plots.
         UnavailableError: matplotlib is not installed.
     """
     return plot_files(comparison, _load_profiles(session, comparison), file, reporter)

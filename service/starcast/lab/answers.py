@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from starcast import drawing
 from starcast.comparison.compare import Comparison
-from starcast.comparison.stored import tabulate_crossovers, tabulate_layout
+from starcast.comparison.stored import check_plot, tabulate_crossovers, tabulate_layout
 from starcast.database.models import Run
 from starcast.errors import InputError
 from starcast.graph.connection import QueryResult
 from starcast.queries import Query
 from starcast.queries.listing import as_read
 from starcast.queries.picture import build_picture
+from starcast.support.atomic import atomic_write
 from starcast.support.table import Table
 from starcast.vocabulary import Layout
 
@@ -86,6 +88,7 @@ class ComparisonTable(Table):
     comparison: Comparison = field(default_factory=lambda: Comparison((), ()))
     _everything: bool = False
     _render: Callable[[], str] | None = None
+    _plot: Callable[[Path], Mapping[Path, bytes]] | None = None
 
     def html(self) -> str:
         """Return the report of the comparison: an HTML page with plots.
@@ -94,6 +97,23 @@ class ComparisonTable(Table):
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
         return self._render() if self._render is not None else super().html()
+
+    def plots(self, file: str | Path) -> list[Path]:
+        """Write the plots of the report to files of their own, and return the files.
+
+        Args:
+            file: the name, which ends in ``.svg`` or ``.pdf``; several plots are numbered.
+
+        Raises:
+            InputError: the name ends in something else, or there is nothing to plot.
+            UnavailableError: matplotlib is not installed, or the lab is closed.
+        """
+        check_plot(Path(file))
+        pictures = {} if self._plot is None else self._plot(Path(file))
+        for path, content in pictures.items():
+            with atomic_write(path) as opened:
+                opened.write(content)
+        return list(pictures)
 
     def crossovers(self) -> Table:
         """Return the message sizes at which another side becomes the fastest."""

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from starcast.comparison import listing
-from starcast.comparison.stored import compare_stored, render_stored, tabulate
+from starcast.comparison.paper_rows import load_table
+from starcast.comparison.paper_rows import tabulate as tabulate_paper
+from starcast.comparison.stored import compare_stored, plot_stored, render_stored, tabulate
 from starcast.database import repository
 from starcast.errors import InputError
 from starcast.experiments.design import Design, read_design, stored_design
@@ -178,9 +180,42 @@ class Experiments(Connection):
             with self._session() as opened:
                 return render_stored(opened, comparison, self.reporter, everything=everything)
 
+        def plot(file: Path) -> Mapping[Path, bytes]:
+            with self._session() as opened:
+                return plot_stored(opened, comparison, file, self.reporter)
+
         return ComparisonTable(
-            table.columns, table.rows, note if hidden else "", comparison, everything, render
+            table.columns, table.rows, note if hidden else "", comparison, everything, render, plot
         )
+
+    def paper_table(
+        self,
+        experiment: str,
+        table: str | None = None,
+        *,
+        conditions: Mapping[str, Any] | Iterable[str] = (),
+    ) -> Table:
+        """Return an experiment of a shipped grid as the table of its paper.
+
+        Args:
+            experiment: the name of the experiment.
+            table: the paper's table; by default that of the experiment's grid.
+            conditions: only runs with these values, as in `compare`.
+
+        Raises:
+            NotFoundError: no such experiment is stored, or no run executes a row of the table.
+            InputError: there is no such table, or a condition is wrong.
+        """
+        with self._session() as session:
+            return tabulate_paper(
+                load_table(
+                    session,
+                    experiment,
+                    self.reporter,
+                    table=table,
+                    conditions=_conditions(conditions),
+                )
+            )
 
     def reproduce(self, name: str | int, *, jobs: int | None = None) -> Table:
         """Execute every stored run again under the same faults and compare the figures.
