@@ -104,6 +104,7 @@ compose-test: ## docker compose up, for real (needs root and a network)
 docs: $(VENV)/.dev ## recreate the generated pages, and the outputs in README and tutorial
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/sessions.py
+	$(BIN)/python docs/notebooks.py
 
 # Sphinx reports warnings about pages that it reads: -E reads all of them.
 site: $(VENV)/.dev ## build the documentation site in site/, without a network; warnings are errors

@@ -6,7 +6,7 @@ last command fails; its block ``text`` then also has the error. In a block ``tex
 for any characters, and on a line of its own for any lines. A block ``python`` whose first line is
 ``# NAME.py`` is a file of that name; one with ``>>>`` is a Python session.
 
-``make docs`` writes the outputs of `docs/tutorial.md` and `README.md`; tests compare them.
+``make docs`` writes the outputs of these pages; tests compare them.
 """
 
 import doctest
@@ -23,6 +23,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 TUTORIAL, README = ROOT / "docs" / "tutorial.md", ROOT / "README.md"
+PLUGINS = ROOT / "docs" / "plugins.md"
+PYTHON = ROOT / "docs" / "python.md"
 
 #: Commands of the README that are not run, and why. All others are.
 NOT_RUN = {
@@ -174,8 +176,8 @@ def run_python(page: str, folder: Path) -> doctest.TestResults:
         return doctest.DocTestRunner().run(test)
 
 
-def play_tutorial(work: Path) -> str:
-    """Run the tutorial in a folder, and return the page with the outputs of its commands.
+def play_page(page: Path, work: Path) -> str:
+    """Run the tutorial or the page on plug-ins in a folder, and return it with all outputs.
 
     The servers have been started before, as by ``make demo``.
     """
@@ -187,7 +189,7 @@ def play_tutorial(work: Path) -> str:
             subprocess.run(
                 [starcast, *command.split()], env=environment, check=True, capture_output=True
             )
-        return run_page(TUTORIAL.read_text(encoding="utf-8"), work, environment, {})
+        return run_page(page.read_text(encoding="utf-8"), work, environment, {})
 
 
 def play_readme(work: Path) -> str:
@@ -254,11 +256,13 @@ def reader_environment(home: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the outputs of the commands into both pages, and the pictures of the tutorial."""
+    """Write the outputs of the commands into all pages, and the pictures of the tutorial."""
     with work_folder() as work:
-        TUTORIAL.write_text(play_tutorial(work), encoding="utf-8")
+        TUTORIAL.write_text(play_page(TUTORIAL, work), encoding="utf-8")
         for picture in (work / "tutorial").glob("*.svg"):
             shutil.copy2(picture, TUTORIAL.parent)
+    with work_folder() as work:
+        PLUGINS.write_text(play_page(PLUGINS, work), encoding="utf-8")
     with work_folder() as work:
         README.write_text(play_readme(work), encoding="utf-8")
 

@@ -8,11 +8,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from starcast.errors import StarcastError
+from starcast.support.display import Form, register_renderer
 
 if TYPE_CHECKING:
     from starcast.claims.verify import check
     from starcast.collectives.catalogue import algorithms, schedule
+    from starcast.collectives.columns import schedule_from_columns
+    from starcast.collectives.csv_files import schedule_from_csv
     from starcast.collectives.model import Schedule
+    from starcast.lab import Lab, connect
+    from starcast.plugins import algorithm, construction, family
     from starcast.simulator import Fault, Simulation, simulate
     from starcast.topologies import Topology, topology
     from starcast.trees.catalogue import constructions, forest
@@ -21,15 +26,22 @@ if TYPE_CHECKING:
 __all__ = [
     "Fault",
     "Forest",
+    "Lab",
     "Schedule",
     "Simulation",
     "StarcastError",
     "Topology",
+    "algorithm",
     "algorithms",
     "check",
+    "connect",
+    "construction",
     "constructions",
+    "family",
     "forest",
     "schedule",
+    "schedule_from_columns",
+    "schedule_from_csv",
     "simulate",
     "topology",
 ]
@@ -37,17 +49,33 @@ __all__ = [
 _PACKAGES = {
     "Fault": "starcast.simulator",
     "Forest": "starcast.trees",
+    "Lab": "starcast.lab",
     "Schedule": "starcast.collectives",
     "Simulation": "starcast.simulator",
     "Topology": "starcast.topologies",
+    "algorithm": "starcast.plugins",
     "algorithms": "starcast.collectives",
     "check": "starcast.claims.verify",
+    "connect": "starcast.lab",
+    "construction": "starcast.plugins",
     "constructions": "starcast.trees",
+    "family": "starcast.plugins",
     "forest": "starcast.trees",
     "schedule": "starcast.collectives",
+    "schedule_from_columns": "starcast.collectives",
+    "schedule_from_csv": "starcast.collectives",
     "simulate": "starcast.simulator",
     "topology": "starcast.topologies",
 }
+
+
+def _represent(thing: object, form: Form) -> str | None:
+    from starcast.drawing import represent
+
+    return represent(thing, form)
+
+
+register_renderer(_represent)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,11 +2,14 @@
 
 A permutation of 1..n is a row of ``uint8``; several permutations are an array ``[count, n]``.
 Ranks are lexicographic and start at 0, the rank of the identity. Labels have one character per
-symbol: ``1``..``9``, then ``a``..``z``. An arrangement is a row of distinct symbols of 1..n.
+symbol: ``1``..``9``, then ``a``..``z``; `labels_from` changes this to ``0``..``9``, ``a``... An
+arrangement is a row of distinct symbols of 1..n.
 """
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
 
@@ -18,7 +21,11 @@ from starcast.support.arrays import freeze
 
 #: The character of each symbol: SYMBOLS[0] is the character of symbol 1.
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
+#: The same for labels from 0.
+_SYMBOLS_FROM_0 = f"0{SYMBOLS[:-1]}"
 _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
+_CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
+_first: ContextVar[int] = ContextVar("first symbol of labels", default=1)
 
 Perms = NDArray[np.uint8]
 Ranks = NDArray[np.int32]
@@ -153,10 +160,31 @@ def shift(perm: Perms, places: int) -> Perms:
     return np.roll(perm, places)
 
 
+@contextmanager
+def labels_from(first: int) -> Iterator[None]:
+    """Read and print labels whose symbols begin with 0 or 1 while the context is open.
+
+    S_5 has the labels ``12345``.. or, as in some papers, ``01234``... This changes `labels` and
+    `parse`, and so all labels in results, messages and pictures. Ids, and what is stored, have
+    labels from 1: use stores outside of the context.
+
+    Args:
+        first: 0 or 1.
+    """
+    if first not in (0, 1):
+        raise InputError(f"labels cannot begin with {first}", hint="give 0 or 1")
+    token = _first.set(first)
+    try:
+        yield
+    finally:
+        _first.reset(token)
+
+
 def labels(perms: Perms) -> NDArray[np.str_]:
     """Return the labels of arrangements, ``<U{length}`` ``[count]``."""
     length = perms.shape[1]
-    return np.ascontiguousarray(_CODES[perms]).view(f"<U{length}")[:, 0]
+    codes = _CODES if _first.get() else _CODES_FROM_0
+    return np.ascontiguousarray(codes[perms]).view(f"<U{length}")[:, 0]
 
 
 def parse(label: str, n: int, length: int | None = None) -> Perms:
@@ -168,22 +196,27 @@ def parse(label: str, n: int, length: int | None = None) -> Perms:
         InputError: the label has a wrong length, an unknown symbol or a repeated symbol.
     """
     length = n if length is None else length
-    hint = f"write {length} different symbols of {SYMBOLS[:n]}, such as {SYMBOLS[:length]}"
+    first = _first.get()
+    symbols = (SYMBOLS if first else _SYMBOLS_FROM_0)[:n]
+    hint = f"write {length} different symbols of {symbols}, such as {symbols[:length]}"
     if not isinstance(label, str):
         raise InputError(
             f"{label!r} is not a label: labels are strings",
-            hint=f"write a string, such as '{SYMBOLS[:length]}'",
+            hint=f"write a string, such as '{symbols[:length]}'",
         )
     if len(label) != length:
         raise InputError(f"the label '{label}' has {len(label)} symbols, not {length}", hint=hint)
-    unknown = next((symbol for symbol in label if symbol.lower() not in SYMBOLS[:n]), None)
+    lower = label.lower()
+    unknown = next((symbol for symbol in label if symbol.lower() not in symbols), None)
     if unknown is not None:
+        others = (_SYMBOLS_FROM_0 if first else SYMBOLS)[:n]
+        if set(lower) <= set(others):
+            hint = f"{hint}; labels begin with {first} here, and --labels {1 - first} changes it"
         raise InputError(
             f"the label '{label}' has the symbol '{unknown}', which is not one of {n}",
             hint=hint,
         )
-    symbols = label.lower()
-    repeated = next((a for a, b in pairwise(sorted(symbols)) if a == b), None)
+    repeated = next((a for a, b in pairwise(sorted(lower)) if a == b), None)
     if repeated is not None:
         raise InputError(f"the label '{label}' repeats the symbol '{repeated}'", hint=hint)
-    return np.array([SYMBOLS.index(symbol) + 1 for symbol in symbols], dtype=np.uint8)
+    return np.array([symbols.index(symbol) + 1 for symbol in lower], dtype=np.uint8)

@@ -1,8 +1,17 @@
-"""Progress reporting."""
+"""Progress reporting: the interface, a reporter that is silent, and one that writes lines.
 
-from collections.abc import Iterator
+The lines are for a log or a pipe: one every few seconds, whether or not work reports anything.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from time import monotonic
+from typing import Protocol, runtime_checkable
+
+#: Seconds without a line after which one is written.
+INTERVAL = 5.0
 
 
 class Task(Protocol):
@@ -12,6 +21,7 @@ class Task(Protocol):
         """Add an amount to the work done."""
 
 
+@runtime_checkable
 class Reporter(Protocol):
     """A receiver of messages and progress, such as the terminal or a log."""
 
@@ -37,3 +47,102 @@ class Silent:
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:  # noqa: ARG002 - as in Reporter
         """Return a task that discards its progress."""
         yield _SilentTask()
+
+
+class ProgressLines:
+    """A `Reporter` that writes lines: each message, and the state of work that takes long.
+
+    Args:
+        say: writes a line.
+        interval: seconds without a line after which the state is written.
+    """
+
+    def __init__(self, say: Callable[[str], None], interval: float = INTERVAL) -> None:
+        self._say = say
+        self._interval = interval
+        self._step = ""
+        self._step_start = self._last_line = monotonic()
+        self._tasks: list[_LineTask] = []
+        self._is_closed = False
+        _reporters.add(self)
+        # The thread must not keep the reporter alive, which ends with its command.
+        watch = threading.Thread(target=_watch, args=(weakref.ref(self), interval), daemon=True)
+        watch.start()
+
+    def say(self, line: str) -> None:
+        """Write a message."""
+        self._step = line
+        self._step_start = self._last_line = monotonic()
+        self._say(line)
+
+    @contextmanager
+    def task(self, line: str, total: int, unit: str = "") -> Iterator[Task]:
+        """Begin a task, whose state is written while it takes long."""
+        task = _LineTask(line, total, unit)
+        self._tasks.append(task)
+        self._last_line = monotonic()
+        try:
+            yield task
+        finally:
+            self._tasks.remove(task)
+            self._step = f"{line}: done"
+            self._step_start = monotonic()
+
+    def write_state(self) -> None:
+        """Write the state of the work if nothing was written for the interval."""
+        now = monotonic()
+        is_due = now - self._last_line >= self._interval
+        if self._is_closed or not is_due or not (self._tasks or self._step):
+            return
+        self._last_line = now
+        if self._tasks:
+            self._say(self._tasks[-1].describe(now))
+        else:
+            self._say(f"still working, {now - self._step_start:.0f} s after: {self._step}")
+
+    def close(self) -> None:
+        """Write no further states."""
+        self._is_closed = True
+
+
+_reporters: "weakref.WeakSet[ProgressLines]" = weakref.WeakSet()
+
+
+def close_all() -> None:
+    """Close all reporters at the end of a command; the error that ended it may refer to them."""
+    for reporter in list(_reporters):
+        reporter.close()
+
+
+class _LineTask:
+    def __init__(self, line: str, total: int, unit: str) -> None:
+        self._line = line
+        self._total = total
+        self._unit = unit
+        self._done = 0
+        self._start = monotonic()
+
+    def advance(self, amount: int = 1) -> None:
+        self._done += amount
+
+    def describe(self, now: float) -> str:
+        """Return the amounts, the rate, and the seconds left at this rate."""
+        rate = self._done / max(now - self._start, 1e-9)
+        if self._unit == "%":
+            amounts = f"{self._done} %"
+        elif self._unit == "bytes":
+            amounts = f"{self._done / 1e6:,.0f} of {self._total / 1e6:,.0f} MB"
+        else:
+            amounts = f"{self._done:,} of {self._total:,} {self._unit}, {rate:,.0f} per second"
+        left = f", about {(self._total - self._done) / rate:,.0f} s left" if self._done else ""
+        return f"{self._line}: {amounts}{left}"
+
+
+def _watch(reference: "weakref.ref[ProgressLines]", interval: float) -> None:
+    pause = threading.Event()
+    while not pause.wait(interval / 5):
+        lines = reference()
+        if lines is None:
+            return
+        lines.write_state()
+        del lines

@@ -1,5 +1,6 @@
 """Registries of constructions and algorithms, and the checks of the arguments that they declare."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -10,7 +11,7 @@ from starcast.errors import InputError
 from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology
-from starcast.vocabulary import FAMILY_NOUNS, Family
+from starcast.topologies.families import FAMILIES
 
 Value = int | str
 
@@ -24,8 +25,8 @@ class Argument:
         description: a noun phrase that says what to give.
         default: its value on a topology if it is omitted; None makes it required.
         maximum: its greatest value on a topology, for integers; None for no limit.
-        kind: a "count" is an integer from 1, an "index" an integer from 0, and a "construction"
-            the name of a construction.
+        kind: a "count" is an integer from 1, an "index" an integer from 0, an "integer" any
+            integer, a "text" a word, and a "construction" the name of a construction.
         choices: the names allowed on a topology, for a "construction".
         noun: what the choices are, for messages: ``a single spanning tree``.
     """
@@ -34,7 +35,7 @@ class Argument:
     description: str
     default: Callable[[Topology], Value] | None = None
     maximum: Callable[[Topology], int] | None = None
-    kind: Literal["count", "index", "construction"] = "count"
+    kind: Literal["count", "index", "integer", "text", "construction"] = "count"
     choices: Callable[[Topology], tuple[str, ...]] = lambda _: ()
     noun: str = ""
 
@@ -47,7 +48,9 @@ class Argument:
         if self.kind == "construction":
             return self._check_choice(topology, value)
         maximum = self.maximum and self.maximum(topology)
-        if self.kind == "index":
+        if self.kind == "text":
+            return self._check_text(value)
+        if self.kind in ("index", "integer"):
             return self._check_index(topology, value, maximum)
         return check_count(self.name, value, maximum, f"on {topology.spec}")
 
@@ -60,11 +63,21 @@ class Argument:
             )
         return str(value)
 
+    def _check_text(self, value: object) -> str:
+        if not isinstance(value, str) or re.search(r"[()=,\s]", value) or not value:
+            raise InputError(
+                f"{self.name} is {value!r}, which is not a word",
+                hint="write it without blanks, commas, equals signs and parentheses",
+            )
+        return value
+
     def _check_index(self, topology: Topology, value: object, maximum: int | None) -> int:
         if isinstance(value, bool) or not isinstance(value, int | np.integer):
             raise InputError(
                 f"{self.name} is {value!r}, not a whole number", hint=f"give {self.description}"
             )
+        if self.kind == "integer":
+            return int(value)
         if value < 0 or (maximum is not None and value > maximum):
             raise InputError(
                 f"{self.name} is {value}, which is out of range on {topology.spec}",
@@ -80,22 +93,22 @@ class Entry:
 
     Attributes:
         name: unique in its registry.
-        families: the families of topologies on which it may be defined.
+        families: the families of topologies on which it may be defined; empty for all families.
         arguments: the arguments that it takes.
         smallest: the least n for which it is defined.
         source: the paper, and the number of the definition there.
     """
 
     name: str
-    families: tuple[Family, ...]
+    families: tuple[str, ...]
     arguments: tuple[Argument, ...]
     smallest: int
     source: str
 
     def unsupported_reason(self, topology: Topology) -> str | None:
         """Return why this is not defined on a topology, or None if it is."""
-        if topology.family not in self.families:
-            families = " and ".join(FAMILY_NOUNS[family] for family in self.families)
+        if self.families and topology.family not in self.families:
+            families = " and ".join(FAMILIES[family].noun for family in self.families)
             return f"it is defined on {families}"
         if topology.n < self.smallest:
             return f"it is defined for n >= {self.smallest}"
@@ -126,6 +139,11 @@ class Entry:
             else:
                 values[argument.name] = argument.default(topology)
         return values
+
+    @property
+    def required_arguments(self) -> tuple[str, ...]:
+        """The names of the arguments that have no default."""
+        return tuple(argument.name for argument in self.arguments if argument.default is None)
 
     def default_arguments(self, topology: Topology) -> dict[str, Value]:
         """Return the defaults of the arguments that have one."""
@@ -167,13 +185,17 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         for entry in entries:
             self.register(entry)
 
-    def register(self, entry: AnyEntry) -> None:
+    def register(self, entry: AnyEntry, *, replace: bool = False) -> None:
         """Add an entry.
+
+        Args:
+            entry: the entry.
+            replace: whether it may take the place of an entry of the same name.
 
         Raises:
             InputError: its name is taken.
         """
-        if entry.name in self._entries:
+        if entry.name in self._entries and not replace:
             raise InputError(
                 f"the {self.noun} '{entry.name}' exists already ({self[entry.name].source})",
                 hint="choose another name",

@@ -22,15 +22,15 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from starcast.config_file import CONFIG, PREFIX, config_file
 from starcast.errors import InputError
+from starcast.support.table import Table
 from starcast.vocabulary import LogLevel
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-PREFIX = "STARCAST_"
-#: Variables that are not settings: path of the settings file; whether errors show tracebacks.
-CONFIG = f"{PREFIX}CONFIG"
+#: A variable that is not a setting: whether errors show tracebacks.
 DEBUG = f"{PREFIX}DEBUG"
 
 #: Flags whose name differs from that of their setting.
@@ -46,18 +46,6 @@ _DAY = 86_400
 _SECRETS = {"password", "passfile", "sslpassword"}
 #: A password before the host, as SQLAlchemy parses it; it may contain characters such as / and #.
 _LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
-
-
-def config_file() -> Path:
-    """Return the path of the settings file, which need not exist.
-
-    It is ``STARCAST_CONFIG``, else ``starcast.toml`` in the working directory, else the file of
-    that name in the user's configuration folder.
-    """
-    if path := os.environ.get(CONFIG):
-        return Path(path)
-    local = Path("starcast.toml")
-    return local if local.is_file() else platformdirs.user_config_path("starcast") / local
 
 
 def _port(description: str) -> Any:
@@ -124,6 +112,12 @@ class Settings(BaseSettings):
     packs: Annotated[tuple[Path, ...], NoDecode] = Field(
         (), description=f"folders with your own query packs, separated by '{os.pathsep}'"
     )
+    plugins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description=f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
+    )
+    labels: int = Field(
+        1, ge=0, le=1, description="first symbol of labels in the commands with --labels: 0 or 1"
+    )
     row_limit: int = Field(1_000, ge=1, description="maximum number of rows that a query returns")
     timeout: float = Field(
         30.0, gt=0, le=_DAY, description="maximum duration of a query in seconds"
@@ -159,6 +153,11 @@ class Settings(BaseSettings):
             for each in folders
             if each
         ]
+
+    @field_validator("plugins", mode="before")
+    @classmethod
+    def _split_names(cls, value: object) -> object:
+        return tuple(filter(None, value.split(os.pathsep))) if isinstance(value, str) else value
 
     @field_validator("neo4j_uri", "postgres_uri", "maven_repository")
     @classmethod
@@ -216,6 +215,19 @@ class Settings(BaseSettings):
         for source, values in sources:
             settings._sources |= dict.fromkeys(values, source)
         return settings
+
+    def listing(self) -> Table:
+        """Return every setting with its value, source and meaning; secrets are not shown."""
+        rows = [
+            {
+                "setting": name,
+                "value": getattr(self, name),
+                "source": self.sources[name],
+                "meaning": field.description,
+            }
+            for name, field in type(self).model_fields.items()
+        ]
+        return Table.of(rows, ("setting", "value", "source", "meaning"))
 
     @property
     def sources(self) -> dict[str, str]:

@@ -14,6 +14,7 @@ from sqlalchemy import URL, select
 
 from campaign.commands import finishing
 from campaign.output import Done
+from starcast.config_file import PREFIX
 from starcast.database import models, sessions
 from starcast.embedded import stack
 from starcast.endpoints import graph_address, store_url
@@ -24,7 +25,7 @@ from starcast.graph.connection import Graph
 from starcast.ingest import Stores
 from starcast.ingest.row_comparison import Depth
 from starcast.ingest.verification import verify
-from starcast.settings import PREFIX, Settings
+from starcast.settings import Settings
 from support.fix_servers import without_password
 
 #: The data that every action must leave as they are; no action names them.

@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import URL
 
 from support.fix_cli import Starcast, name_store
+from support.latex_tables import read_table
 
 GRID = (
     "--topology",
@@ -454,3 +455,100 @@ def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Star
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
         == 0
     )
+
+
+# For a paper
+
+
+@pytest.mark.usefixtures("stored")
+def test_latex_has_the_rows_of_markdown_with_a_caption(starcast: Starcast) -> None:
+    result = starcast("compare", "ours", "theirs", "-f", "latex")
+    assert result.code == 0, result.err
+    table = read_table(result.out)
+    head, _, *lines = starcast("compare", "ours", "theirs", "-f", "markdown").out.splitlines()
+    assert table.columns == [cell.strip() for cell in head.strip("|").split("|")]
+    assert len(table.rows) == len(lines)
+    rows = json.loads(starcast("compare", "ours", "theirs", "-f", "json").out)
+    for marks, row in zip(table.bold, rows, strict=True):
+        assert marks == ({f"time_{row['best']}"} if row["best"] else set())
+    assert str(table.caption).startswith("theirs against ours; gap = time / lower bound; ")
+    assert "topology S4" in str(table.caption)
+    crossovers = starcast("compare", "ours", "theirs", "--crossovers", "-f", "latex")
+    assert read_table(crossovers.out).rows
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("suffix", [".svg", ".pdf"])
+def test_plots_are_written_next_to_the_listing(
+    starcast: Starcast, tmp_path: Path, suffix: str
+) -> None:
+    listed = starcast("compare", "ours", "theirs", "-f", "csv")
+    out = tmp_path / f"plot{suffix}"
+    result = starcast("compare", "ours", "theirs", "-f", "csv", "--plot", str(out))
+    assert (result.code, result.out) == (0, listed.out)
+    written = sorted(file.name for file in tmp_path.iterdir())
+    assert written == [f"plot-links-1{suffix}", f"plot-times-1{suffix}"]
+    for name in written:
+        assert f"written to {tmp_path / name}" in result.err
+        content = (tmp_path / name).read_bytes()
+        if suffix == ".svg":
+            assert ET.fromstring(content).tag.endswith("}svg")  # noqa: S314 - we wrote it
+        else:
+            assert content.startswith(b"%PDF-")
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("ours", "theirs", "--plot", "plot.png"), "ends in neither: plot.png"),
+        (("ours", "theirs", "--plot", "plot"), "ends in neither: plot"),
+        (("ours", "theirs", "--plot", "no/such/plot.svg"), "cannot be written"),
+    ],
+)
+def test_plots_that_cannot_be_written_are_refused(
+    starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...], message: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    result = starcast("compare", *words)
+    assert result.code == 2
+    assert message in result.err
+    assert "hint: " in result.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("stored")
+def test_an_experiment_of_a_shipped_grid_is_the_table_of_its_paper(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "tseng-sheu-1997-table-1"
+    words = ("--grid", name, "--topology", "S4", "--jobs", "1")
+    assert starcast("experiment", "run", "ts1", *words).code == 0
+    rows = json.loads(starcast("experiment", "table", "ts1", "-f", "json").out)
+    assert [row["algorithm"] for row in rows[:3]] == ["Sheu [16]", "Day [7]", "Ours"]
+    assert {(row["topology"], row["message_bytes"]) for row in rows} == {
+        ("S4", 1024), ("S4", 16384)
+    }  # fmt: skip
+    assert {row["reference"] for row in rows if row["basis"] == "cited"} == {
+        "misic1994", "akl1993", "mendia1992", "sheu1995", "qiu1995"
+    }  # fmt: skip
+    only = starcast("experiment", "table", "ts1", "--where", "message_bytes=1024", "-f", "latex")
+    table = read_table(only.out.strip())
+    assert table.columns[:5] == [
+        "Model", "Algorithm", "Start-up comp.", "Trans. comp.", "Overall complexity"
+    ]  # fmt: skip
+    assert [row[0] for row in table.rows] == ["all-port", "", "", "one-port", *[""] * 5]
+    assert str(table.caption).startswith("Tseng & Sheu 1997, Table 1. Comparison of one-to-all")
+    assert table.label == f"tab:{name}-S4-1024-100-1"
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "Misic [13]" in starcast("experiment", "table", "ts1").out
+    assert "| Misic [13] |" in starcast("experiment", "table", "ts1", "-f", "markdown").out
+    refused = starcast("experiment", "table", "ours")
+    assert refused.code == 2
+    assert "is not that of a paper's table" in refused.err
+    given = starcast("experiment", "table", "ours", "--table", name, "-f", "json")
+    executed = {row["basis"].split(",")[0] for row in json.loads(given.out)}
+    assert executed == {"multiple", "not executed", "cited"}
+    assert starcast("experiment", "table", "ours", "--table", "x").code == 2
+    assert starcast("experiment", "table", "nothing").code == 3

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from starcast import costs
+from starcast.cli.cost import COLUMNS
 from starcast.collectives.model import COLLECTIVES
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.topologies import topology
 from support.fix_cli import Starcast
+from support.latex_tables import read_table
 
 
 def rows_of(starcast: Starcast, *words: str) -> list[dict[str, Any]]:
@@ -348,3 +350,22 @@ def test_an_optimum_that_does_not_exist_is_bad_input(
     result = starcast("cost", "optimum", *words)
     assert result.code == 2
     assert result.err.splitlines()[0].startswith("error: ")
+
+
+def test_latex_has_a_table_per_collective_and_port_model(starcast: Starcast) -> None:
+    words = ("cost", "table", "S4", "--no-simulate")
+    result = starcast(*words, "-f", "latex")
+    assert (result.code, result.err) == (0, "")
+    tables = [read_table(f"% {text}".strip()) for text in result.out.split("% ") if text]
+    assert len(tables) == 2 * len(COLLECTIVES)
+    printed = rows_of(starcast, *words[2:], "--collective", "broadcast", "--ports", "one")
+    (table,) = [
+        each for each in tables if str(each.caption).startswith("broadcast on S4") and
+        "one-port" in str(each.caption)
+    ]  # fmt: skip
+    assert table.columns[:2] == ["name", "pieces"]
+    assert table.alignment.startswith("lr")
+    assert [row[0] for row in table.rows] == [row["name"] for row in printed]
+    assert "Tseng & Sheu 1997, Table 1 [13] (cited)" in str(table.caption)
+    everything = starcast(*words, "--collective", "broadcast", "--all", "-f", "latex")
+    assert read_table(everything.out).columns == list(COLUMNS)

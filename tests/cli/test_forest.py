@@ -16,6 +16,7 @@ from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.catalogue import CONSTRUCTIONS
 from support.fix_cli import Result, Starcast
+from support.latex_tables import read_table
 
 
 @pytest.fixture(autouse=True)
@@ -395,3 +396,52 @@ def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: s
 def test_a_source_longer_than_a_file_name_is_not_a_file(starcast: Starcast) -> None:
     error, _ = refused(starcast("forest", "verify", "S" * 5_000), 2)
     assert "is not a file" in error
+
+
+# Labels from 0
+
+
+def test_roots_and_pictures_have_labels_from_0(starcast: Starcast, tmp_path: Path) -> None:
+    built = starcast(
+        "forest", "build", "S3", "greedy", "--root", "210", "--labels", "0", "--out", "f.npz",
+        "-f", "json",
+    )  # fmt: skip
+    assert json.loads(built.out)[0]["id"] == "S3:greedy:321"
+    assert Forest.open(tmp_path / "f.npz").root == 5
+    for words in (("f.npz",), ("S3", "greedy", "--root", "210")):
+        picture = starcast("forest", "draw", *words, "--labels", "0")
+        assert picture.code == 0, picture.err
+        assert ">210<" in picture.out
+        assert ">321<" not in picture.out
+    assert ">012<" in starcast("topology", "draw", "S3", "--labels", "0").out
+    assert ">012<" not in starcast("topology", "draw", "S3").out
+    message, hint = refused(starcast("forest", "draw", "S3", "greedy", "--root", "210"), 2)
+    assert "the symbol '0'" in message
+    assert "--labels 0" in hint
+
+
+def test_messages_have_labels_from_0(starcast: Starcast) -> None:
+    array = forest("S3", "greedy").parent_port.copy()
+    array[0, 5] = 9
+    Forest(topology("S3"), array, construction="mine").save("f.npz")
+    ones, _ = refused(starcast("forest", "verify", "f.npz"), 6)
+    zeros, _ = refused(starcast("forest", "verify", "f.npz", "--labels", "0"), 6)
+    assert "node 321 " in ones
+    assert ones.replace("321", "210") == zeros
+
+
+def test_stored_forests_refuse_labels_from_0(starcast: Starcast) -> None:
+    message, _ = refused(starcast("forest", "show", "S3:greedy:123", "--labels", "0"), 2)
+    assert "stored forests have labels from 1" in message
+
+
+# LaTeX
+
+
+def test_every_listing_can_be_printed_as_latex(starcast: Starcast) -> None:
+    for words in (("forest", "constructions"), ("forest", "show", "S4", "multiple")):
+        result = starcast(*words, "-f", "latex")
+        assert result.code == 0, result.err
+        table = read_table(result.out)
+        listed = list(csv.reader(io.StringIO(starcast(*words, "-f", "csv").out)))
+        assert [table.columns, *table.rows] == listed

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from starcast.cli.output import Format
-from starcast.cli.query_output import Output, hops
+from starcast.cli.query_output import Output
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, load_queries, measured
+from starcast.queries.listing import hops
 from starcast.queries.measured import Figures, Measurements
 from starcast.queries.picture import PATH
 from starcast.settings import Settings
 from support.fix_cli import Result, Starcast
+from support.latex_tables import read_table
 from support.packs.stored_data import loaded, without_indexes
 
 OWN = """\
@@ -435,6 +437,9 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
         printed = starcast(*words, "-f", output, home=home).out
         for row in rows:
             assert hops(row[PATH], row["ports"]) in printed
+    table = read_table(starcast(*words, "-f", "latex", home=home).out)
+    paths = [hops(row[PATH], row["ports"]) for row in rows]
+    assert [row[table.columns.index("path")] for row in table.rows] == paths
 
 
 def test_columns_with_these_names_but_without_paths_are_printed_unchanged(

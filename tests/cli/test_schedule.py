@@ -209,3 +209,88 @@ def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: s
     result = starcast("schedule", "simulate", "S4", "broadcast", f"greedy({name}=1)")
     assert (result.code, result.out) == (2, "")
     assert f"'{name}'" in result.err
+
+
+# Rows from a file
+
+
+def test_rows_that_were_printed_are_simulated_like_their_algorithm(
+    starcast: Starcast, tmp_path: Path
+) -> None:
+    words = ("S4", "broadcast", "multiple", "--segments", "2")
+    (tmp_path / "mine.csv").write_text(starcast("schedule", "rows", *words, "-f", "csv").out)
+    expected = properties(starcast("schedule", "simulate", *words, "-f", "json"))
+    command = ("schedule", "simulate", "S4", "--rows", "mine.csv", "-f", "json")
+    for collective in (("--collective", "broadcast"), ("broadcast",)):
+        shown = properties(starcast(*command, *collective))
+        assert {name: shown[name] for name in expected if name != "id"} == {
+            name: value for name, value in expected.items() if name != "id"
+        }
+    steps = starcast(*command, "broadcast", "--steps")
+    assert rows(steps) == rows(starcast("schedule", "simulate", *words, "--steps", "-f", "json"))
+    rejected = starcast(*command, "broadcast", "--ports", "one")
+    assert rejected.code == 6
+    assert "one-port: the sender already sends" in rejected.err
+    assert "hint: correct the rows in mine.csv" in rejected.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("S4",), "no collective is given"),
+        (("S4", "broadcast"), "no algorithm of broadcast is given"),
+        (("S4", "--rows", "mine.csv"), "no collective is given"),
+        (("S4", "broadcast", "greedy", "--collective", "broadcast"), "the collective of --rows"),
+        (("S4", "broadcast", "--collective", "scatter", "--rows", "mine.csv"), "given twice"),
+        (("S4", "broadcast", "greedy", "--rows", "mine.csv"), "cannot be combined with greedy"),
+        (("S4", "broadcast", "--rows", "mine.csv", "--copies", "2"), "combined with --copies"),
+        (("S4", "reduce", "--rows", "mine.csv"), "unknown collective 'reduce'"),
+        (("S4", "broadcast", "--rows", "mine.csv", "--ports", "two"), "unknown port model 'two'"),
+        (("S4", "broadcast", "--rows", "none.csv"), "none.csv cannot be read"),
+        (("S4", "broadcast", "--rows", "mine.csv"), "mine.csv, line 3 has the unit 'NaN'"),
+    ],
+)
+def test_rows_that_cannot_be_simulated_are_refused(
+    starcast: Starcast, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    (tmp_path / "mine.csv").write_text("step,sender,port,unit\n1,1234,2,0\n1,1234,3,NaN\n")
+    result = starcast("schedule", "simulate", *words)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert "hint: " in result.err
+
+
+# Labels from 0
+
+
+def test_labels_from_0_are_read_and_printed(
+    starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("schedule", "rows", "S3", "broadcast", "greedy", "-f", "csv")
+    ones = starcast(*command, "--root", "321").out
+    zeros = starcast(*command, "--root", "210", "--labels", "0").out
+    shifted = [
+        {**row, **{end: row[end].translate(str.maketrans("123", "012")) for end in ENDS}}
+        for row in csv.DictReader(io.StringIO(ones))
+    ]
+    assert list(csv.DictReader(io.StringIO(zeros))) == shifted
+    monkeypatch.setenv("STARCAST_LABELS", "0")
+    assert starcast(*command, "--root", "210").out == zeros
+    assert starcast(*command, "--root", "321", "--labels", "1").out == ones
+    (tmp_path / "mine.csv").write_text(zeros)
+    simulated = ("schedule", "simulate", "S3", "broadcast", "--rows", "mine.csv")
+    shown = properties(starcast(*simulated, "--root", "210", "--fault", "012", "-f", "json"))
+    assert (shown["id"], shown["faults"]) == ("S3:broadcast:rows:all::321", ["012"])
+    monkeypatch.setenv("STARCAST_LABELS", "")
+    refused = starcast(*simulated)
+    assert refused.code == 2
+    assert "mine.csv, line 2 has the sender '210'" in refused.err
+    assert "--labels 0" in refused.err
+
+
+ENDS = ("sender", "receiver")
+
+
+@pytest.mark.parametrize("words", [("--labels", "2"), ("--labels", "x")])
+def test_labels_begin_with_0_or_1(starcast: Starcast, words: tuple[str, str]) -> None:
+    assert starcast("schedule", "rows", "S3", "broadcast", "greedy", *words).code == 2

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 import sessions
-from sessions import README, ROOT, TUTORIAL, SessionError
+from sessions import PLUGINS, PYTHON, README, ROOT, TUTORIAL, SessionError
+
+from starcast.embedded import stack
+from starcast.progress import Silent
 
 
 @pytest.fixture
@@ -17,7 +20,7 @@ def work() -> Iterator[Path]:
 
 def test_the_tutorial_prints_draws_and_computes_what_it_says(work: Path) -> None:
     page = TUTORIAL.read_text(encoding="utf-8")
-    assert sessions.play_tutorial(work) == page
+    assert sessions.play_page(TUTORIAL, work) == page
     python = sessions.run_python(page, work / "tutorial")
     assert python.failed == 0
     assert python.attempted > 10
@@ -25,6 +28,22 @@ def test_the_tutorial_prints_draws_and_computes_what_it_says(work: Path) -> None
     shown = {name: (ROOT / "docs" / name).read_bytes() for name in drawn}
     assert drawn == shown
     assert all(f"]({name})" in page for name in shown)
+
+
+def test_the_page_on_plug_ins_prints_what_it_says(work: Path) -> None:
+    assert sessions.play_page(PLUGINS, work) == PLUGINS.read_text(encoding="utf-8")
+
+
+def test_the_page_on_python_prints_what_it_says(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARCAST_HOME", str(work / "home"))
+    try:
+        done = sessions.run_python(PYTHON.read_text(encoding="utf-8"), work)
+    finally:
+        stack.down(work / "home", Silent())
+    assert done.failed == 0
+    assert done.attempted > 15
 
 
 def test_the_readme_works_in_a_fresh_clone(work: Path) -> None:

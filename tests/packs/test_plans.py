@@ -28,7 +28,7 @@ HEADER = """\
 
 @pytest.fixture(
     scope="module",
-    params=[(), ("S2",), ("S3",), ("S5",), ("S4", "S5", "S6")],
+    params=[(), ("S3",), ("S4", "S5", "S6")],
     ids=lambda specs: "+".join(specs) or "nothing",
 )
 def store(graph_address: GraphAddress, request: pytest.FixtureRequest) -> Iterator[Graph]:

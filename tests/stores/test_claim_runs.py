@@ -22,20 +22,10 @@ from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.progress import Silent
 from support.fix_servers import without_password
+from support.recorder import Recorder
 
 NAMES = ["TS.L5", "TS.h"]
 SIZES = ["S3", "S4"]
-
-
-class Told(Silent):
-    """A reporter that records its messages."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, text: str) -> None:
-        """Record a message."""
-        self.lines.append(text)
 
 
 @pytest.fixture
@@ -84,7 +74,7 @@ def test_verdicts_and_evidence_are_stored_as_they_were_found(
 def test_the_same_question_of_the_same_code_is_answered_from_the_ledger(
     engine: Engine, looked: Callable[..., Outcome]
 ) -> None:
-    first, reporter = looked(), Told()
+    first, reporter = looked(), Recorder()
     again = looked(sizes=["S4", "S3"], reporter=reporter)
     assert (again.claim_run, again.known, again.found) == (first.claim_run, first.found, 0)
     assert again.verdicts == first.verdicts

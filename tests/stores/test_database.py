@@ -21,6 +21,7 @@ from starcast.experiments.grid import Grid
 from starcast.experiments.reproduction import reproduce
 from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
+from support.recorder import Recorder
 from support.striking import ctrl_c
 
 
@@ -33,17 +34,6 @@ def engine(bare: Engine) -> Engine:
     """A private database with the newest schema, which a test may change."""
     sessions.upgrade(bare, Silent())
     return bare
-
-
-class Recorder(Silent):
-    """A reporter that records its messages."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, text: str) -> None:
-        """Record a message."""
-        self.lines.append(text)
 
 
 def test_the_schema_goes_from_empty_to_head_to_base_to_head(bare: Engine) -> None:

@@ -28,6 +28,7 @@ from starcast.progress import Silent, Task
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
 from support.experiments import FAULTY, runs, time
+from support.recorder import Recorder
 
 GRID = Grid(
     topology=("S3", "S4"),
@@ -78,17 +79,6 @@ class CutOff(Interrupted):
         with self.engine.begin() as connection:
             assert connection.execute(ended).scalars().all() == [True]
         self.another()
-
-
-class Listener(Silent):
-    """A reporter that records its messages."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        """Remember it."""
-        self.lines.append(line)
 
 
 def test_every_point_of_the_grid_is_a_run_in_the_grid_s_order(engine: Engine) -> None:
@@ -375,7 +365,7 @@ def test_a_grid_stored_during_a_single_run_does_not_take_it(
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs: int) -> None:
-    heard = Listener()
+    heard = Recorder()
     run_experiment(engine, "faulty", FAULTY, heard, jobs=jobs)
     expected: dict[str, list[models.Run]] = {}
     for run in runs(engine, "faulty"):

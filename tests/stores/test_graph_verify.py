@@ -19,11 +19,11 @@ from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.row_comparison import DESCRIBED, Depth
 from starcast.ingest.verification import verify
-from starcast.progress import Silent
 from starcast.trees import Forest, forest
 from starcast.vocabulary import LoadMethod
 from support.checks import assert_stored
 from support.plans import plan
+from support.recorder import Recorder
 
 ALL = Depth(all_rows=True)
 TREES, GREEDY, SENDS = (
@@ -339,17 +339,6 @@ def test_an_artifact_that_changes_meanwhile_is_skipped(stores: Stores, stored_pl
     recorder = DroppingRecorder()
     assert verify(stores, reporter=recorder) == []
     assert f"skipped {GREEDY}: it was changed meanwhile; verify it again" in recorder.lines
-
-
-class Recorder(Silent):
-    """A reporter that records its messages."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, text: str) -> None:
-        """Record the message."""
-        self.lines.append(text)
 
 
 def test_a_database_of_another_program_is_refused(stores: Stores) -> None:

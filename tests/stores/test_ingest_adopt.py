@@ -20,19 +20,9 @@ from starcast.ingest.stores import Reference
 from starcast.progress import Silent
 from support.checks import assert_stored, states
 from support.plans import plan
+from support.recorder import Recorder
 
 FOREST = "S4:multiple:1234"
-
-
-class Recorder(Silent):
-    """A reporter that records its messages."""
-
-    def __init__(self) -> None:
-        self.heard: list[str] = []
-
-    def say(self, text: str) -> None:
-        """Record the message."""
-        self.heard.append(text)
 
 
 @pytest.fixture
@@ -256,7 +246,7 @@ def test_an_unknown_id_is_left_unchanged(stores: Stores, stored_plan: Plan) -> N
     )
     recorder = Recorder()
     assert len(adopt(stores, recorder)) == len(stored_plan.artifacts)
-    assert "left unchanged: 'S4:unheard-of:1234' is not the id of a forest" in recorder.heard
+    assert "left unchanged: 'S4:unheard-of:1234' is not the id of a forest" in recorder.lines
     assert in_graph(stores)["S4:unheard-of:1234"] == "imported"
 
 

@@ -31,6 +31,7 @@ from starcast.settings import Settings
 from starcast.trees import forest as grow
 from support.checks import counts, states
 from support.plans import plan
+from support.recorder import Recorder
 
 SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 OLD = plan("S3", schedules="greedy")
@@ -247,17 +248,6 @@ def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
     with open_stores(own) as stores:
         assert_complete(stores, stored_before)
         assert verify(stores, depth=Depth(all_rows=True)) == []
-
-
-class Recorder(Silent):
-    """A reporter that records its messages."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, text: str) -> None:
-        """Record the message."""
-        self.lines.append(text)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
+from starcast.config_file import PREFIX
 from starcast.database.roles import Role
 from starcast.embedded import packages, stack
 from starcast.embedded.home import Home
@@ -29,7 +30,7 @@ from starcast.endpoints import store_url as url_of
 from starcast.errors import StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.progress import Silent
-from starcast.settings import PREFIX, Settings
+from starcast.settings import Settings
 
 _KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY", "STARCAST_NEO4J_JAVA_OPTIONS")
 _USED = pytest.StashKey[str]()

@@ -318,7 +318,7 @@ def test_rotated_trees_of_the_mbst_are_shortest_path_trees(n: int) -> None:
     """Rotation keeps distances: every message arrives over shortest paths."""
     schedule = allgather(f"S{n}", "necklace", messages=n - 1)
     assert schedule.forest is not None
-    assert schedule.forest.is_shortest_path()
+    assert schedule.forest.is_shortest_path
     assert schedule.forest.trees == n - 1
 
 

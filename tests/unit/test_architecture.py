@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 500
 
 #: Parts without domain knowledge, which every other part may import.
-FOUNDATION = {"errors", "support", "progress", "resources", "vocabulary"}
+FOUNDATION = {"config_file", "errors", "support", "progress", "resources", "vocabulary"}
 MATHEMATICS = {
     "permutations",
     "topologies",
@@ -29,6 +29,7 @@ MATHEMATICS = {
     "costs",
     "convert",
     "drawing",
+    "plugins",
 }
 _STORES = {"settings", "graph", "database", "embedded", "endpoints"}
 
@@ -39,6 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "support": {"errors"},
     "progress": {"errors", "support"},
     "resources": {"errors", "support"},
+    "config_file": set(),
     "vocabulary": {"errors", "support"},
     "permutations": set(),
     "topologies": {"permutations"},
@@ -49,7 +51,8 @@ ALLOWED: dict[str, set[str]] = {
     "simulator": {"permutations", "topologies", "collectives"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
-    "drawing": {"permutations", "topologies", "trees"},
+    "drawing": {"permutations", "topologies", "trees", "collectives"},
+    "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
     "settings": set(),
     "graph": {"permutations", "topologies", "trees", "collectives", "settings"},
     "database": {"topologies", "trees", "collectives", "simulator", "costs", "settings"},
@@ -61,12 +64,17 @@ ALLOWED: dict[str, set[str]] = {
     "doctor": _STORES,
     "ingest": {*MATHEMATICS, *_STORES},
     "queries": {*MATHEMATICS, *_STORES, "claims", "ingest"},
+    "lab": {
+        *MATHEMATICS,
+        *_STORES,
+        *("claims", "experiments", "comparison", "doctor", "ingest", "queries"),
+    },
     "cli": {
         *MATHEMATICS,
         *_STORES,
         *("claims", "experiments", "comparison", "doctor", "ingest", "queries"),
     },
-    "__init__": {*MATHEMATICS, "claims"},
+    "__init__": {*MATHEMATICS, "claims", "lab"},
 }
 
 #: Libraries that the mathematics and the claims must not need.
@@ -85,8 +93,12 @@ SERVICE_LIBRARIES = {
     "typer",
     "uvicorn",
 }
-#: The modules of claims that store verification runs.
-CLAIMS_IN_DATABASE = {"starcast.claims.storage", "starcast.claims.claim_run"}
+#: The modules of claims that store and list verification runs.
+CLAIMS_IN_DATABASE = {
+    "starcast.claims.storage",
+    "starcast.claims.claim_run",
+    "starcast.claims.listing",
+}
 
 
 def module_name(path: Path) -> str:

@@ -78,7 +78,7 @@ def test_paths_are_shortest(n: int, construction: str) -> None:
     for tree in trees_of(trees):
         assert all(distances[parent] == distances[child] - 1 for child, parent in tree.items())
         assert all(parent in tree or parent == root for parent in tree.values())
-    assert trees.is_shortest_path()
+    assert trees.is_shortest_path
     assert trees.height == oracles.diameter(n)
 
 
@@ -329,7 +329,7 @@ def test_the_sizes_of_s8() -> None:
             )
             == greatest
         )
-        assert trees.is_shortest_path()
+        assert trees.is_shortest_path
 
 
 # Wrong readings

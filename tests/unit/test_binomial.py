@@ -44,7 +44,7 @@ def test_the_binomial_tree_turns_leading_zeroes(d: int) -> None:
 def test_the_binomial_tree_is_a_shortest_path_tree_with_binomial_levels(d: int) -> None:
     for root in some_roots(d):
         built = forest(f"Q{d}", "binomial", root=root)
-        assert built.is_shortest_path()
+        assert built.is_shortest_path
         assert built.height == d
         assert built.level_profile().tolist() == [[comb(d, level) for level in range(d + 1)]]
         assert built.leaves.tolist() == [max(1, 2 ** (d - 1))]
@@ -85,7 +85,7 @@ def test_they_are_edge_disjoint_for_every_root(d: int) -> None:
     for root in range(t.nodes):
         built = forest(t, "edge-disjoint-binomial", root=root)
         built.verify()
-        assert built.is_edge_disjoint()
+        assert built.is_edge_disjoint
         assert built.trees == d
         load = built.load()
         assert load.sum() == d * (t.nodes - 1)
@@ -174,4 +174,4 @@ def test_q16_is_proved() -> None:
     forest("Q16", "binomial", root=root).verify()
     trees = forest("Q16", "edge-disjoint-binomial", root=root)
     trees.verify()
-    assert trees.is_edge_disjoint()
+    assert trees.is_edge_disjoint

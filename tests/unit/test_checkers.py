@@ -123,8 +123,8 @@ def test_measurements_agree_with_the_forest(case: Case) -> None:
     t, ports, root = parts(trees)
     assert checkers.height(t, ports, root, trees.height).holds
     assert not checkers.height(t, ports, root, trees.height - 1).holds
-    assert checkers.shortest_paths(t, ports, root).holds == trees.is_shortest_path()
-    assert checkers.edge_disjoint(t, ports, root).holds == trees.is_edge_disjoint()
+    assert checkers.shortest_paths(t, ports, root).holds == trees.is_shortest_path
+    assert checkers.edge_disjoint(t, ports, root).holds == trees.is_edge_disjoint
     assert checkers.congestion(t, ports, root, trees.congestion).measured == trees.congestion
     assert not checkers.congestion(t, ports, root, trees.congestion - 1).holds
     children = [int(t.neighbours(port, [root])[0]) for port in t.ports]

@@ -93,7 +93,7 @@ def test_every_directed_link_but_those_into_the_root_is_in_one_tree(n: int) -> N
     """EDT.L6.1; EDT.twice but for the n-1 links of the root, which lead away from it only."""
     for root in roots(n)[: 2 if n == 7 else None]:
         edt = built(n, root)
-        assert edt.is_edge_disjoint()
+        assert edt.is_edge_disjoint
         assert edt.load_histogram() == {0: n - 1, 1: (n - 1) * (factorial(n) - 1)}
     root = oracles.identity(n)
     load = oracles.load(trees(n))
@@ -215,7 +215,7 @@ def test_large_trees_are_edge_disjoint_trees(n: int) -> None:
     """The documented rules are too slow here in Python, but their postconditions are checked."""
     trees = built(n, oracles.shift(oracles.identity(n), 3))
     trees.verify()
-    assert trees.is_edge_disjoint()
+    assert trees.is_edge_disjoint
 
 
 # Wrong readings

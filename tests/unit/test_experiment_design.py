@@ -188,6 +188,7 @@ def test_every_paper_has_its_tables() -> None:
     }
     papers = {paper + suffix for paper, suffixes in tables.items() for suffix in suffixes}
     assert set(DESIGNS) == papers | {
+        "any-trees",
         "star-against-hypercube",
         "crossovers-in-m",
         "price-of-fault-tolerance",

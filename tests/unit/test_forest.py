@@ -506,10 +506,10 @@ def test_shortest_paths_and_edge_disjointness_against_levels_and_loads(
 ) -> None:
     f = forest(f"S{n}", construction)
     distances = f.topology.distances()
-    assert f.is_shortest_path() == all((row == distances).all() for row in f.levels())
-    assert f.is_edge_disjoint() == (f.load().max() <= 1)
-    assert forest(f"S{n}", "greedy").is_shortest_path()
-    assert n == 2 or not forest(f"S{n}", "multiple").is_shortest_path()
+    assert f.is_shortest_path == all((row == distances).all() for row in f.levels())
+    assert f.is_edge_disjoint == (f.load().max() <= 1)
+    assert forest(f"S{n}", "greedy").is_shortest_path
+    assert n == 2 or not forest(f"S{n}", "multiple").is_shortest_path
 
 
 def test_figures_are_read_only() -> None:

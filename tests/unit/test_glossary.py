@@ -17,17 +17,22 @@ COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
 #: Names that every reader knows, and names that are explained where they are used.
 ORDINARY = {
     "CLI": """
-        --again --all --as --browser --cascade --changed --cypher --discard-foreign --dry-run
-        --folder --force --format --graph --home --i --install-completion --jobs --layout --limit
-        --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store --out --postgres-port
-        --postgres-uri --quiet --replace --sample --show-completion --show-cypher --sort --store
-        --stored --timeout --toml --verbose --version --wait --where --yes
+        --again --all --as --browser --cascade --changed --cypher --discard-foreign
+        --dry-run --folder --force --format --graph --home --i --install-completion --jobs
+        --layout --limit --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
+        --out --plot --postgres-port --postgres-uri --quiet --replace --rows --sample
+        --show-completion --show-cypher --sort --store --stored --table --timeout --toml
+        --verbose --version --wait --where --yes
     """,
     "Python": """
+        adopt backup check_query close config doctor drop engine estimate export_files forests
+        graph ingest paper_table queries query rebuild reproduce restore schedules schema show
+        status stop topologies upgrade
         args add_note with_traceback exit_code chunks table translation open save parse members
         spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
         neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns
         replace_rows translate algorithms check constructions simulate StarcastError
+        schedule_from_columns schedule_from_csv
     """,
     "SQL": """
         source status error timings created_at started_at finished_at seconds names detail subject

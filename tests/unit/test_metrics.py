@@ -27,8 +27,8 @@ def test_metrics_are_those_of_the_forest_as_plain_values(spec: str, construction
     assert metrics["leaves"] == trees.leaves.tolist()
     assert metrics["congestion"] == trees.congestion
     assert metrics["links_by_load"] == trees.load_histogram()
-    assert metrics["shortest_path"] is trees.is_shortest_path()
-    assert metrics["edge_disjoint"] is trees.is_edge_disjoint()
+    assert metrics["shortest_path"] is trees.is_shortest_path
+    assert metrics["edge_disjoint"] is trees.is_edge_disjoint
     width = trees.height + 1
     padded = [row + [0] * (width - len(row)) for row in metrics["levels"]]
     assert padded == trees.level_profile().tolist()

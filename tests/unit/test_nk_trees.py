@@ -65,7 +65,7 @@ def test_sp_is_the_page_s_rule_node_by_node(n: int, k: int) -> None:
 def test_sp_is_a_shortest_path_tree_of_the_diameter_s_height(n: int, k: int) -> None:
     for root in some_roots(n, k):
         built = forest(f"S{n},{k}", "nk-greedy", root=oracles.label(root))
-        assert built.is_shortest_path()
+        assert built.is_shortest_path
         assert built.height == oracles_nk.diameter(n, k)
         assert tuple(built.level_profile()[0].tolist()) == built.topology.distance_profile()
 
@@ -353,4 +353,4 @@ def test_large_ones_are_proved(spec: str) -> None:
         built: Forest = forest(t, construction, root=t.nodes // 2)
         built.verify()
         assert built.height <= 2 * t.diameter
-    assert forest(t, "nk-greedy", root=t.nodes // 2).is_shortest_path()
+    assert forest(t, "nk-greedy", root=t.nodes // 2).is_shortest_path

@@ -2,22 +2,26 @@
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from html.parser import HTMLParser
 from math import isclose, log10
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import pytest
 
-from starcast.comparison import crossovers, page_svg, plots, report
+from starcast.comparison import crossovers, page_svg, panel_plots, plots, report
 from starcast.comparison.compare import Comparison, compare
 from starcast.comparison.curves import Panel, panels
 from starcast.comparison.matching import Side
 from starcast.database.models import Run
+from starcast.errors import InputError, UnavailableError
+from starcast.progress import Silent
 from support.stored_runs import PROVENANCE, along, priced_run, side
 
 SIZES = (16, 256, 4096, 65536)
@@ -78,7 +82,7 @@ def three(**changes: Any) -> Comparison:
 
 def profiles(comparison: Comparison) -> dict[int, list[int]]:
     """Return invented numbers of links used: 1, 2, 3, ... per step."""
-    return {run.id: list(range(1, steps(run) + 1)) for run in report.profiled_runs(comparison)}
+    return {run.id: list(range(1, steps(run) + 1)) for run in panel_plots.profiled_runs(comparison)}
 
 
 def steps(run: Run) -> int:
@@ -92,8 +96,8 @@ def page(comparison: Comparison, **options: Any) -> str:
 def drawn(panel: Panel, marked: Sequence[crossovers.Crossing] = ()) -> ET.Element:
     return parsed(
         plots.plot_times(
-            panel, page_svg.Styles(curve.label for curve in panel.curves), marked, "plot"
-        )
+            panel, page_svg.Styles(curve.label for curve in panel.curves), marked
+        ).inline("plot")
     )
 
 
@@ -393,7 +397,7 @@ def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common
         "recursive-substar": (65536, 4),
         "edge-disjoint": (65536, 1),
     }
-    text = plots.plot_links(panel, profiles(comparison), page_svg.Styles(chosen), "links")
+    text = plots.plot_links(panel, profiles(comparison), page_svg.Styles(chosen)).inline("links")
     description = parsed(text).findtext(f"{SVG}desc") or ""
     # 1 + ... + 13 = 91 of 13 steps with 480 directed links.
     assert (
@@ -500,9 +504,8 @@ def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_l
     ids = [str(each.get("id")) for each in svg.iter() if each.get("id")]
     assert {"plot-bound-S5", "plot-bound-Q7"} <= set(ids)
     assert len(ids) == len(set(ids))
-    text = plots.plot_links(
-        panel, profiles(comparison), page_svg.Styles(curve.label for curve in panel.curves), "links"
-    )
+    styles = page_svg.Styles(curve.label for curve in panel.curves)
+    text = plots.plot_links(panel, profiles(comparison), styles).inline("links")
     # 1 + ... + 8 = 36 of 8 steps with 480 directed links; 1 + ... + 9 = 45 of 9 with 896.
     assert (
         f"S5 edge-disjoint, p = 1: 8 steps, {100 * 36 / (8 * 480):.1f} %"
@@ -584,10 +587,61 @@ def test_the_same_schedules_are_drawn_once_and_preferably_without_faults() -> No
         run for each in ({}, *faults[:2]) for run in along(7, 7, SIZES, algorithm="greedy", **each)
     ]
     comparison = compare([side("a", [*few, *along(10, 2, SIZES)]), side("b", both)])
-    drawn = report.profiled_runs(comparison)
+    drawn = panel_plots.profiled_runs(comparison)
     assert [(run.algorithm, run.faults) for run in drawn] == [("multiple", []), ("greedy", [])]
     assert sum("Links busy" in svg for svg in Page(page(comparison)).svgs) == 1
     partial = compare([side("a", few), side("b", both)])
-    assert [(run.algorithm, run.faults) for run in report.profiled_runs(partial)] == [
+    assert [(run.algorithm, run.faults) for run in panel_plots.profiled_runs(partial)] == [
         ("greedy", []), ("multiple", ["12354"]),
     ]  # fmt: skip
+
+
+# Files
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".pdf", ".SVG"])
+def test_every_plot_of_the_report_is_a_file_with_the_number_of_its_panel(suffix: str) -> None:
+    comparison = three()
+    out = Path("folder") / f"plot{suffix}"
+    files = panel_plots.plot_files(comparison, profiles(comparison), out, Silent())
+    assert set(files) == {
+        Path("folder") / f"plot-times-1{suffix}",
+        Path("folder") / f"plot-links-1{suffix}",
+    }
+    again = panel_plots.plot_files(comparison, profiles(comparison), out, Silent())
+    assert files == again
+    for content in files.values():
+        if suffix == ".pdf":
+            assert content.startswith(b"%PDF-")
+            assert content.rstrip().endswith(b"%%EOF")
+            assert b"/Type /Font" in content
+            assert b"/Subtype /Type3" not in content
+        else:
+            root = parsed(content.decode())
+            assert root.get("width")
+            assert b"var(--" not in content
+            assert not list(root.iter(f"{SVG}text"))  # text is drawn: no font is needed
+
+
+def test_a_single_plot_has_the_name_of_the_file() -> None:
+    files = panel_plots.plot_files(three(), {}, Path("plot.svg"), Silent())
+    assert list(files) == [Path("plot.svg")]
+
+
+def test_a_comparison_without_plots_is_refused() -> None:
+    single = compare([side("sweep", along(10, 2, (16,), segments=1)),
+                      side("other", along(12, 2, (16,), segments=1))])  # fmt: skip
+    with pytest.raises(InputError, match="nothing to plot") as refusal:
+        panel_plots.plot_files(single, {}, Path("plot.svg"), Silent())
+    assert refusal.value.hint
+
+
+def test_a_missing_matplotlib_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("sys.path", [path for path in sys.path if "site-packages" not in path])
+    monkeypatch.delitem(sys.modules, "starcast.comparison.plots")
+    monkeypatch.delattr("starcast.comparison.plots")
+    with pytest.raises(UnavailableError, match="matplotlib, which is not installed") as refusal:
+        panel_plots.plot_files(three(), {}, Path("plot.svg"), Silent())
+    assert "starcast[reports]" in (refusal.value.hint or "")

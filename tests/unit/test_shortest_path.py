@@ -82,7 +82,7 @@ def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k(n: int) -> None:
     for root in roots(n)[: 2 if n == 7 else None]:
         trees = built(n, "shortest-path", root)
         trees.verify()
-        assert trees.is_shortest_path()
+        assert trees.is_shortest_path
         (tree,) = trees_of(trees)
         assert set(tree) == {x for x in oracles.nodes(n) if x[0] != root[0]}
         for x in tree:
@@ -143,7 +143,7 @@ def test_the_trees_of_spg_are_rotations_of_one_another(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_no_directed_link_is_in_two_trees_of_spg(n: int) -> None:
-    assert built(n, "shortest-path-graph").is_edge_disjoint()
+    assert built(n, "shortest-path-graph").is_edge_disjoint
 
 
 def test_the_smallest_star() -> None:

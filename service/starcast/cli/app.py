@@ -110,6 +110,10 @@ def root(
             help="Print what is logged to stderr too; -vv includes each statement.",
         ),
     ] = 0,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="A plug-in of yours: a module or a .py file; can be repeated."),
+    ] = None,
     version: Annotated[  # noqa: ARG001
         bool,
         typer.Option(
@@ -118,14 +122,17 @@ def root(
     ] = False,
 ) -> None:
     """Keep the global flags; other settings come from the environment or from starcast.toml."""
-    context.remember(ctx, home=home, neo4j_uri=neo4j_uri, postgres_uri=postgres_uri)
+    context.remember(
+        ctx, home=home, neo4j_uri=neo4j_uri, postgres_uri=postgres_uri, plugins=plugin or None
+    )
+    context.load_plugins(ctx)
 
 
 def main() -> None:
     """Run the command line and exit with a documented code.
 
     An error is printed as one sentence with a hint; ``STARCAST_DEBUG`` adds the traceback of an
-    unexpected exception.
+    unexpected exception, and of one that a plug-in raised.
     """
     if completion.VARIABLE in os.environ:
         completion.complete_and_exit(app)
@@ -167,12 +174,13 @@ def _flush() -> None:
 
 
 def _as_starcast_error(error: Exception) -> StarcastError:
+    is_unexpected = not isinstance(error, StarcastError | OSError)
+    if os.environ.get("STARCAST_DEBUG") and (is_unexpected or error.__cause__):
+        traceback.print_exception(error)  # the cause of others is an error of a plug-in or server
     if isinstance(error, StarcastError):
         return error
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         return _cannot_write(error)
-    if os.environ.get("STARCAST_DEBUG"):
-        traceback.print_exception(error)
     first_line = next(iter(str(error).strip().splitlines()), "no message")
     return StarcastError(
         f"starcast itself failed: {type(error).__name__}: {first_line}",

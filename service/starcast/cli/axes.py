@@ -26,24 +26,22 @@ OnTopologyArgument = Annotated[
         autocompletion=completion.topologies,
     ),
 ]
-CollectiveArgument = Annotated[
-    str,
-    typer.Argument(
-        help="broadcast, allgather, scatter, gather or alltoall.",
-        autocompletion=completion.collectives,
+_COLLECTIVE = typer.Argument(
+    help="broadcast, allgather, scatter, gather or alltoall.",
+    autocompletion=completion.collectives,
+)
+_ALGORITHM = typer.Argument(
+    help=(
+        "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
+        "see 'starcast schedule algorithms'."
     ),
-]
-AlgorithmArgument = Annotated[
-    str,
-    typer.Argument(
-        help=(
-            "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
-            "see 'starcast schedule algorithms'."
-        ),
-        autocompletion=completion.algorithms,
-    ),
-]
-
+    autocompletion=completion.algorithms,
+)
+CollectiveArgument = Annotated[str, _COLLECTIVE]
+AlgorithmArgument = Annotated[str, _ALGORITHM]
+#: The same, for commands that can do without.
+OptionalCollectiveArgument = Annotated[str | None, _COLLECTIVE]
+OptionalAlgorithmArgument = Annotated[str | None, _ALGORITHM]
 
 MESSAGE_BYTES_HELP = "Size of the message in bytes: 1024, 2.5, 23/3."
 SEGMENTS_HELP = (

@@ -1,9 +1,8 @@
 """``starcast claims report``, ``changed`` and ``runs``: stored verification runs."""
 
-from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,11 +10,6 @@ from starcast.cli.db import store
 from starcast.cli.output import Format, FormatOption, check_suffix, emit, say, write_text
 from starcast.errors import InputError
 from starcast.support.text import pluralize
-from starcast.vocabulary import VERDICT_WORDS
-
-if TYPE_CHECKING:
-    from starcast.claims import Verdict
-    from starcast.database import models
 
 
 class Page(StrEnum):
@@ -64,6 +58,7 @@ def report(
     """
     from starcast.claims import report as pages
     from starcast.claims import storage
+    from starcast.claims.listing import run_provenance
     from starcast.database.sessions import session
 
     if against:
@@ -83,9 +78,9 @@ def report(
         verdicts = storage.load_verdicts(opened, one.id)
     say(f"verification run {one.id}: {storage.question(one)}, {pluralize(len(verdicts), 'claim')}")
     if chosen is Page.HTML:
-        write_text(pages.html(verdicts, _provenance(one)), out)
+        write_text(pages.html(verdicts, run_provenance(one)), out)
     else:
-        write_text(f"# Claims\n\n{pages.markdown(verdicts, _provenance(one))}", out)
+        write_text(f"# Claims\n\n{pages.markdown(verdicts, run_provenance(one))}", out)
 
 
 def changed(
@@ -108,29 +103,14 @@ def changed(
     starcast claims changed
     starcast claims changed 3 7
     """
-    from starcast.claims import storage
-    from starcast.claims.diff import COLUMNS, changes, is_requested
+    from starcast.claims.listing import list_changes
     from starcast.database.sessions import session
 
     with store(ctx) as engine, session(engine) as opened:
-        new = storage.load_newest(opened) if after is None else storage.load_finished(opened, after)
-        old = (
-            storage.load_newest(opened, before=new.id)
-            if before is None
-            else storage.load_finished(opened, before)
-        )
-        one, other = (storage.load_verdicts(opened, run.id) for run in (old, new))
-    found = changes(_in_order(one), _in_order(other), new.names)
-    emit([change.row() for change in found], COLUMNS, output)
-    say(
-        f"verification run {old.id} ({storage.question(old)})"
-        f" against run {new.id} ({storage.question(new)})"
-    )
-    unasked = sum(not is_requested(verdict.claim, new.names) for verdict in one)
-    if unasked:
-        say(f"{pluralize(unasked, 'claim')} of run {old.id} were not requested in run {new.id}")
-    if not found:
-        say("no differences")
+        found = list_changes(opened, before, after)
+    emit(found.rows, found.columns, output)
+    for line in found.note.splitlines():
+        say(line)
 
 
 def list_runs(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
@@ -138,67 +118,12 @@ def list_runs(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
 
     An interrupted run has no verdicts; repeat its 'claims check' to continue it.
     """
-    from starcast.claims import storage
+    from starcast.claims.listing import list_claim_runs
     from starcast.database.sessions import session
 
     with store(ctx) as engine, session(engine) as opened:
-        counts = storage.count_verdicts(opened)
-        rows = [_run_row(one, counts.get(one.id, {})) for one in storage.list_claim_runs(opened)]
-    code = ("version", "revision", "dirty", *(() if output is Format.TABLE else ("fingerprint",)))
-    emit(
-        rows,
-        ["run", "claims", "at", *map(_column, VERDICT_WORDS), *code, "started", "finished"],
-        output,
-    )
-
-
-def _in_order(verdicts: "Iterable[Verdict]") -> "list[Verdict]":
-    """Return verdicts in the order of the papers, those on claims that no longer exist last."""
-    from starcast.claims import claims
-
-    places = {name: place for place, name in enumerate(claims())}
-    return sorted(
-        verdicts, key=lambda verdict: (places.get(verdict.claim, len(places)), verdict.claim)
-    )
-
-
-def _run_row(run: "models.ClaimRun", counts: dict[str, int]) -> dict[str, Any]:
-    from starcast.claims.storage import question
-
-    asked = question(run)
-    finished = run.finished_at and run.finished_at.astimezone()
-    return {
-        "run": run.id,
-        "claims": " ".join(asked.names) or "all",
-        "at": asked.level or " ".join(asked.sizes or ()),
-        **{_column(word): counts.get(word, 0) if finished else None for word in VERDICT_WORDS},
-        "version": run.version,
-        "revision": run.revision and run.revision[:12],
-        "dirty": run.dirty,
-        "fingerprint": run.fingerprint,
-        "started": run.started_at.astimezone(),
-        "finished": finished,
-    }
-
-
-def _column(verdict: str) -> str:
-    """Return the column that counts a verdict; column names have no blanks."""
-    return verdict.replace(" ", "_")
-
-
-def _provenance(run: "models.ClaimRun") -> dict[str, str]:
-    from starcast.claims.storage import question
-
-    revision = (
-        ""
-        if run.revision is None
-        else f", revision {run.revision[:12]}{' with changes' if run.dirty else ''}"
-    )
-    finished = run.finished_at
-    return {
-        "Verification run": f"{run.id} ({question(run)})",
-        "Code": f"starcast {run.version}{revision}",
-        "Finished": ""
-        if finished is None
-        else finished.astimezone().isoformat(sep=" ", timespec="seconds"),
-    }
+        runs = list_claim_runs(opened)
+    columns = list(runs.columns)
+    if output is Format.TABLE:
+        columns.remove("fingerprint")
+    emit(runs.rows, columns, output)

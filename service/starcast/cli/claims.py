@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -62,31 +62,12 @@ def list_claims(
     starcast claims list --paper TS
     starcast claims list --verdict fails
     """
-    from starcast.claims import select_claims
-    from starcast.claims.claim_files import papers
+    from starcast.claims import listing
 
-    if paper is not None and paper not in papers():
-        raise InputError(f"unknown paper '{paper}'", hint=f"papers: {', '.join(papers())}")
-    stored = _stored(ctx, demanded=verdict is not None)
-    rows = []
-    for claim in select_claims([] if paper is None else [paper]):
-        run, found = stored.get(claim.id, (None, None))
-        if verdict is None or (found is not None and found.verdict == verdict):
-            rows.append({**_about(claim), **_became(found), "run": run and run.id})
+    listing.check_paper(paper)
+    listed = listing.list_claims(_stored(ctx, demanded=verdict is not None), paper, verdict)
     short = ("id", "number", "verdict", "statement")
-    long = (
-        "id",
-        "paper",
-        "number",
-        "statement",
-        "notation",
-        "verdict",
-        "sizes",
-        "counterexample",
-        "detail",
-        "run",
-    )
-    emit(rows, short if output is Format.TABLE else long, output)
+    emit(listed.rows, short if output is Format.TABLE else listed.columns, output)
 
 
 @app.command("show")
@@ -113,32 +94,16 @@ def show(
     starcast claims show TS.L5 --cypher | starcast query ask -
     """
     from starcast.claims import find_claim
+    from starcast.claims.listing import claim_facts
 
-    one = find_claim(name)
-    run, found = _stored(ctx).get(one.id, (None, None))
+    claim = find_claim(name)
+    stored = _stored(ctx)
     if cypher:
-        print(_cypher(one, found))
+        print(_cypher(claim, stored[claim.id][1] if claim.id in stored else None))
         return
-    sizes = {f"{level}_sizes": list(one.sizes.at(level)) for level in ("quick", "full", "deep")}
-    facts = {
-        **_about(one),
-        "reading": one.reading,
-        **sizes,
-        "beyond": list(one.sizes.beyond),
-        "parts": list(one.parts),
-        "section": one.section,
-        "verdict": "" if found is None else found.verdict,
-        "verified_on": [] if found is None else list(found.sizes),
-        "counterexample": _became(found).get("counterexample", ""),
-        "of": "" if found is None else found.of,
-        "detail": "" if found is None else found.detail,
-        "run": run and run.id,
-        "verified_by": "" if run is None else _code(run),
-    }
-    known = {name: value for name, value in facts.items() if value not in ("", [], None)}
-    emit_properties(known, output)
-    if found is None:
-        say(f"no verdict is stored; 'starcast claims check {one.id}' verifies it")
+    emit_properties(claim_facts(claim, stored), output)
+    if claim.id not in stored:
+        say(f"no verdict is stored; 'starcast claims check {claim.id}' verifies it")
 
 
 @app.command("check")
@@ -179,7 +144,7 @@ def check(
     starcast claims check TS.L5 NK.Tab1 --level full
     starcast claims check TS.L5 --sizes S4,S5 --no-store
     """
-    from starcast.claims import report, select_claims
+    from starcast.claims import listing, report, select_claims
 
     if level is not None and sizes is not None:
         raise InputError("--level and --sizes cannot be combined", hint="remove one")
@@ -193,18 +158,18 @@ def check(
         again=again,
     )
     listed = report.rows(verdicts)
-    rows = [{**_about(row.claim), **_became(row.verdict)} for row in listed]
+    table = listing.list_verdicts(verdicts)
     short = ("id", "verdict", "sizes", "counterexample")
     few = [f"{row.claim.id}: {row.verdict.detail}" for row in listed] if len(listed) <= _FEW else []
     if output is Format.TABLE:
         emit(
-            [{**row, "sizes": one.sizes} for row, one in zip(rows, listed, strict=True)],
+            [{**row, "sizes": one.sizes} for row, one in zip(table, listed, strict=True)],
             short,
             output,
             below=few,
         )
     else:
-        emit(rows, (*short, "number", "statement", "detail", "of"), output)
+        emit(table.rows, table.columns, output)
     for line in report.summary(verdicts):
         say(line)
     if sizes is not None and (silent := len(select_claims(names or [])) - len(listed)):
@@ -303,44 +268,11 @@ def _stored(
     return found
 
 
-def _code(run: "models.ClaimRun") -> str:
-    from starcast.claims.fingerprint import fingerprint
-
-    is_current = run.fingerprint == fingerprint()
-    return f"starcast {run.version}, {'this code' if is_current else 'other code'}"
-
-
 def _cypher(claim: "Claim", found: "Verdict | None") -> str:
     from starcast.claims.verify import check as verify_claim
     from starcast.queries.counterexample import to_cypher
 
     return to_cypher(verify_claim(claim.id) if found is None else found)
-
-
-def _about(claim: "Claim") -> dict[str, Any]:
-    return {
-        "id": claim.id,
-        "paper": claim.citation,
-        "number": claim.number,
-        "statement": claim.statement,
-        "notation": claim.notation,
-    }
-
-
-def _became(verdict: "Verdict | None") -> dict[str, Any]:
-    from starcast.claims.describe import describe_place
-
-    if verdict is None:
-        return {}
-    counterexample = (
-        "" if verdict.counterexample is None else describe_place(verdict.counterexample)
-    )
-    found = {
-        "verdict": verdict.verdict,
-        "sizes": list(verdict.sizes),
-        "counterexample": counterexample,
-    }
-    return {**found, "detail": verdict.detail, "of": verdict.of}
 
 
 def _specs(text: str | None) -> list[str] | None:

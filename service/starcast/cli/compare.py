@@ -1,10 +1,8 @@
 """``starcast compare``: compare stored runs."""
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,10 +19,9 @@ from starcast.cli.output import (
     write_text,
 )
 from starcast.errors import InputError
+from starcast.support.table import with_numbers
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
-
     from starcast.comparison.compare import Comparison
     from starcast.comparison.layout import Layout
 
@@ -36,6 +33,7 @@ class Output(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LATEX = "latex"
     HTML = "html"
 
 
@@ -93,6 +91,10 @@ def compare(
         Path | None,
         typer.Option(metavar="FILE", help="File for html.", show_default="stdout"),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the plots of the report to .svg or .pdf files."),
+    ] = None,
 ) -> None:
     """Compare experiments, or single runs, at their common points.
 
@@ -102,16 +104,21 @@ def compare(
     by algorithm, base and copies. In json and csv, a parameter that differs between the sides has
     a column per side.
 
+    With --plot FILE.svg the plots are written on their own, next to the listing. A single plot has
+    this name; several are called FILE-times-N.svg (time against message size) and FILE-links-N.svg
+    (links busy in each step), with the number N of the panel in the HTML report.
+
     Runs on different topologies answer different questions. With --across topology, each side may
     have its own network; the sizes of the networks are listed and nothing is normalised.
 
     \b
     starcast compare substar multiple --format html --out page.html
+    starcast compare substar multiple --format latex --plot figure.pdf > table.tex
     starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
-    from starcast.comparison.compare import compare
     from starcast.comparison.networks import check_crossed
-    from starcast.comparison.sides import load_side, read_conditions, select_runs
+    from starcast.comparison.sides import read_conditions
+    from starcast.comparison.stored import check_plot, compare_stored, plot_stored, render_stored
     from starcast.database.sessions import session
 
     if out is not None and output is not Output.HTML:
@@ -121,35 +128,49 @@ def compare(
         )
     if out is not None:
         check_suffix(out, ".html", ".htm")
-    axes = check_crossed(across or ())
-    selection = read_conditions(conditions or ())
+    if plot is not None:
+        check_plot(plot)
+    check_crossed(across or ())  # before a server is needed
+    read_conditions(conditions or ())
+    listener = reporter()
     with store(ctx) as engine, session(engine) as opened:
-        sides = [load_side(opened, name) for name in names]
-        for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
-            say(sentence)
-        comparison = compare(select_runs(sides, selection), baseline, axes)
-        comparison = comparison if sort is None else comparison.sorted_by(sort)
+        comparison = compare_stored(
+            opened,
+            names,
+            listener,
+            across=across or (),
+            conditions=conditions or (),
+            baseline=baseline,
+            sort=sort,
+        )
+        pictures = {} if plot is None else plot_stored(opened, comparison, plot, listener)
         _explain(comparison, output, everything=everything)
         if output is Output.HTML:
-            write_text(_report(comparison, opened, everything=everything), out)
+            page = render_stored(opened, comparison, listener, everything=everything)
+            write_text(page, out)
         elif crossovers:
             _emit_crossovers(comparison, Format(output))
         else:
             _emit(comparison, Format(output), everything=everything)
             _say_crossovers(comparison)
         _say_commands(comparison)
+    for file, content in pictures.items():
+        _write_plot(file, content)
 
 
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     """Print the rows: laid out for people, or with one value per cell for programs."""
+    from starcast.comparison.stored import as_cells, tabulate
+
     if output in (Format.JSON, Format.CSV):
-        cells = [_as_cells(row) for row in comparison.rows(everything=everything)]
-        emit(cells, comparison.data_columns(everything=everything), output)
+        table = tabulate(comparison, everything=everything)
+        emit(table.rows, table.columns, output)
         return
     shown, layout = _lay_out(comparison, output, everything=everything)
-    rows = [_as_cells(row) for row in layout.rows]
+    rows = [as_cells(row) for row in layout.rows]
     if output is not Format.TABLE:
-        emit(rows, layout.columns, output, bold=layout.best)
+        caption = _caption(comparison, shown, everything=everything)
+        emit(rows, layout.columns, output, title=caption, bold=layout.best)
         return
     columns = list(layout.columns)
     if not everything and not fits(rows, columns):
@@ -164,6 +185,7 @@ def _lay_out(
 ) -> tuple["Comparison", "Layout"]:
     """Return the comparison as shown, and its layout: the first that fits on the terminal."""
     from starcast.comparison.layout import MOST_ABREAST, lay_out
+    from starcast.comparison.stored import as_cells
 
     short = comparison.with_short_names()
     if output is not Format.TABLE:
@@ -174,25 +196,16 @@ def _lay_out(
         candidates = [(lettered, False, False), (lettered, False, True), *candidates]
     for shown, stacked, brief in candidates:
         layout = lay_out(shown, everything=everything, stacked=stacked, brief=brief)
-        if fits(map(_as_cells, layout.rows), layout.columns):
+        if fits(map(as_cells, layout.rows), layout.columns):
             break
     return shown, layout
-
-
-def _as_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with exact figures as numbers, and gaps to three decimals."""
-    cells = run_output.with_numbers(row)
-    for name, value in cells.items():
-        if (name == "gap" or name.startswith("gap_")) and value is not None:
-            cells[name] = round(value, 3)
-    return cells
 
 
 def _emit_crossovers(comparison: "Comparison", output: Format) -> None:
     from starcast.comparison import crossovers
 
     crossings = crossovers.all_crossovers(comparison)
-    rows = [run_output.with_numbers(row) for row in crossovers.crossover_rows(crossings)]
+    rows = [with_numbers(row) for row in crossovers.crossover_rows(crossings)]
     is_data = output in (Format.JSON, Format.CSV)
     emit(rows, crossovers.COLUMNS if is_data else crossovers.table_columns(rows), output)
 
@@ -210,16 +223,12 @@ def _say_crossovers(comparison: "Comparison") -> None:
         say(f"and {more} more crossovers; --crossovers lists all")
 
 
-def _report(comparison: "Comparison", opened: "Session", *, everything: bool) -> str:
-    from starcast.comparison.report import profiled_runs, render_report
-    from starcast.database import repository
+def _write_plot(file: Path, content: bytes) -> None:
+    from starcast.support.atomic import atomic_write
 
-    runs = dict.fromkeys(run.id for run in profiled_runs(comparison))
-    profiles = {
-        run: [step.links_used for step in repository.load_profile(opened, run)] for run in runs
-    }
-    now = datetime.now(UTC)
-    return render_report(comparison, profiles, now, everything=everything, reporter=reporter())
+    with atomic_write(file) as opened:
+        opened.write(content)
+    say(f"written to {file}")
 
 
 def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> None:
@@ -266,6 +275,19 @@ def _legend(comparison: "Comparison", shown: "Comparison") -> list[str]:
     ]
     names = [", ".join(renamed)] if renamed else []
     return names + list(map(str, comparison.networks))
+
+
+def _caption(comparison: "Comparison", shown: "Comparison", *, everything: bool) -> str:
+    """Return the caption of a table in LaTeX: what is compared, and what all rows share."""
+    baseline, *others = (side.name for side in shown.sides)
+    shared = comparison.header_parameters(everything=everything)
+    parts = [
+        f"{', '.join(others)} against {baseline}",
+        "gap = time / lower bound",
+        ", ".join(f"{name} {value}" for name, value in shared.items()),
+        *_legend(comparison, shown),
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 def _say_commands(comparison: "Comparison") -> None:

@@ -13,18 +13,10 @@ def show(ctx: typer.Context, output: FormatOption = Format.TABLE) -> None:
     the one that STARCAST_CONFIG names, or else starcast.toml in the working directory, or else in
     the user's configuration folder.
     """
-    from starcast.settings import config_file
+    from starcast.config_file import config_file
 
     settings = context.settings(ctx)
-    rows = [
-        {
-            "setting": name,
-            "value": getattr(settings, name),
-            "source": settings.sources[name],
-            "meaning": field.description,
-        }
-        for name, field in type(settings).model_fields.items()
-    ]
-    emit(rows, ["setting", "value", "source", "meaning"], output)
+    listed = settings.listing()
+    emit(listed.rows, listed.columns, output)
     file = config_file().absolute()
     say(f"settings file: {file}" if file.exists() else f"no settings file: {file} does not exist")

@@ -1,6 +1,7 @@
 """Settings of a command: its own flags, then global flags, then every other source."""
 
 import os
+import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,6 +43,47 @@ def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
     own_flags = {name: value for name, value in flags.items() if value is not None}
     global_flags = (ctx.find_root().obj or {}) if ctx else {}
     return Settings.load(**{**global_flags, **own_flags})
+
+
+def load_plugins(ctx: typer.Context) -> None:
+    """Load the plug-ins that the flag, the environment, the settings file or packages name.
+
+    Raises:
+        InputError: one of them cannot be imported, or defines something invalid.
+    """
+    from importlib.metadata import entry_points
+
+    if "--help" in sys.argv or ctx.resilient_parsing:
+        return
+    named = ctx.obj.get("plugins") or _is_set("plugins")
+    if named or entry_points(group="starcast.plugins"):
+        from starcast import plugins
+
+        plugins.load(load_settings(ctx).plugins)
+
+
+def first_symbol(ctx: typer.Context) -> int:
+    """Return the setting ``labels``.
+
+    Raises:
+        InputError: a setting is invalid.
+    """
+    return load_settings(ctx).labels if _is_set("labels") else 1
+
+
+def _is_set(name: str) -> bool:
+    """Return whether the environment or the settings file may have a setting.
+
+    Loading all settings takes longer.
+    """
+    from starcast.config_file import config_file
+
+    if os.environ.get(f"STARCAST_{name.upper()}"):
+        return True
+    try:
+        return name.encode() in config_file().read_bytes()
+    except OSError:  # reported when the command loads its settings
+        return False
 
 
 @cache

@@ -128,11 +128,11 @@ def table(
             )
             rows += _rows(problem, max_rows if simulate else 0)
         rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
-        if output is Format.TABLE:
+        if output in (Format.TABLE, Format.LATEX):
             title = f"{name} on {network.spec}, m = {message_bytes}, T_s = {t_s}, T_c = {t_c}"
-            _print_tables(rows, title, everything=everything)
+            _print_tables(rows, title, output, everything=everything)
         records += [{"topology": network.spec, "collective": name, **row} for row in rows]
-    if output is not Format.TABLE:
+    if output not in (Format.TABLE, Format.LATEX):
         emit(records, ("topology", "collective", *COLUMNS), output)
 
 
@@ -160,9 +160,9 @@ def optimum(
     starcast cost optimum S6 broadcast edge-disjoint --copies 2
     """
     from starcast import topologies
-    from starcast.cli.run_output import with_numbers
     from starcast.collectives.catalogue import find
     from starcast.costs import closed_form, optimal_pieces
+    from starcast.support.table import with_numbers
 
     machine = _machine(t_s, t_c)
     size = _exact(message_bytes, "message_bytes")
@@ -184,10 +184,12 @@ def optimum(
     emit([with_numbers(row)], tuple(row), output)
 
 
-def _print_tables(rows: list[dict[str, Any]], title: str, *, everything: bool) -> None:
+def _print_tables(
+    rows: list[dict[str, Any]], title: str, output: Format, *, everything: bool
+) -> None:
     """Print one table with all columns, or one per port model with the columns that fit."""
     if everything:
-        emit(rows, COLUMNS, Format.TABLE, title)
+        emit(rows, COLUMNS, output, title)
         return
     for ports in dict.fromkeys(row["ports"] for row in rows):
         shown = [row for row in rows if row["ports"] == ports]
@@ -196,13 +198,14 @@ def _print_tables(rows: list[dict[str, Any]], title: str, *, everything: bool) -
         narrow = [{**row, "ref": letters[_source(row)]} for row in shown]
         simulated = any(row.get("simulated_time") is not None for row in narrow)
         columns = [name for name in NARROW if simulated or "simulated" not in name]
-        emit(
-            narrow,
-            narrowed(narrow, columns, OPTIONAL),
-            Format.TABLE,
-            f"{title}, {ports}-port",
-            below=[*(f"{letter} {source}" for source, letter in letters.items()), ""],
-        )
+        sources = [f"{letter} {source}" for source, letter in letters.items()]
+        heading = f"{title}, {ports}-port"
+        if output is Format.LATEX:
+            emit(narrow, columns, output, "; ".join([heading, *sources]))
+            print()
+            continue
+        fitting = narrowed(narrow, columns, OPTIONAL)
+        emit(narrow, fitting, output, heading, below=[*sources, ""])
 
 
 def _letters() -> Iterator[str]:
@@ -225,7 +228,7 @@ def _rows(problem: "Problem", max_rows: int) -> list[dict[str, Any]]:
 
 
 def _row(problem: "Problem", row: "CostRow", max_rows: int) -> dict[str, Any]:
-    from starcast.cli.run_output import rounded, with_numbers
+    from starcast.support.table import rounded, with_numbers
 
     costs: dict[str, Any] = {name: getattr(row.cost, name, None) for name in COSTS}
     return with_numbers(
@@ -247,9 +250,9 @@ def _row(problem: "Problem", row: "CostRow", max_rows: int) -> dict[str, Any]:
 
 def _simulated(problem: "Problem", row: "CostRow", max_rows: int) -> dict[str, Any]:
     """Return the simulated figures of a row; report on stderr why there are none."""
-    from starcast.cli.run_output import rounded
     from starcast.costs import tables
     from starcast.errors import LimitError
+    from starcast.support.table import rounded
 
     if not max_rows:
         return {}

@@ -1,12 +1,12 @@
 """``starcast experiment``: named sets of runs from a grid."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, completion, run_output
+from starcast.cli import axes, completion, paper_table, run_output
 from starcast.cli.db import store
 from starcast.cli.output import (
     AllOption,
@@ -114,11 +114,7 @@ def run_grid(
     figures = {"experiment": name, **{key: getattr(outcome, key) for key in _OUTCOME}}
     sentence = f"experiment '{name}': {created} executed and stored, {kept} stored before"
     emit_outcome(figures, output, sentence)
-    if outcome.failed:
-        raise RejectedError(
-            f"{pluralize(outcome.failed, 'run')} failed and will not be compared",
-            hint=f"see 'starcast run list --experiment {name}' and 'starcast run show'",
-        )
+    outcome.require_success()
 
 
 @app.command("reproduce")
@@ -138,19 +134,17 @@ def reproduce(
 
     Nothing is stored. The exit code is 6 if a figure differs.
     """
+    from starcast.comparison import listing
     from starcast.experiments.reproduction import FIGURES
     from starcast.experiments.reproduction import reproduce as repeat
 
     with sigterm_as_interrupt(), store(ctx) as engine:
         repetitions = repeat(engine, name, reporter(), jobs)
-    rows = [
-        {**run_output.run_row(each.run, name), **each.figures, "agrees": each.agrees}
-        for each in repetitions
-    ]
+    rows = listing.list_repetitions(repetitions, name).rows
     figures: tuple[str, ...] = FIGURES
     if output is Format.TABLE and not everything:
         figures = tuple(name for name in FIGURES if any(row[name] != "same" for row in rows))
-    columns = ("run", *run_output.POINT, "agrees", *figures)
+    columns = ("run", *listing.POINT, "agrees", *figures)
     run_output.emit_runs(rows, columns, output, everything=everything, needed=figures)
     different = sum(not each.agrees for each in repetitions)
     total = pluralize(len(repetitions), "run")
@@ -169,22 +163,11 @@ def list_examples(output: FormatOption = Format.TABLE) -> None:
 
     Run one with 'starcast experiment run NAME --grid EXAMPLE'.
     """
-    from starcast.experiments.design import examples, read_design
+    from starcast.comparison.listing import list_examples
 
-    designs = {name: read_design(str(file)) for name, file in examples().items()}
-    rows = [
-        {
-            "example": name,
-            "runs": len(design.points()),
-            "title": design.title,
-            "description": design.description,
-        }
-        for name, design in designs.items()
-    ]
-    columns: tuple[str, ...] = ("example", "runs", "title")
-    if output in (Format.JSON, Format.CSV):
-        columns += ("description",)
-    emit(rows, columns, output)
+    shipped = list_examples()
+    is_data = output in (Format.JSON, Format.CSV)
+    emit(shipped.rows, shipped.columns if is_data else ("example", "runs", "title"), output)
 
 
 @app.command("list")
@@ -192,31 +175,19 @@ def list_experiments(
     ctx: typer.Context, everything: AllOption = False, output: FormatOption = Format.TABLE
 ) -> None:
     """List the stored experiments with their grids, stored runs and points."""
-    from starcast.database import repository
+    from starcast.comparison.listing import list_experiments
     from starcast.database.sessions import session
-    from starcast.experiments.design import stored_axes
+    from starcast.experiments.grid import AXES
 
-    rows: list[dict[str, Any]] = []
     with store(ctx) as engine, session(engine) as opened:
-        counts = repository.count_runs(opened)
-        for experiment in repository.list_experiments(opened):
-            runs, failed = counts.get(experiment.id, (0, 0))
-            rows.append(
-                {
-                    **stored_axes(experiment.grid),
-                    "experiment": experiment.name,
-                    "runs": runs,
-                    "points": experiment.points,
-                    "failed": failed,
-                    "created": experiment.created_at.astimezone(),
-                }
-            )
+        stored = list_experiments(opened)
     if output is not Format.TABLE or everything:
-        emit([{**row, **_joined(row)} for row in rows], _COLUMNS, output)
+        joined = [row | {axis: " ".join(row[axis]) for axis in AXES if row[axis]} for row in stored]
+        emit(joined, stored.columns, output)
         return
-    short = [{**row, **_shortened(row)} for row in rows]
+    short = [{**row, **_shortened(row, AXES)} for row in stored]
     columns = [
-        name for name in _COLUMNS if name not in _GRID_COLUMNS or any(name in row for row in rows)
+        name for name in stored.columns if name not in AXES or any(row[name] for row in stored)
     ]
     columns.remove("points")  # part of the column runs
     shown = narrowed(short, columns, _SPARE)
@@ -235,24 +206,26 @@ def show(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the runs of an experiment; its command and missing runs go to stderr."""
+    from starcast.comparison.listing import list_grid
     from starcast.comparison.sides import load_side
     from starcast.database import repository
     from starcast.database.sessions import session
-    from starcast.experiments.design import sort_runs
 
     with store(ctx) as engine, session(engine) as opened:
         experiment = repository.load_experiment(opened, name)
         if toml:
             print(_toml(experiment), end="")
             return
-        side = load_side(opened, name)
-        rows = [run_output.run_row(run, name) for run in sort_runs(experiment, side.runs)]
-    for command in side.commands:
+        commands = load_side(opened, name).commands
+        runs = list_grid(opened, name)
+    for command in commands:
         say(command)
-    if side.incomplete:
-        say(side.incomplete)
-    columns = [column for column in run_output.RUN_COLUMNS if column != "experiment"]
-    run_output.emit_runs(rows, columns, output, everything=everything)
+    if runs.note:
+        say(runs.note)
+    run_output.emit_runs(runs.rows, runs.columns, output, everything=everything)
+
+
+app.command("table")(paper_table.print_table)
 
 
 @app.command("export")
@@ -309,11 +282,6 @@ def drop(ctx: typer.Context, name: NameArgument, output: FormatOption = Format.T
 
 
 _OUTCOME = ("created", "kept", "failed")
-_GRID_COLUMNS = (
-    "topology", "collective", "algorithm", "base", "ports", "segments", "messages", "copies",
-    "faults", "seed", "message_bytes", "t_s", "t_c",
-)  # fmt: skip
-_COLUMNS = ("experiment", "runs", "points", "failed", *_GRID_COLUMNS, "created")
 #: The columns that a table omits until it fits on the terminal, the first one first.
 _SPARE = (
     "created", "seed", "t_c", "t_s", "faults", "copies", "messages", "segments", "ports", "base",
@@ -323,16 +291,14 @@ _SPARE = (
 _SHOWN_VALUES = 2
 
 
-def _shortened(row: Mapping[str, Any]) -> dict[str, Any]:
+def _shortened(row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
     """Return the cells of a table: some values of each axis, and the points of incomplete grids."""
     incomplete = row["points"] is not None and row["runs"] < row["points"]
     runs = f"{row['runs']} of {row['points']}" if incomplete else row["runs"]
-    axes = [axis for axis in _GRID_COLUMNS if axis in row]
-    return {"runs": runs} | {axis: run_output.abbreviate(row[axis], _SHOWN_VALUES) for axis in axes}
-
-
-def _joined(row: Mapping[str, Any]) -> dict[str, str]:
-    return {axis: " ".join(row[axis]) for axis in _GRID_COLUMNS if axis in row}
+    given = [axis for axis in axes if row[axis]]
+    return {"runs": runs} | {
+        axis: run_output.abbreviate(row[axis], _SHOWN_VALUES) for axis in given
+    }
 
 
 def _toml(experiment: "Experiment") -> str:

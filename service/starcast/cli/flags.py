@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from starcast.cli import context, output
-from starcast.cli.progress_lines import close_all
 from starcast.errors import InputError, StarcastError
+from starcast.progress import close_all
 from starcast.support import log
 
 _start = perf_counter()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcast.cli import axes, completion, forest_source, stored
+from starcast.cli.labels import LabelsOption
 from starcast.cli.output import (
     Format,
     FormatOption,
@@ -73,6 +74,7 @@ def build(
     root: forest_source.RootOption = None,
     base: forest_source.BaseOption = None,
     i: forest_source.PlacesOption = None,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Build a forest, verify it, and write it to a file. No server is needed.
@@ -96,6 +98,7 @@ def verify(
     root: forest_source.RootOption = None,
     base: forest_source.BaseOption = None,
     i: forest_source.PlacesOption = None,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Verify that every node of each tree reaches the root. Exit code 6 if not.
@@ -154,6 +157,7 @@ def show(
     base: forest_source.BaseOption = None,
     i: forest_source.PlacesOption = None,
     verify: stored.VerifyOption = False,
+    labels: LabelsOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Measure a forest and compare it with its paper, or show a stored forest.
@@ -165,13 +169,21 @@ def show(
     starcast forest show forest.npz
     starcast forest show S5:multiple:12345 --verify
     """
+    from starcast.permutations import labels_from
+
     if construction is None and not forest_source.is_file(source):
         if root is not None or base is not None or i is not None:
             raise InputError(
                 f"no construction is given after '{source}'",
                 hint="add one, such as 'S5 multiple'",
             )
-        stored.show_artifact(ctx, "forest", source, verify, output)
+        if labels is not None:
+            raise InputError(
+                "--labels is for constructions and files; stored forests have labels from 1",
+                hint="remove it, or name a topology and a construction",
+            )
+        with labels_from(1):
+            stored.show_artifact(ctx, "forest", source, verify, output)
         return
     if verify:
         raise InputError(
@@ -207,6 +219,7 @@ def draw(
         bool,
         typer.Option("--force", help="Draw even if the tree has more than 128 nodes."),
     ] = False,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Draw a tree as SVG by levels, with edges coloured by dimension. No server is needed.

@@ -1,19 +1,15 @@
 """``starcast graph``: verify, rebuild and adopt the graph store."""
 
-from dataclasses import astuple
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from starcast.cli import completion, context, stored
 from starcast.cli.ingest import MethodOption, emit_loaded
 from starcast.cli.output import Format, FormatOption, emit, reporter, say
-from starcast.errors import InputError, RejectedError
+from starcast.errors import RejectedError
 from starcast.support.text import pluralize
 from starcast.vocabulary import LoadMethod
-
-if TYPE_CHECKING:
-    from starcast.ingest.row_comparison import Depth
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,9 +23,6 @@ IdsArgument = Annotated[
         autocompletion=completion.artifacts,
     ),
 ]
-
-_COLUMNS = ["artifact", "problem", "found", "expected", "advice"]
-_SEEDS = 2**32
 
 
 @app.command("verify")
@@ -66,41 +59,24 @@ def verify(
     starcast graph verify S6 --sample 50 --seed 7
     starcast graph verify 'S6:multiple:123456' --all
     """
+    from starcast.graph.audit import list_problems
     from starcast.ingest import open_stores
+    from starcast.ingest.row_comparison import Depth
     from starcast.ingest.verification import verify
 
-    depth = _depth(sample, all_rows, seed)
+    depth = Depth.choose(sample, all_rows=all_rows, seed=seed)
+    if sample is not None:
+        say(f"comparing {sample:,} nodes of each topology, drawn with --seed {depth.seed}")
     with open_stores(context.settings(ctx)) as stores:
-        findings = verify(stores, ids or (), depth, reporter())
-    if findings or output is not Format.TABLE:
-        rows = [dict(zip(_COLUMNS, astuple(finding), strict=True)) for finding in findings]
-        emit(rows, _COLUMNS, output)
-    if findings:
+        findings = list_problems(verify(stores, ids or (), depth, reporter()))
+    if findings.rows or output is not Format.TABLE:
+        emit(findings.rows, findings.columns, output)
+    if findings.rows:
         raise RejectedError(
             f"graph verification found {pluralize(len(findings), 'problem')}",
             hint="see the column 'advice'; 'starcast graph rebuild' recreates all starcast data",
         )
     say("the graph matches the generators")
-
-
-def _depth(sample: int | None, all_rows: bool, seed: int | None) -> "Depth":
-    """Return how closely to compare; a random seed is reported, so that it can be repeated."""
-    from secrets import randbelow
-
-    from starcast.ingest.row_comparison import Depth
-
-    if sample is not None and all_rows:
-        raise InputError(
-            "--sample and --all cannot be combined", hint="--all compares every row: remove one"
-        )
-    if sample is None:
-        if seed is not None:
-            raise InputError("--seed needs --sample", hint="add --sample N")
-        return Depth(all_rows=all_rows)
-    if seed is None:
-        seed = randbelow(_SEEDS)
-    say(f"comparing {sample:,} nodes of each topology, drawn with --seed {seed}")
-    return Depth(sample=sample, seed=seed)
 
 
 @app.command("rebuild")

@@ -1,6 +1,7 @@
 """``starcast ingest``: build a topology with forests and schedules, and store them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,6 @@ from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
     from starcast.ingest import IngestRequest
-    from starcast.ingest.load_methods import Estimate
     from starcast.ingest.loading import Loaded
     from starcast.settings import Settings
 
@@ -69,6 +69,14 @@ def ingest(
     topology: axes.TopologyArgument,
     trees: TreesOption = "",
     schedules: SchedulesOption = "",
+    forest: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A forest of your own, written by Forest.save or 'starcast forest build'. "
+            "It is stored under the name that it has in the file. Can be repeated.",
+        ),
+    ] = None,
     root: RootOption = None,
     ports: PortsOption = DEFAULT_PORTS,
     segments: SegmentsOption = None,
@@ -93,11 +101,22 @@ def ingest(
     starcast ingest S5 --trees all --schedules all
     starcast ingest S6 --schedules multiple --ports both --segments 4 --root 654321
     starcast ingest S9 --trees multiple --method import
+    starcast ingest S5 --forest mine.npz
     starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace),alltoall:exact'
     """
     from starcast.ingest import ingest, open_stores, parse_request
+    from starcast.trees import Forest
 
-    request = parse_request(topology, trees, schedules, root or 0, ports, segments, messages)
+    request = parse_request(
+        topology,
+        trees,
+        schedules,
+        root or 0,
+        ports,
+        segments,
+        messages,
+        forests=[Forest.open(file) for file in forest or ()],
+    )
     report_omitted(request.selection.skipped)
     settings = context.settings(ctx)
     if dry_run:
@@ -137,12 +156,11 @@ def _print_estimate(
 ) -> None:
     """Print the estimated cost of each artifact and the load method; nothing is built."""
     from starcast.errors import LimitError
-    from starcast.ingest.load_methods import Estimate, choose_method
+    from starcast.ingest.load_methods import choose_method, list_estimates
 
     sizes = request.sizes()
-    rows = [_estimate_row(size.kind, size.id, Estimate.of([size])) for size in sizes]
-    total = _estimate_row("all", "", Estimate.of(sizes))
-    emit([*rows, total], list(total), output)
+    estimates = list_estimates(sizes)
+    emit(estimates.rows, estimates.columns, output)
     try:
         say(choose_method(method, sizes, [], embedded=settings.neo4j_uri is None).reason)
     except LimitError as error:
@@ -151,17 +169,3 @@ def _print_estimate(
         "estimated for an empty store and two idle processors; an import also reloads what is "
         "already stored, and verification takes additional time"
     )
-
-
-def _estimate_row(kind: str, artifact_id: str, estimate: "Estimate") -> Mapping[str, object]:
-    return {
-        "kind": kind,
-        "id": artifact_id,
-        "nodes": estimate.nodes,
-        "relationships": estimate.relationships,
-        "megabytes": estimate.bytes / 1e6,
-        "bolt_seconds": estimate.seconds,
-        "bolt_cold_seconds": estimate.cold_seconds,
-        "import_seconds": estimate.import_seconds,
-        "import_megabytes": estimate.import_bytes / 1e6,
-    }

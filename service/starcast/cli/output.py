@@ -1,4 +1,4 @@
-"""Output of every command: data on stdout in one of four formats, everything else on stderr.
+"""Output of every command: data on stdout in one of five formats, everything else on stderr.
 
 `rich` is imported on the first use, not when the command line starts.
 """
@@ -9,7 +9,6 @@ import logging
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -17,10 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from starcast.cli.progress_lines import ProgressLines
 from starcast.errors import InputError, escape
-from starcast.progress import Reporter, Silent, Task
+from starcast.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support import log
+from starcast.support.text import format_value, to_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +32,11 @@ class Format(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LATEX = "latex"
 
+
+#: Formats for people: cells are shortened, and laid out as in a table.
+READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
 
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
 #: For listings whose table omits columns that do not fit on the terminal.
@@ -62,6 +65,7 @@ def emit(
     title: str = "",
     bold: Sequence[Collection[str]] = (),
     below: Sequence[str] = (),
+    label: str | None = None,
 ) -> None:
     """Write rows to stdout.
 
@@ -69,9 +73,10 @@ def emit(
         rows: the rows; missing values are left empty.
         columns: the columns to write, in this order.
         output: the format.
-        title: a line above a table.
-        bold: for each row the columns to emphasize, on a terminal and in Markdown.
+        title: a line above a table, or the caption of a table in LaTeX.
+        bold: for each row the columns to emphasize, on a terminal, in Markdown and in LaTeX.
         below: lines below a table.
+        label: the label of a table in LaTeX.
     """
     table = [[row.get(column) for column in columns] for row in rows]
     if output is Format.JSON:
@@ -80,9 +85,13 @@ def emit(
     elif output is Format.CSV:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([text(value) for value in values] for values in table)
+        writer.writerows([format_value(value) for value in values] for values in table)
     elif output is Format.MARKDOWN:
         print(markdown(columns, table, bold))
+    elif output is Format.LATEX:
+        from starcast.support.latex import booktabs
+
+        print(booktabs(columns, table, title or None, label, bold=bold))
     else:
         _print_table(columns, table, title, bold, below)
 
@@ -163,7 +172,7 @@ def emit_outcome(properties: Mapping[str, Any], output: Format, sentence: str = 
 
 
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, default=_to_json, ensure_ascii=False, indent=2))
+    print(json.dumps(value, default=to_json, ensure_ascii=False, indent=2))
 
 
 def fits(rows: Iterable[Row], columns: Sequence[str], file_width: int | None = None) -> bool:
@@ -189,7 +198,7 @@ def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str
 def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
     listed = list(rows)
     return {
-        column: max(len(column), *(len(text(row.get(column))) for row in listed), 0)
+        column: max(len(column), *(len(format_value(row.get(column))) for row in listed), 0)
         for column in columns
     }
 
@@ -207,7 +216,7 @@ def markdown(
     """Return a Markdown table in GitHub's dialect."""
     lines = [list(columns), ["---"] * len(columns)]
     for values, emphasized in _with_emphasis(table, bold):
-        cells = [text(value).replace("|", "\\|") for value in values]
+        cells = [format_value(value).replace("|", "\\|") for value in values]
         lines.append(
             [
                 f"**{cell}**" if cell and name in emphasized else cell
@@ -215,31 +224,6 @@ def markdown(
             ]
         )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def text(value: Any) -> str:
-    """Return a cell as text: floats with six significant digits, items of lists by blanks."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, datetime):
-        return value.isoformat(sep=" ", timespec="seconds")
-    if isinstance(value, list | tuple):
-        return " ".join(text(item) for item in value)
-    if isinstance(value, dict):
-        return json.dumps(value, default=_to_json, ensure_ascii=False)
-    return str(value)
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return float(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value.item() if hasattr(value, "item") else str(value)
 
 
 def _with_emphasis(
@@ -259,7 +243,7 @@ def _print_table(
     from rich.table import Table
     from rich.text import Text
 
-    cells = [[escape(text(value)) for value in values] for values in table]
+    cells = [[escape(format_value(value)) for value in values] for values in table]
     printer = console(sys.stdout)
     widths = _column_widths(columns, cells, printer.width if sys.stdout.isatty() else None)
     if widths is None:

@@ -40,7 +40,7 @@ TimeoutOption = Annotated[
 
 
 @app.command("list")
-def list_queries(
+def list_packs(
     ctx: typer.Context,
     search: Annotated[
         str | None,
@@ -60,31 +60,15 @@ def list_queries(
     starcast query list congestion
     """
     from starcast.queries import load_library
-    from starcast.queries.catalogue import describe_type
-    from starcast.queries.measured import SIZES, measurements
+    from starcast.queries.listing import list_queries
 
     library = load_library(*context.settings(ctx).packs)
-    rows = []
-    for query in library.search(search):
-        figures = measurements().find(query)
-        row = {
-            "query": query.name,
-            "question": query.header.question,
-            "parameters": "; ".join(f"{p.name} ({describe_type(p)})" for p in query.parameters),
-            "cost": query.header.cost,
-        }
-        for spec in SIZES:
-            row[_seconds_column(spec)] = figures.format_seconds(spec) if figures else ""
-        rows.append(row)
+    listed = list_queries(library.search(search))
     _warn(library)
-    columns = ["query", "question", "parameters", "cost", *map(_seconds_column, SIZES)]
+    columns = list(listed.columns)
     if output is Format.TABLE and not everything:
         columns.remove("cost")
-    emit(rows, columns, output)
-
-
-def _seconds_column(spec: str) -> str:
-    return f"seconds_{spec.lower()}"
+    emit(listed.rows, columns, output)
 
 
 @app.command("show")

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.cli.output import Format, check_suffix, emit, say, write_text
+from starcast.cli.output import READABLE, Format, check_suffix, emit, say, write_text
 from starcast.errors import InputError
 from starcast.vocabulary import Layout
 
@@ -23,6 +23,7 @@ class Output(StrEnum):
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+    LATEX = "latex"
     SVG = "svg"
 
 
@@ -48,34 +49,11 @@ def check_options(output: Output, layout: Layout | None, out: Path | None) -> No
 
 
 def show(result: "QueryResult", output: Format) -> None:
-    """Print the rows; tables and Markdown show paths hop by hop."""
-    from starcast.queries.picture import PATH
+    """Print the rows; formats for people show paths hop by hop."""
+    from starcast.queries.listing import as_read
 
-    columns = list(result.columns)
-    readable = output in {Format.TABLE, Format.MARKDOWN}
-    if readable and {PATH, "ports"} <= set(columns) and _are_paths(result.rows, PATH):
-        for row in result.rows:
-            row["path"] = hops(row[PATH] or [], row["ports"] or [])
-        columns = ["path" if name == PATH else name for name in columns if name != "ports"]
-    rows: Sequence[dict[str, Any]] = result.rows
-    if readable:
-        rows = [{name: _short(value) for name, value in row.items()} for row in rows]
-    emit(rows, columns, output)
-
-
-def _short(value: Any) -> Any:
-    """Return a node as its label, spec or id, and a relationship with its type and properties."""
-    match value:
-        case {"type": str(kind), **properties}:
-            listed = (f"{name}={item}" for name, item in properties.items())
-            return f"{kind}({', '.join(listed)})"
-        case {"topology": _, "label": label}:
-            return label
-        case {"spec": identity} | {"id": identity}:
-            return identity
-        case list():
-            return [_short(item) for item in value]
-    return value
+    shown = as_read(result) if output in READABLE else result
+    emit(shown.rows, shown.columns, output)
 
 
 def read_statement(argument: str) -> tuple[str, Path]:
@@ -161,18 +139,3 @@ def draw(
 
     svg = drawing.sketch(build_picture(query, values, result), layout)
     write_text(svg, out, f"drew the result of {query.name} to {out}")
-
-
-def _are_paths(rows: Sequence[dict[str, Any]], path: str) -> bool:
-    """Return whether the columns hold paths: one port for every node but the last."""
-    pairs = [(row[path] or [], row["ports"] or []) for row in rows]
-    return all(
-        isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
-        for nodes, ports in pairs
-    )
-
-
-def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
-    """Return a path hop by hop, ``123 -2-> 213 -3-> 312``, with the port of each sender."""
-    steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
-    return "".join([str(nodes[0]), *steps]) if nodes else ""

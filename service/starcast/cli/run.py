@@ -60,6 +60,7 @@ def once(
 
     A stored run of the same point in the same collection is replaced.
     """
+    from starcast.comparison import listing
     from starcast.experiments.execution import execute, price_run
     from starcast.experiments.grid import Grid
     from starcast.experiments.running import run_once
@@ -80,10 +81,10 @@ def once(
         run = price_run(point, execution)
         for remark in execution.remarks:
             say(remark)
-    run_output.require_complete(run)
+    listing.require_complete(run)
     if run.faults:
-        say(run_output.describe_loss(run))
-    emit(run_output.cost_rows(run), run_output.COST_COLUMNS, output)
+        say(listing.describe_loss(run))
+    emit(listing.cost_rows(run), listing.COST_COLUMNS, output)
 
 
 @app.command("list")
@@ -99,19 +100,12 @@ def list_runs(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """List the stored runs, each with its simulated time and its gap (time / lower bound)."""
-    from starcast.database import repository
+    from starcast.comparison import listing
     from starcast.database.sessions import session
 
     with store(ctx) as engine, session(engine) as opened:
-        experiments = repository.list_experiments(opened)
-        if experiment is not None:
-            experiments = [repository.load_experiment(opened, experiment)]
-        rows = [
-            run_output.run_row(run, each.name)
-            for each in experiments
-            for run in repository.load_runs(opened, each.id)
-        ]
-    run_output.emit_runs(rows, run_output.RUN_COLUMNS, output, everything=everything)
+        runs = listing.list_runs(opened, experiment)
+    run_output.emit_runs(runs.rows, runs.columns, output, everything=everything)
 
 
 @app.command("show")
@@ -122,16 +116,15 @@ def show(
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print a stored run: parameters, costs, seconds per phase, provenance."""
+    from starcast.comparison import listing
     from starcast.database import repository
     from starcast.database.sessions import session
-    from starcast.simulator.step_profile import COLUMNS
 
     with store(ctx) as engine, session(engine) as opened:
         run = repository.load_run(opened, number)
-        facts = run_output.run_facts(run, repository.experiment_name(opened, run.experiment))
-        profile = repository.load_profile(opened, number)
+        facts = listing.run_facts(run, repository.experiment_name(opened, run.experiment))
+        profile = listing.list_profile(repository.load_profile(opened, number))
     if steps:
-        columns = ("step", *COLUMNS)
-        emit(({name: getattr(step, name) for name in columns} for step in profile), columns, output)
+        emit(profile.rows, profile.columns, output)
         return
     emit_properties(facts, output)

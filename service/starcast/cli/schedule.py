@@ -1,16 +1,19 @@
 """``starcast schedule``: simulate schedules and print their rows; manage stored schedules."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from starcast.cli import axes, completion, stored
+from starcast.cli.labels import LabelsOption
 from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
-from starcast.errors import RejectedError
+from starcast.errors import InputError, RejectedError
 
 if TYPE_CHECKING:
     from starcast.collectives import Schedule
     from starcast.simulator import Simulation
+    from starcast.vocabulary import Collective, Ports
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -89,14 +92,26 @@ def list_algorithms(
 @app.command("simulate")
 def simulate(
     topology: axes.TopologyArgument,
-    collective: axes.CollectiveArgument,
-    algorithm: axes.AlgorithmArgument,
+    collective: axes.OptionalCollectiveArgument = None,
+    algorithm: axes.OptionalAlgorithmArgument = None,
     ports: PortsOption = None,
     root: RootOption = None,
     segments: SegmentsOption = None,
     messages: MessagesOption = None,
     copies: CopiesOption = None,
     base: BaseOption = None,
+    rows: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A CSV file with the rows, instead of an algorithm."),
+    ] = None,
+    rows_collective: Annotated[
+        str | None,
+        typer.Option(
+            "--collective",
+            help="The collective of --rows, unless it is an argument.",
+            autocompletion=completion.collectives,
+        ),
+    ] = None,
     fault: Annotated[
         list[str] | None,
         typer.Option(
@@ -119,6 +134,7 @@ def simulate(
     steps: Annotated[
         bool, typer.Option("--steps", help="Print the load of each step instead.")
     ] = False,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Build a schedule, simulate it, and print the results. No server is needed.
@@ -127,16 +143,31 @@ def simulate(
     executed are skipped and missing units are counted. Exit code 6 if the schedule violates the
     model, or if units are missing without faults.
 
+    With --rows FILE, rows of your own are simulated: a CSV file whose first line names the columns
+    step, sender, port and unit, and optionally tree and receiver, as 'schedule rows -f csv' writes
+    them. Nodes are labels, or ranks if not all senders are labels; #6 is always rank 6.
+
     \b
+    starcast schedule simulate S5 --rows mine.csv --collective broadcast --ports one
     starcast schedule simulate S6 alltoall exact
     starcast schedule simulate S5 broadcast edge-disjoint --messages 4 --copies 2 --fault 21345
     starcast schedule simulate S4 allgather edge-disjoint --copies 3 --fault 2134 --acknowledged
     """
     from starcast import simulator
 
-    schedule = _build(
-        topology, collective, algorithm, ports, root, segments, messages, copies, base
-    )
+    collective = _collective(collective, rows_collective, rows)
+    if rows is not None:
+        options = {"segments": segments, "messages": messages, "copies": copies, "base": base}
+        schedule = _read(rows, topology, collective, algorithm, ports, root, options)
+    elif algorithm is None:
+        raise InputError(
+            f"no algorithm of {collective} is given",
+            hint="name one ('starcast schedule algorithms' lists them), or give --rows FILE",
+        )
+    else:
+        schedule = _build(
+            topology, collective, algorithm, ports, root, segments, messages, copies, base
+        )
     if expand:
         schedule = schedule.expand()
     faults = [simulator.Fault.parse(text) for text in fault or ()]
@@ -152,7 +183,8 @@ def simulate(
         emit(_steps(result), ["step", "links_used", "largest_packet"], output)
     else:
         emit_properties(_results(schedule, result, [str(item) for item in faults]), output)
-    _check(schedule, result, with_faults=bool(faults))
+    hint = _DEFECT if rows is None else f"correct the rows in {rows}"
+    _check(schedule, result, hint, with_faults=bool(faults))
 
 
 @app.command("rows")
@@ -170,6 +202,7 @@ def rows(
         bool,
         typer.Option("--expand", help="Print the rows of all sources of a symmetric schedule."),
     ] = False,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print the rows of a schedule: step, sender, port, receiver, tree and unit.
@@ -185,12 +218,12 @@ def rows(
     )
     if expand:
         schedule = schedule.expand()
-    labels = schedule.topology.labels()
+    names = schedule.topology.labels()
     columns = {
         "step": schedule.step,
-        "sender": labels[schedule.sender],
+        "sender": names[schedule.sender],
         "port": schedule.port,
-        "receiver": labels[schedule.receiver],
+        "receiver": names[schedule.receiver],
         "tree": schedule.tree,
         "unit": schedule.unit,
     }
@@ -255,6 +288,53 @@ def _build(
     return collectives.schedule(network, collective, name, ports, root or 0, **values)
 
 
+def _collective(argument: str | None, option: str | None, rows: Path | None) -> str:
+    """Return the collective, which is an argument or, with rows, an option."""
+    if option is not None and rows is None:
+        raise InputError(
+            "--collective is the collective of --rows", hint="write it after the topology"
+        )
+    if argument is not None and option is not None:
+        raise InputError("the collective is given twice", hint="remove --collective")
+    collective = argument or option
+    if collective is None:
+        raise InputError(
+            "no collective is given",
+            hint="write TOPOLOGY COLLECTIVE ALGORITHM, or --rows FILE --collective COLLECTIVE",
+        )
+    return collective
+
+
+def _read(
+    rows: Path,
+    spec: str,
+    collective: str,
+    algorithm: str | None,
+    ports: str | None,
+    root: str | None,
+    options: dict[str, Any],
+) -> "Schedule":
+    """Read the schedule of a CSV file, which no argument of an algorithm changes."""
+    from starcast import collectives
+    from starcast.collectives.model import check_collective, check_ports
+
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if algorithm is not None or given:
+        raise InputError(
+            f"the rows of a file cannot be combined with {algorithm or given[0]}",
+            hint="remove one of them",
+        )
+    check_collective(collective)
+    check_ports(ports or "all")
+    return collectives.schedule_from_csv(
+        rows,
+        spec,
+        cast("Collective", collective),
+        cast("Ports", ports or "all"),
+        0 if root is None else root,
+    )
+
+
 def _results(schedule: "Schedule", result: "Simulation", faults: list[str]) -> dict[str, Any]:
     properties: dict[str, Any] = {
         "id": schedule.id,
@@ -284,10 +364,8 @@ def _steps(result: "Simulation") -> list[dict[str, int]]:
     ]
 
 
-def _check(schedule: "Schedule", result: "Simulation", *, with_faults: bool) -> None:
+def _check(schedule: "Schedule", result: "Simulation", hint: str, *, with_faults: bool) -> None:
     if result.violation is not None:
-        raise RejectedError(f"{schedule.id} is invalid: {result.violation}", hint=_DEFECT)
+        raise RejectedError(f"{schedule.id} is invalid: {result.violation}", hint=hint)
     if not (result.complete or with_faults):
-        raise RejectedError(
-            f"{schedule.id} leaves {result.missing} units undelivered", hint=_DEFECT
-        )
+        raise RejectedError(f"{schedule.id} leaves {result.missing} units undelivered", hint=hint)

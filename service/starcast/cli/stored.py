@@ -103,19 +103,17 @@ def readable(properties: dict[str, Any], output: Format) -> dict[str, Any]:
 def show_steps(ctx: typer.Context, schedule_id: str, output: Format) -> None:
     """Print the step profile of a stored schedule."""
     from starcast.cli.db import store
+    from starcast.comparison.listing import list_profile
     from starcast.database import repository
     from starcast.database.sessions import session
     from starcast.ingest.listing import find
-    from starcast.simulator.step_profile import COLUMNS
     from starcast.trees.spec_syntax import normalize_id
 
-    columns = ("step", *COLUMNS)
     schedule_id = normalize_id(schedule_id)
     with store(ctx) as engine, session(engine) as opened:
         find(opened, "schedule", schedule_id)
-        profile = repository.load_schedule_profile(opened, schedule_id)
-        rows = [{name: getattr(step, name) for name in columns} for step in profile]
-    emit(rows, columns, output)
+        profile = list_profile(repository.load_schedule_profile(opened, schedule_id))
+    emit(profile.rows, profile.columns, output)
 
 
 def add_drop_command(app: typer.Typer, kind: str, complete: Callable[..., list[str]]) -> None:

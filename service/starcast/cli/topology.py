@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from starcast.cli import axes, completion, stored
+from starcast.cli.labels import LabelsOption
 from starcast.cli.output import Format, FormatOption, check_suffix, emit_properties, write_text
 
 app = typer.Typer(
@@ -67,6 +68,7 @@ def draw(
     out: Annotated[
         Path | None, typer.Option(help="Output file, such as star.svg (default: stdout).")
     ] = None,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
 ) -> None:
     """Draw a topology as SVG, with links coloured by dimension. No server is needed.
 

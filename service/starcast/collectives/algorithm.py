@@ -9,7 +9,7 @@ from starcast.errors import InputError
 from starcast.registry import Argument, Entry
 from starcast.topologies import Topology
 from starcast.trees.catalogue import constructions
-from starcast.vocabulary import Collective, Family, Ports
+from starcast.vocabulary import Collective, Ports
 
 #: The arguments of a schedule by name, all with values: what `Algorithm.resolve_arguments` returns.
 Arguments = Mapping[str, int | str]
@@ -59,7 +59,7 @@ class Algorithm(Entry):
 
     collective: Collective
     name: str
-    families: tuple[Family, ...]
+    families: tuple[str, ...]
     ports: tuple[Ports, ...]
     arguments: tuple[Argument, ...]
     source: str
@@ -90,6 +90,8 @@ class Algorithm(Entry):
         reason = super().unsupported_reason(topology)
         if reason is not None:
             return reason
+        if self.required_arguments:
+            return None
         arguments = self.default_arguments(topology)
         construction = self.forest_construction(topology, self.ports[0], arguments)
         if construction is not None and construction not in constructions(topology):

@@ -56,14 +56,14 @@ def _nk_builder(construction: str) -> Callable[..., Schedule]:
 
     def build(topology: Topology, root: int, ports: Ports) -> Schedule:
         forest = trees.forest(topology, construction)
-        if _count_sources(topology, ports) == 1:
+        if count_sources(topology, ports) == 1:
             return _build_packets(forest, ports, construction, {}).translate(root)
-        return _serialize_ports(_build_packets(forest, "all", construction, {}).expand())
+        return serialize_ports(_build_packets(forest, "all", construction, {}).expand())
 
     return build
 
 
-def _count_sources(topology: Topology, ports: str) -> int:
+def count_sources(topology: Topology, ports: str) -> int:
     """Return the number of sources whose rows are written out."""
     return 1 if ports == "all" or topology.translation_keeps_ports else topology.nodes
 
@@ -82,7 +82,7 @@ def _build_packets(forest: Forest, ports: Ports, algorithm: str, arguments: Argu
     )
 
 
-def _serialize_ports(schedule: Schedule) -> Schedule:
+def serialize_ports(schedule: Schedule) -> Schedule:
     """Return a one-port schedule: each step becomes one sub-slot per port."""
     topology = schedule.topology
     sub_slot = np.searchsorted(topology.ports, schedule.port) + 1
@@ -97,14 +97,14 @@ def _nk_algorithm(construction: str, paper: str) -> Algorithm:
         return (topology.degree if one_tree_per_port else 1) * (topology.nodes - 1)
 
     def forest_construction(topology: Topology, ports: str, _: Arguments) -> str | None:
-        return construction if _count_sources(topology, ports) == 1 else None
+        return construction if count_sources(topology, ports) == 1 else None
 
     return Algorithm(
         "allgather", construction, ("nk-star",), ("all", "one"), (), paper,
         _nk_builder(construction),
         rows=count_rows,
         forest_construction=forest_construction,
-        sources=_count_sources,
+        sources=count_sources,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from starcast.collectives.rows import flood_units
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.vocabulary import Collective, Family, Ports
+from starcast.vocabulary import Collective, Ports
 
 
 def build_pipeline(
@@ -117,7 +117,7 @@ def _build_stream(
 
 
 def _segmented(
-    construction: str, families: tuple[Family, ...], ports: tuple[Ports, ...], paper: str
+    construction: str, families: tuple[str, ...], ports: tuple[Ports, ...], paper: str
 ) -> Algorithm:
     """Return the broadcast in segments, pipelined down each tree of a construction."""
 

@@ -3,6 +3,7 @@
 from starcast.collectives import (
     allgather,
     alltoall,
+    any_forest,
     broadcast,
     edge_disjoint,
     exact,
@@ -25,7 +26,7 @@ from starcast.topologies import Topology, as_topology
 REGISTRIES: dict[str, Registry[Algorithm]] = {
     collective: Registry(f"{collective} algorithm") for collective in COLLECTIVES
 }
-for _module in (broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint):
+for _module in (broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint, any_forest):
     for _algorithm in _module.ALGORITHMS:
         REGISTRIES[_algorithm.collective].register(_algorithm)
 
@@ -42,8 +43,15 @@ def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
 
 
 def algorithms_on(topology: Topology, collective: str | None = None) -> tuple[Algorithm, ...]:
-    """Return the algorithms that are defined on a topology, of all collectives or of one."""
-    return tuple(algorithm for algorithm in algorithms(collective) if algorithm.supports(topology))
+    """Return the algorithms that are defined on a topology, of all collectives or of one.
+
+    Algorithms with a required argument, such as ``forest``, are not among them.
+    """
+    return tuple(
+        algorithm
+        for algorithm in algorithms(collective)
+        if algorithm.supports(topology) and not algorithm.required_arguments
+    )
 
 
 def find(collective: str, name: str) -> Algorithm:

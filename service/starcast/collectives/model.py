@@ -17,6 +17,7 @@ from starcast.collectives.translation import (
 )
 from starcast.errors import InputError, LimitError
 from starcast.support.arrays import frozen_copy
+from starcast.support.display import Displayable
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
@@ -35,11 +36,11 @@ BYTES_PER_ROW = 80
 #: Replaces the root in the id of a schedule that is written out for all sources.
 EXPANDED = "expanded"
 #: Collectives whose units are numbered by destination or, in a gather, by source.
-_ADDRESSED = ("scatter", "gather", "alltoall")
+ADDRESSED = ("scatter", "gather", "alltoall")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Schedule:
+class Schedule(Displayable):
     """A collective on a topology: which node sends which unit over which link in which step.
 
     One row is one unit that crosses one directed link in one step. `starcast.simulate` executes a
@@ -164,6 +165,15 @@ class Schedule:
         return int(self.step.max(initial=0))
 
     @property
+    def message_units(self) -> int:
+        """The number of units into which one message is split."""
+        sources = 1
+        if self.collective in MULTI_SOURCE and not self.symmetric:
+            sources = self.topology.nodes
+        destinations = self.topology.nodes if self.collective in ADDRESSED else 1
+        return self.units // (sources * destinations)
+
+    @property
     def columns(self) -> Columns:
         """The six columns."""
         return Columns(*(getattr(self, name) for name in COLUMNS))
@@ -211,7 +221,7 @@ class Schedule:
 
     @property
     def _numbering(self) -> UnitNumbering:
-        return UnitNumbering(self.units, self.collective in _ADDRESSED)
+        return UnitNumbering(self.units, self.collective in ADDRESSED)
 
     def __len__(self) -> int:
         return len(self.step)
@@ -238,7 +248,7 @@ def schedule_id(
     An example is ``S5:broadcast:multiple:all:segments=4:12345``. Without a root the schedule is
     expanded: ``S5:alltoall:exact:all:messages=1:expanded``.
     """
-    source = EXPANDED if root is None else topology.label(root)
+    source = EXPANDED if root is None else topology.stored_label(root)
     values = format_arguments(arguments)
     return f"{topology.spec}:{collective}:{algorithm}:{ports}:{values}:{source}"
 

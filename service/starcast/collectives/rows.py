@@ -22,7 +22,8 @@ class Columns(NamedTuple):
     unit: Integers
 
 
-_DTYPES = {
+#: The final types of the columns.
+DTYPES: dict[str, Any] = {
     "step": np.int32,
     "sender": np.int32,
     "port": np.uint8,
@@ -36,7 +37,7 @@ def sort_rows(rows: Columns) -> Columns:
     """Return read-only columns of the final dtypes, sorted by step, sender, port, tree and unit."""
     order = _sort_order(rows)
     columns: dict[str, Any] = {
-        name: freeze(np.asarray(column[order], dtype=_DTYPES[name]))
+        name: freeze(np.asarray(column[order], dtype=DTYPES[name]))
         for name, column in rows._asdict().items()
     }
     return Columns(**columns)

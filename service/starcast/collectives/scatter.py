@@ -24,7 +24,15 @@ from starcast.trees.balanced import numbered_dimension, running_numbers
 from starcast.vocabulary import Ports
 
 
-def build_scatter(forest: Forest, ports: Ports, messages: int, **parameters: Any) -> Schedule:
+def build_scatter(
+    forest: Forest,
+    ports: Ports,
+    messages: int,
+    units: Units | None = None,
+    *,
+    packets: bool = False,
+    **parameters: Any,
+) -> Schedule:
     """Return the schedule that scatters down the trees of a forest.
 
     * Rule 5 (all-port): in every step, each link of the root sends the next message of its subtree.
@@ -41,6 +49,8 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, **parameters: Any
         forest: the trees; every node must be in at least one.
         ports: the port model.
         messages: M, the number of unit messages per destination.
+        units: the tree of every unit; those of `assign_trees` by default.
+        packets: see `Schedule`.
         parameters: the other parameters of `Schedule`.
 
     Raises:
@@ -49,7 +59,8 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, **parameters: Any
     Reference:
         Fragopoulou & Akl 1993, Rules 5 and 8.
     """
-    units = assign_trees(forest, messages)
+    if units is None:
+        units = assign_trees(forest, messages)
     subtree = root_ports(forest)[units.tree, units.destination]
     level = forest.levels()[units.tree, units.destination]
     departure = order_furthest_first(subtree, level, units.unit, sequential=ports == "one")
@@ -60,7 +71,7 @@ def build_scatter(forest: Forest, ports: Ports, messages: int, **parameters: Any
         ports=ports,
         root=forest.root,
         units=forest.topology.nodes * messages,
-        packets=False,
+        packets=packets,
         forest=forest,
         **parameters,
     )

@@ -1,15 +1,17 @@
-"""Matplotlib figures as inline SVG of an HTML page.
+"""Matplotlib figures as inline SVG of an HTML page, and as files.
 
 Figures are drawn on an SVG canvas without a window. The inline SVG uses the page's colours, in
-light and dark mode, and unique ids; stored points have titles that browsers show as tooltips. Equal
-figures give equal bytes whatever the user's matplotlib settings are.
+light and dark mode, and unique ids; stored points have titles that browsers show as tooltips. Files
+have no background and contain their fonts. Equal figures give equal bytes whatever the user's
+matplotlib settings are.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from io import StringIO
+from dataclasses import dataclass
+from io import BytesIO, StringIO
 from math import log10
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
@@ -71,6 +73,42 @@ class Styles:
             "linestyle": _DASHES[place % len(_DASHES)],
             "marker": _MARKS[place % len(_MARKS)],
         }
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A finished plot.
+
+    Attributes:
+        figure: the figure, drawn within `settings`.
+        title: what it is, for screen readers.
+        description: what it shows, for screen readers.
+        titles: tooltips of the marks in some groups, by group id.
+    """
+
+    figure: Figure
+    title: str
+    description: str
+    titles: Mapping[str, Sequence[str]]
+
+    def inline(self, name: str) -> str:
+        """Return the plot as an SVG element for a page.
+
+        Args:
+            name: the beginning of all ids in it, unique in a page.
+        """
+        with settings():
+            return _inline_svg(self, name)
+
+    def file(self, suffix: Literal["svg", "pdf"]) -> bytes:
+        """Return the content of a file with the plot."""
+        content = BytesIO()
+        dates: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+        with settings():
+            mpl.rcParams.update({"svg.fonttype": "path", "pdf.fonttype": 42})
+            metadata = {"Title": self.title, **dates[suffix]}
+            self.figure.savefig(content, format=suffix, metadata=metadata)
+        return content.getvalue()
 
 
 @contextmanager
@@ -138,24 +176,13 @@ def _draw(plot: Figure) -> str:
     return text.getvalue()
 
 
-def inline_svg(
-    plot: Figure, name: str, title: str, description: str, titles: Mapping[str, Sequence[str]]
-) -> str:
-    """Return a figure as an SVG element for a page.
-
-    Args:
-        plot: a figure drawn within `settings`.
-        name: the beginning of all ids in it, unique in a page.
-        title: what the figure is, for screen readers.
-        description: what it shows, for screen readers.
-        titles: tooltips of the marks in some groups, by group id.
-    """
-    root = ET.fromstring(_draw(plot))  # noqa: S314 - the input comes from matplotlib
+def _inline_svg(plot: Plot, name: str) -> str:
+    root = ET.fromstring(_draw(plot.figure))  # noqa: S314 - the input comes from matplotlib
     # A style element would apply to the entire page; its only rule becomes an attribute.
     for parent in list(root.iter()):
         for child in parent.findall(f"{{{_SVG}}}style"):
             parent.remove(child)
-    for gid, texts in titles.items():
+    for gid, texts in plot.titles.items():
         marks = [
             mark
             for group in root.iter()
@@ -165,7 +192,7 @@ def inline_svg(
         for mark, text in zip(marks, texts, strict=True):
             ET.SubElement(mark, f"{{{_SVG}}}title").text = text
     _prefix_ids(root, name)
-    _add_descriptions(root, name, title, description)
+    _add_descriptions(root, name, plot.title, plot.description)
     ET.register_namespace("", _SVG)
     return _use_page_style(ET.tostring(root, encoding="unicode")) + "\n"
 

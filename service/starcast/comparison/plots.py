@@ -1,4 +1,4 @@
-"""Plots of a comparison as inline SVG: time against message size, and links used in each step."""
+"""Plots of a comparison: time against message size, and links used in each step."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -15,11 +15,11 @@ from starcast.comparison.matching import figure
 from starcast.comparison.page_svg import (
     FAINT,
     INK,
+    Plot,
     Styles,
     add_legend,
     empty_plot,
     format_powers,
-    inline_svg,
     settings,
 )
 from starcast.database import models
@@ -41,7 +41,7 @@ _ID = str.maketrans(" =/,", "----")
 _SAMPLES = 24
 
 
-def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name: str) -> str:
+def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing]) -> Plot:
     """Plot time against message size m on logarithmic axes.
 
     Each algorithm is a curve with its best stored number of segments p; the lower bound is a curve
@@ -52,7 +52,6 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name
         panel: a panel with at least two message sizes above 0.
         styles: the styles of the labels of all curves.
         crossings: the crossovers to mark, numbered from 1.
-        name: the beginning of all ids in the picture, unique in a page.
     """
     titles: dict[str, Sequence[str]] = {}
     with settings():
@@ -76,12 +75,10 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], name
         axes.set_ylabel("time")
         add_legend(plot, axes)
         title = f"Time against m: {panel.name}."
-        return inline_svg(plot, name, title, _describe(panel, crossings), titles)
+        return Plot(plot, title, _describe(panel, crossings), titles)
 
 
-def plot_links(
-    panel: Panel, profiles: Mapping[int, Sequence[int]], styles: Styles, name: str
-) -> str:
+def plot_links(panel: Panel, profiles: Mapping[int, Sequence[int]], styles: Styles) -> Plot:
     """Plot the directed links used in each step, for the runs of `Panel.profiled`.
 
     On networks of different size they are shares of all directed links of each network.
@@ -90,7 +87,6 @@ def plot_links(
         panel: the panel.
         profiles: for the number of each run the links used in steps 1, 2, ...
         styles: as in `plot_times`.
-        name: as in `plot_times`.
     """
     shown = [
         (curve, run, profiles[run.id]) for curve, run in panel.profiled() if profiles.get(run.id)
@@ -128,7 +124,7 @@ def plot_links(
             for curve, run, used in shown
         ]
         title = f"Links busy per step: {panel.name}."
-        return inline_svg(plot, name, title, "; ".join(texts) + ".", {})
+        return Plot(plot, title, "; ".join(texts) + ".", {})
 
 
 def _plot_bound(axes: Axes, panel: Panel, place: str, dashes: tuple[float, ...]) -> None:

@@ -1,36 +1,26 @@
 """The HTML report of a comparison: a single file without external resources."""
 
-import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison
-from starcast.comparison.crossovers import (
-    Crossing,
-    best_crossovers,
-    crossover_rows,
-    find_crossovers,
-    table_columns,
-)
-from starcast.comparison.curves import Panel, panels
+from starcast.comparison.crossovers import crossover_rows, find_crossovers, table_columns
+from starcast.comparison.curves import panels
 from starcast.comparison.layout import MOST_ABREAST, Layout, lay_out
 from starcast.comparison.matching import QUESTION
 from starcast.comparison.networks import networks
+from starcast.comparison.panel_plots import plot_panels
 from starcast.comparison.sides import parent
 from starcast.database import models
-from starcast.errors import UnavailableError
 from starcast.progress import Reporter, Silent
 from starcast.support.html import render_page
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 VERDICTS = (BETTER, WORSE, SAME, NOT_COMPARABLE)
 #: Symbols of the verdicts, so that they are not distinguished by colour alone.
@@ -45,23 +35,6 @@ PROVENANCE = (
 _LISTED_SEGMENTS = 6
 #: The number of reasons shown at once; the others are folded.
 _COMMONEST = 12
-
-
-@dataclass(frozen=True)
-class PlottedPanel:
-    """A panel with its plots as SVG, or None if there is nothing to plot.
-
-    Attributes:
-        panel: the panel.
-        times: time against message size.
-        links: links used in each step.
-        changes: the crossovers marked in the plot of times.
-    """
-
-    panel: Panel
-    times: str | None
-    links: str | None
-    changes: Sequence[Crossing]
 
 
 def render_report(
@@ -87,7 +60,7 @@ def render_report(
     """
     every = panels(comparison)
     crossings = {panel.name: find_crossovers(panel) for panel in every}
-    plotted = _plot_panels(every, crossings, profiles, reporter or Silent())
+    plotted = plot_panels(every, crossings, profiles, reporter or Silent())
     listed = [row for panel in every for row in crossover_rows(crossings[panel.name])]
     layout = _round_gaps(_lay_out(comparison, everything=everything))
     return render_page(
@@ -124,12 +97,6 @@ def report_title(comparison: Comparison) -> str:
     title = " against ".join(names) if few else f"{len(names)} sides compared"
     experiment = parent(comparison.sides)
     return title if experiment is None else f"{experiment}: {title}"
-
-
-def profiled_runs(comparison: Comparison) -> list[models.Run]:
-    """Return the runs whose step profiles the report plots."""
-    every = _panels_with_steps(panels(comparison))
-    return [run for panel in every for _, run in panel.profiled()]
 
 
 def list_commands(comparison: Comparison) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -195,65 +162,6 @@ def as_cell(value: Any) -> str:
     if isinstance(value, datetime):
         return value.astimezone().isoformat(sep=" ", timespec="seconds")
     return str(value)
-
-
-def _import_plots() -> "ModuleType":
-    # A home without write permission, or the first search for fonts, must not show up as a warning.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    try:
-        from starcast.comparison import plots  # noqa: PLC0415 - only reports need matplotlib
-    except ModuleNotFoundError as error:
-        if error.name != "matplotlib":
-            raise
-        raise UnavailableError(
-            "reports with plots need matplotlib, which is not installed",
-            hint="install it with: pip install 'starcast[reports]'",
-        ) from None
-    return plots
-
-
-def _plot_panels(
-    every: Sequence[Panel],
-    crossings: Mapping[str, Sequence[Crossing]],
-    profiles: Mapping[int, Sequence[int]],
-    reporter: Reporter,
-) -> list[PlottedPanel]:
-    with_steps = _panels_with_steps(every)
-    with_times = [panel for panel in every if sum(m > 0 for m in panel.sizes) > 1]
-    if not with_steps and not with_times:
-        return []
-    plots = _import_plots()
-    styles = plots.Styles(curve.label for panel in every for curve in panel.curves)
-    plotted = []
-    with reporter.task("drawing", len(every), "panels") as task:
-        for number, panel in enumerate(every, start=1):
-            marks = best_crossovers(crossings[panel.name])
-            times = links = None
-            if any(panel is each for each in with_times):
-                times = plots.plot_times(panel, styles, marks, f"times-{number}")
-            has_profile = any(run.id in profiles for _, run in panel.profiled())
-            if has_profile and any(panel is each for each in with_steps):
-                links = plots.plot_links(panel, profiles, styles, f"links-{number}")
-            plotted.append(PlottedPanel(panel, times, links, marks))
-            task.advance()
-    return plotted
-
-
-def _panels_with_steps(every: Iterable[Panel]) -> list[Panel]:
-    """Return the panels with a schedule that no earlier panel has.
-
-    A schedule does not depend on message_bytes, t_s, t_c and faults; faults only remove some of
-    its links, so panels without faults come first.
-    """
-    chosen = []
-    seen: set[tuple[Any, ...]] = set()
-    for panel in sorted(every, key=lambda panel: bool(panel.question["faults"])):
-        axes = tuple(panel.question[axis] for axis in ("topology", "collective", "ports"))
-        schedules = {(*axes, curve.label, run.segments) for curve, run in panel.profiled()}
-        if not schedules <= seen:
-            chosen.append(panel)
-        seen |= schedules
-    return chosen
 
 
 def _describe_runs(runs: Iterable[models.Run]) -> str:

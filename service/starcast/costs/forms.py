@@ -219,4 +219,9 @@ def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction
 def _find(topology: Topology, collective: str, name: str) -> tuple[Algorithm, Entry]:
     algorithm = catalogue.find(collective, name)
     catalogue.check_topology(algorithm, topology)
+    if (collective, name) not in FORMS:
+        raise InputError(
+            f"{algorithm} has no closed form",
+            hint="execute it: 'starcast run once' and 'starcast cost table --simulate' price it",
+        )
     return algorithm, FORMS[collective, name]

@@ -9,7 +9,7 @@ from starcast.collectives import catalogue, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import check_collective, check_ports
 from starcast.costs.bounds import lower_bound
-from starcast.costs.forms import closed_form, find_optimum, optimal_pieces, unit_bytes
+from starcast.costs.forms import FORMS, closed_form, find_optimum, optimal_pieces
 from starcast.costs.machine import Cost, Form, Machine, check_message, price_simulation
 from starcast.costs.printed import PrintedRow, bound_name, printed_rows
 from starcast.errors import InputError, LimitError, RejectedError
@@ -73,8 +73,8 @@ class CostRow:
         name: an algorithm of the catalogue, or the name of a printed row.
         source: paper, and number or table.
         cited: whether a paper states it about another work or another network.
-        cost: None if the paper gives only orders, the algorithm is not defined for the arguments,
-            or there are more copies than links.
+        cost: None if the paper gives only orders, the algorithm has no closed form (a plug-in's) or
+            is not defined for the arguments, or there are more copies than links.
         bound: the bound for as many copies.
         pieces: segments or messages; None if the message is not split.
         real_pieces: the optimum over the reals; None unless the optimum was requested.
@@ -135,13 +135,14 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
         max_rows: the greatest number of schedule rows to simulate.
 
     Returns:
-        The cost of the simulation; None for a row that is not in the catalogue or has no cost.
+        The cost of the simulation; None for a row that is not an algorithm of the catalogue, or
+        that is not defined for the arguments.
 
     Raises:
         LimitError: the schedule has more than ``max_rows`` rows, or does not fit into memory.
         RejectedError: the schedule violates a rule or is incomplete.
     """
-    if row.arguments is None or row.cost is None:
+    if row.arguments is None:
         return None
     topology = problem.topology
     collective = problem.collective
@@ -164,7 +165,7 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
             f"{algorithm} on {topology.spec}: {simulation.violation or 'incomplete'}",
             hint="please report it",
         )
-    unit = unit_bytes(topology, collective, row.name, problem.message_bytes, **row.arguments)
+    unit = Fraction(problem.message_bytes) / max(1, built.message_units)
     return price_simulation(simulation, unit, problem.machine)
 
 
@@ -174,9 +175,10 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     values: dict[str, int | str] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, topology, problem.copies if has_copies else 1)
     real_pieces = None
+    has_form = (algorithm.collective, algorithm.name) in FORMS
     if algorithm.split_argument is not None:
         pieces = _requested_pieces(problem, algorithm.split_argument == "messages")
-        if pieces is None:
+        if pieces is None and has_form:
             real_pieces, pieces = optimal_pieces(
                 topology,
                 problem.collective,
@@ -186,7 +188,8 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
                 problem.machine,
                 **values,
             )
-        values[algorithm.split_argument] = pieces
+        if pieces is not None:
+            values[algorithm.split_argument] = pieces
     try:
         arguments = algorithm.resolve_arguments(topology, values)
     except InputError as refusal:
@@ -197,6 +200,17 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
             cost=None,
             bound=bound,
             note=refusal.message,
+        )
+    if not has_form:
+        note = "no closed form: its price is that of an execution"
+        return CostRow(
+            algorithm.name,
+            algorithm.source,
+            cited=False,
+            cost=None,
+            bound=bound,
+            arguments=arguments,
+            note=note,
         )
     cost = closed_form(
         topology,

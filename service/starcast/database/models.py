@@ -27,16 +27,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from starcast.database import columns
-from starcast.database.columns import (
-    NAME,
-    SPEC,
-    belongs_to_topology,
-    double_of,
-    json_type,
-    matches,
-    one_of,
-    rational,
-)
+from starcast.database.columns import NAME, SPEC, double_of, json_type, matches, one_of, rational
 from starcast.vocabulary import LEVELS, VERDICT_WORDS, Collective, Ports
 
 #: The base class of all tables.
@@ -108,7 +99,7 @@ class Forest(Base):
     __tablename__ = "forest"
     __table_args__ = (
         CheckConstraint("root >= 0 and trees > 0 and height > 0 and congestion > 0", name="counts"),
-        belongs_to_topology(),
+        columns.belongs_to_topology(),
         matches("construction", NAME),
         json_type("arguments", "object"),
     )
@@ -166,7 +157,7 @@ class Schedule(Base):
         CheckConstraint(
             "steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0", name="counts"
         ),
-        belongs_to_topology(),
+        columns.belongs_to_topology(),
         matches("algorithm", NAME),
         json_type("arguments", "object"),
     )
@@ -223,6 +214,7 @@ class Materialization(Base):
         one_of("state", STATES),
         one_of("method", METHODS),
         CheckConstraint(f"split_part(id, ':', 1) ~ '{SPEC}'", name="id"),
+        json_type("plugins", "object"),
         CheckConstraint("expected_nodes >= 0 and expected_relationships >= 0", name="counts"),
         Index("ix_materialization_topology", text("split_part(id, ':', 1)")),
     )
@@ -239,6 +231,10 @@ class Materialization(Base):
     )
     expected_checksum: Mapped[str] = mapped_column(comment="checksum of the arrays")
     found_checksum: Mapped[str | None] = mapped_column(comment="checksum of the graph")
+    plugins: Mapped[dict[str, Any]] = mapped_column(
+        server_default=_EMPTY_OBJECT,
+        comment="module, version and SHA-256 of the plug-ins that built it, by name",
+    )
     error: Mapped[str | None] = mapped_column(comment="why it is not complete")
     started_at: Mapped[datetime] = mapped_column(
         server_default=func.now(), comment="when loading was planned"

@@ -19,8 +19,8 @@ from starcast.errors import NotFoundError, RejectedError
 from starcast.simulator.step_profile import COLUMNS, Profile, profile
 from starcast.support.text import pluralize
 from starcast.topologies import Topology, as_topology
+from starcast.topologies.families import find_family
 from starcast.trees import Forest
-from starcast.vocabulary import FAMILY_NOUNS
 
 if TYPE_CHECKING:
     from starcast.simulator import Simulation
@@ -32,7 +32,7 @@ _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 
 def save_topology(session: Session, topology: Topology) -> None:
     """Store a topology's counts; an earlier row of the same topology is replaced."""
-    noun = FAMILY_NOUNS.get(topology.family, f"topologies of the family {topology.family}")
+    noun = find_family(topology.family).noun
     family = insert(models.Family).values(name=topology.family, noun=noun)
     session.execute(family.on_conflict_do_nothing())
     session.merge(

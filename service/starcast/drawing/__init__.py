@@ -1,6 +1,9 @@
-"""SVG drawings: a topology, a tree by levels, and the part of a topology that a query names."""
+"""SVG drawings: topologies, trees, forests, schedules, and what a query names of a topology."""
 
+from starcast.drawing.display import represent
+from starcast.drawing.forest import draw_forest
 from starcast.drawing.picture import Link, Picture, sketch
+from starcast.drawing.schedule import draw_schedule
 from starcast.drawing.svg import COLOURS, READABLE, style
 from starcast.drawing.topology import draw_topology
 from starcast.drawing.tree import draw
@@ -13,7 +16,10 @@ __all__ = [
     "Link",
     "Picture",
     "draw",
+    "draw_forest",
+    "draw_schedule",
     "draw_topology",
+    "represent",
     "sketch",
     "style",
 ]

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cache, partial
 from time import perf_counter
+from typing import Any
 
 import psutil
 
-from starcast import costs
+from starcast import costs, plugins
 from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.database import models
@@ -40,12 +42,14 @@ class Execution:
     Attributes:
         simulation: the simulation, or None if the schedule was rejected before.
         error: why there are no valid figures: the first violation, or missing units without faults.
+        message_units: the number of units into which one message is split.
         timings: seconds per phase.
         started_at: when it began.
     """
 
     simulation: Simulation | None = None
     error: str | None = None
+    message_units: int = 1
     timings: dict[str, float] = field(default_factory=dict)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -85,10 +89,11 @@ def execute_unchecked(point: Point) -> Execution:
             schedule = build_schedule(
                 point.topology,
                 point.collective,
-                point.algorithm,
+                point.catalogue_entry.name,
                 ports=point.ports,
                 **point.arguments,
             )
+        execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
                 schedule.forest.verify()
@@ -100,6 +105,17 @@ def execute_unchecked(point: Point) -> Execution:
     else:
         execution.error = _find_error(execution.simulation, has_faults=bool(point.faults))
     return execution
+
+
+@cache
+def _load_plugins(names: tuple[str, ...]) -> None:
+    plugins.load(names)
+
+
+def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution:
+    """Execute a point in a process that has not loaded the plug-ins of its parent."""
+    _load_plugins(plugin_names)
+    return execute_unchecked(point)
 
 
 def required_memory(point: Point) -> int:
@@ -155,11 +171,13 @@ def execute_all(points: Sequence[Point], jobs: int) -> Iterator[Iterator[tuple[P
     Raises:
         LimitError: a point does not fit into free memory, or a process was killed; executions that
             had already begun have been yielded.
+        InputError: several processes are requested, and a plug-in is defined in a script.
     """
     if jobs == 1:
         yield ((point, execute(point)) for point in points)
         return
-    work = processes.Workload(execute_unchecked, required_memory, _free_memory, check_memory)
+    perform = partial(_execute_in_worker, plugins.loadable())
+    work = processes.Workload(perform, required_memory, _free_memory, check_memory)
     with processes.run_parallel(points, work, jobs) as executions:
         yield executions
 
@@ -169,7 +187,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
     timings = dict(execution.timings)
     simulation = execution.valid_simulation
     with _measure(timings, "price"):
-        figures = [] if simulation is None else _price(point, simulation)
+        figures = [] if simulation is None else _price(point, simulation, execution.message_units)
     return models.Run(
         topology=point.topology,
         collective=point.collective,
@@ -188,11 +206,18 @@ def price_run(point: Point, execution: Execution) -> models.Run:
         status="failed" if execution.error else "complete",
         error=execution.error,
         timings=timings,
-        provenance=provenance(),
+        provenance=provenance() | _plugin_provenance(point),
         started_at=execution.started_at,
         finished_at=datetime.now(UTC),
         costs=figures,
     )
+
+
+def _plugin_provenance(point: Point) -> dict[str, Any]:
+    """Return name, version and SHA-256 of the plug-ins that define parts of a point."""
+    entry = (f"{point.collective} algorithm", point.catalogue_entry.name)
+    described = plugins.describe_used(as_topology(point.topology), entry, point.arguments)
+    return {"plugins": described} if described else {}
 
 
 @contextmanager
@@ -220,11 +245,12 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
     return None
 
 
-def _price(point: Point, simulation: Simulation) -> list[models.Cost]:
+def _price(point: Point, simulation: Simulation, message_units: int) -> list[models.Cost]:
+    """Return the costs of a run: its closed form, if there is one, execution and lower bound."""
     topology = as_topology(point.topology)
     machine = costs.Machine(point.t_s, point.t_c)
     size = point.message_bytes
-    unit = costs.unit_bytes(topology, point.collective, point.algorithm, size, **point.arguments)
+    unit = size / message_units
     takes_messages = point.catalogue_entry.split_argument == "messages"
     bound = costs.lower_bound(
         topology,
@@ -235,6 +261,12 @@ def _price(point: Point, simulation: Simulation) -> list[models.Cost]:
         messages=point.messages if takes_messages else None,
         copies=point.copies,
     )
+    rows = [
+        _cost_row("simulated", costs.price_simulation(simulation, unit, machine)),
+        _cost_row("lower bound", bound),
+    ]
+    if (point.collective, point.algorithm) not in costs.FORMS:
+        return rows
     form = costs.closed_form(
         topology,
         point.collective,
@@ -244,11 +276,7 @@ def _price(point: Point, simulation: Simulation) -> list[models.Cost]:
         machine,
         **point.arguments,
     )
-    return [
-        _cost_row("closed form", form),
-        _cost_row("simulated", costs.price_simulation(simulation, unit, machine)),
-        _cost_row("lower bound", bound),
-    ]
+    return [_cost_row("closed form", form), *rows]
 
 
 def _cost_row(kind: str, cost: costs.Cost) -> models.Cost:

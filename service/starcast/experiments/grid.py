@@ -14,7 +14,7 @@ from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.errors import InputError, LimitError
 from starcast.experiments.faults import NONE, is_drawn, normalise_faults, resolve_faults
-from starcast.experiments.point import Point, Structure
+from starcast.experiments.point import ARGUMENT_AXES, Point, Structure
 from starcast.experiments.values import (
     BEST,
     DEGREE,
@@ -27,6 +27,7 @@ from starcast.experiments.values import (
 )
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, as_topology
+from starcast.trees.spec_syntax import format_spec, parse_spec
 
 __all__ = ["AXES", "Grid", "Point", "group_by_structure"]
 
@@ -64,7 +65,8 @@ class Grid:
     t_s and t_c; ``degree`` is the degree of the topology, n-1 on S_n.
 
     Attributes:
-        topology, algorithm, collective: names.
+        topology, algorithm, collective: names. An algorithm may fix its arguments, which replace
+            those of the axes: ``forest(base=multiple)``.
         message_bytes, t_s, t_c: as in `Point`.
         ports: port models; if empty, the first one of each algorithm.
         base: constructions for algorithms that take one; if empty, each algorithm's default.
@@ -168,12 +170,14 @@ class Grid:
         return group_by_structure(self._points())
 
     def _points(self) -> Iterator[Point]:
-        for spec, collective, name in product(self.topology, self.collective, self.algorithm):
-            algorithm = catalogue.find(collective, name)
+        for spec, collective, text in product(self.topology, self.collective, self.algorithm):
+            algorithm, fixed = _find_algorithm(collective, text)
+            own = {key: value for key, value in fixed.items() if key not in ARGUMENT_AXES}
+            name = format_spec(algorithm.name, own)
             topology = as_topology(spec)
             catalogue.check_topology(algorithm, topology)
             for ports, base, copies, (faults, seed), share, *costing in self._choices(
-                algorithm, topology
+                algorithm, topology, fixed
             ):
                 message_bytes, t_s, t_c = costing
                 segments = topology.degree if share == DEGREE else share
@@ -181,23 +185,34 @@ class Grid:
                     others = {"copies": copies} if "copies" in _argument_names(algorithm) else {}
                     machine = costs.Machine(t_s, t_c)
                     _, segments = costs.optimal_pieces(
-                        topology, collective, name, ports, message_bytes, machine, **others
+                        topology,
+                        collective,
+                        algorithm.name,
+                        ports,
+                        message_bytes,
+                        machine,
+                        **others,
                     )
                 yield Point(
                     spec, collective, name, ports, int(segments), message_bytes, t_s, t_c, copies,
                     base, faults, seed,
                 )  # fmt: skip
 
-    def _choices(self, algorithm: Algorithm, topology: Topology) -> Iterator[tuple[Any, ...]]:
+    def _choices(
+        self, algorithm: Algorithm, topology: Topology, fixed: Mapping[str, int | str]
+    ) -> Iterator[tuple[Any, ...]]:
         """Yield the values on all other axes for one algorithm on one topology.
 
         These are ports, base, copies, faults with their seed, segments or messages, message_bytes,
         t_s and t_c.
         """
         names = _argument_names(algorithm)
-        copies: list[int | str] = [1]
-        if "copies" in names:
+        copies: list[int | str] = [fixed.get("copies", 1)]
+        if "copies" in names and "copies" not in fixed:
             copies = [topology.degree if count == DEGREE else count for count in self.copies]
+        bases: tuple[int | str | None, ...] = (fixed.get("base"),)
+        if "base" in names and self.base and "base" not in fixed:
+            bases = self.base
         faults = [
             (resolve_faults(topology, text, seed), seed)
             for text in self.faults
@@ -205,26 +220,32 @@ class Grid:
         ]
         return product(
             self.ports or algorithm.ports[:1],
-            (self.base or (None,)) if "base" in names else (None,),
+            bases,
             copies,
             faults,
-            self._shares(algorithm),
+            self._shares(algorithm, fixed),
             self.message_bytes,
             self.t_s,
             self.t_c,
         )
 
-    def _shares(self, algorithm: Algorithm) -> tuple[int | str, ...]:
+    def _shares(
+        self, algorithm: Algorithm, fixed: Mapping[str, int | str]
+    ) -> tuple[int | str, ...]:
         if algorithm.split_argument is None:
             return (1,)
+        if algorithm.split_argument in fixed:
+            return (fixed[algorithm.split_argument],)
         if algorithm.split_argument == "messages":
             return self.messages or self.segments
         return self.segments
 
     def _check_use(self) -> None:
         """Reject values on an axis that none of the algorithms has."""
-        algorithms = [catalogue.find(*pair) for pair in product(self.collective, self.algorithm)]
-        names = set().union(*map(_argument_names, algorithms))
+        names: set[str] = set()
+        for pair in product(self.collective, self.algorithm):
+            algorithm, fixed = _find_algorithm(*pair)
+            names |= _argument_names(algorithm) - fixed.keys()
         if not self.messages and "messages" in names:
             names.add("segments")
         for axis in ("base", "segments", "messages", "copies"):
@@ -245,6 +266,16 @@ def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
 def option_name(axis: str) -> str:
     """Return the command line option of an axis."""
     return "-m" if axis == "message_bytes" else f"--{axis.replace('_', '-')}"
+
+
+def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str, int | str]]:
+    """Return the algorithm in a text such as ``forest(base=multiple)``, and its fixed arguments.
+
+    Raises:
+        InputError: it is unknown.
+    """
+    name, fixed = parse_spec(text, "algorithm")
+    return catalogue.find(collective, name), fixed
 
 
 def _argument_names(algorithm: Algorithm) -> set[str]:

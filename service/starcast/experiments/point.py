@@ -13,7 +13,11 @@ from starcast.database import models
 from starcast.errors import InputError
 from starcast.experiments.faults import canonical_faults
 from starcast.experiments.values import LARGEST, LARGEST_SEED
-from starcast.topologies import as_topology
+from starcast.topologies import Topology, as_topology
+from starcast.trees.spec_syntax import format_spec, parse_spec
+
+#: Arguments of algorithms that are attributes of a point and columns of a run.
+ARGUMENT_AXES = ("base", "segments", "messages", "copies")
 
 #: The values that determine a schedule and its execution.
 Structure = tuple[str, str, str, str, int, int, str | None, tuple[str, ...]]
@@ -24,7 +28,9 @@ class Point:
     """The parameters of one run.
 
     Attributes:
-        topology, collective, algorithm, ports: names.
+        topology, collective, ports: names.
+        algorithm: name, with the arguments that are none of the other attributes in parentheses,
+            as plug-ins may have them: ``two-phase(depth=3)``. Defaults are omitted.
         segments: pieces of each tree's share of the message. For an algorithm of messages these are
             the packets that it sends one after the other (Tseng & Sheu 1997, Table 1, row [16]);
             1 for an algorithm that takes neither segments nor messages.
@@ -60,6 +66,7 @@ class Point:
                 hint=f"write {' or '.join(algorithm.ports)}",
             )
         self._check_numbers()
+        object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
         object.__setattr__(self, "faults", canonical_faults(topology, self.faults))
         if not self.faults:
@@ -90,6 +97,25 @@ class Point:
                 f"{self.seed} is not a valid seed", hint=f"give --seed 0 to {LARGEST_SEED}"
             )
 
+    def _normalize_algorithm(self, topology: Topology) -> str:
+        name, own = parse_spec(self.algorithm, "algorithm")
+        axis = next((each for each in own if each in ARGUMENT_AXES), None)
+        if axis is not None:
+            raise InputError(
+                f"'{self.algorithm}' has the argument '{axis}' of its run in parentheses",
+                hint=f"give --{axis}",
+            )
+        if not own:
+            return name
+        algorithm = self.catalogue_entry
+        defaults = {
+            argument.name: argument.default(topology)
+            for argument in algorithm.arguments
+            if argument.default is not None
+        }
+        changed = {key: value for key, value in own.items() if defaults.get(key) != value}
+        return format_spec(name, changed)
+
     def _resolve_arguments(self) -> Mapping[str, int | str]:
         """Return all arguments of the algorithm; reject values that it has no argument for."""
         algorithm = self.catalogue_entry
@@ -105,7 +131,9 @@ class Point:
                     raise InputError(f"{algorithm} takes no {axis}", hint="omit it")
             elif value is not None:
                 given[name] = value
-        return _with_defaults(self.topology, self.collective, self.algorithm, tuple(given.items()))
+        name, own = parse_spec(self.algorithm, "algorithm")
+        values = tuple({**own, **given}.items())
+        return _with_defaults(self.topology, self.collective, name, values)
 
     @classmethod
     def of(cls, run: models.Run) -> Self:
@@ -118,7 +146,7 @@ class Point:
     @property
     def catalogue_entry(self) -> Algorithm:
         """The algorithm's entry in the catalogue."""
-        return catalogue.find(self.collective, self.algorithm)
+        return catalogue.find(self.collective, parse_spec(self.algorithm, "algorithm")[0])
 
     @property
     def arguments(self) -> dict[str, int | str]:
@@ -153,7 +181,8 @@ class Point:
             f"-m {self.message_bytes} --t-s {self.t_s} --t-c {self.t_c}",
         ]
         given = " ".join(filter(None, options))
-        return f"starcast run once {self.topology} {self.collective} {self.algorithm} {given}"
+        algorithm = shlex.quote(self.algorithm)
+        return f"starcast run once {self.topology} {self.collective} {algorithm} {given}"
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from starcast.database import models, repository
 from starcast.database.sessions import Lock, advisory_lock, session, wait_for_lock
-from starcast.errors import BusyError, InputError
+from starcast.errors import BusyError, InputError, RejectedError
 from starcast.experiments.design import Design, stored_design
 from starcast.experiments.execution import (
     Execution,
@@ -56,6 +56,18 @@ class Outcome:
     kept: int
     created: int
     failed: int
+
+    def require_success(self) -> None:
+        """Check that no new run failed.
+
+        Raises:
+            RejectedError: some failed.
+        """
+        if self.failed:
+            raise RejectedError(
+                f"{pluralize(self.failed, 'run')} failed and will not be compared",
+                hint=f"see 'starcast run list --experiment {self.name}' and 'starcast run show'",
+            )
 
 
 def run_experiment(

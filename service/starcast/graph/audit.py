@@ -5,8 +5,8 @@ the declared type.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from starcast.graph.artifact_nodes import LABEL_OF, ArtifactNode, id_property
@@ -22,6 +22,7 @@ from starcast.graph.schema import (
     PropertyType,
     Relationship,
 )
+from starcast.support.table import Table
 from starcast.support.text import pluralize
 
 #: Replaces the id of an artifact in problems that concern the entire store.
@@ -53,6 +54,12 @@ class Problem:
     found: Any
     expected: Any
     advice: str
+
+
+def list_problems(problems: Iterable[Problem]) -> Table:
+    """Return problems as a table, one row each."""
+    columns = ("artifact", "problem", "found", "expected", "advice")
+    return Table.of((dict(zip(columns, astuple(each), strict=True)) for each in problems), columns)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ key, ``0007-graph-model.md`` why relationships are indexed by the artifact that 
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from zlib import crc32
 
 from starcast.topologies import Topology
+from starcast.topologies.families import SHIPPED
 
 #: Version of the schema, stored in `STORE`. Increase it with every change that an older or a newer
 #: starcast cannot read; 2 renamed Topology.name to spec and SEND.payload to unit.
@@ -331,7 +333,13 @@ def first_key(topology: Topology) -> int:
 
     The key is composed of the family, n in five bits, k in five bits and the rank: unlike a
     counter, it is the same in every store. S_{32,k} to S_{35,k}, which exceed five bits, use keys
-    with k > 0 of the next family, the hypercubes, which have no k.
+    with k > 0 of the next family, the hypercubes, which have no k. The family of a plug-in has the
+    numbers 1024 to 2047 and a k that follow from its name, whichever plug-ins are loaded.
     """
-    family = ("star", "nk-star", "hypercube").index(topology.family)
-    return ((family << 10) + (topology.n << 5) + (topology.k or 0)) << RANK_BITS
+    k = topology.k or 0
+    if topology.family in SHIPPED:
+        family = SHIPPED.index(topology.family)
+    else:
+        high, k = divmod(crc32(topology.family.encode()) >> 17, 32)
+        family = 1024 + high
+    return ((family << 10) + (topology.n << 5) + k) << RANK_BITS

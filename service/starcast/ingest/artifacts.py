@@ -35,6 +35,7 @@ from starcast.graph.rows import (
     tree_edges_at,
 )
 from starcast.ingest.stores import Reference, complete_rows
+from starcast.plugins import Provenance, describe_used, find_missing
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
@@ -81,8 +82,16 @@ class ArtifactSample:
     rows: Rows
 
 
+class PluginMissingError(InputError):
+    """An artifact cannot be built, because a plug-in that it needs is not loaded."""
+
+
 class Artifact(Protocol):
     """A topology, forest or schedule that can be stored."""
+
+    @property
+    def plugins(self) -> Provenance:
+        """The provenance of the plug-ins that it was built by."""
 
     @property
     def kind(self) -> str:
@@ -123,6 +132,11 @@ class TopologyArtifact:
     kind = "topology"
 
     @property
+    def plugins(self) -> Provenance:
+        """The provenance of the plug-in of its family."""
+        return describe_used(self.topology)
+
+    @property
     def id(self) -> str:
         """The topology's spec."""
         return self.topology.spec
@@ -152,11 +166,25 @@ class TopologyArtifact:
 
 @dataclass(frozen=True)
 class ForestArtifact:
-    """The edges of a forest's trees."""
+    """The edges of a forest's trees.
+
+    Attributes:
+        forest: the forest.
+        recorded: the provenance of a stored forest, whose trees are not built again.
+    """
 
     forest: Forest
+    recorded: Provenance | None = None
     kind = "forest"
     nodes = 0
+
+    @property
+    def plugins(self) -> Provenance:
+        """The provenance of the plug-ins that built the trees."""
+        if self.recorded is not None:
+            return self.recorded
+        entry = ("construction", self.forest.construction)
+        return describe_used(self.topology, entry, self.forest.arguments)
 
     @property
     def id(self) -> str:
@@ -197,6 +225,12 @@ class ScheduleArtifact:
     arguments: Mapping[str, int | str]
     kind = "schedule"
     nodes = 0
+
+    @property
+    def plugins(self) -> Provenance:
+        """The provenance of the plug-ins of its topology, algorithm and arguments."""
+        entry = (f"{self.algorithm.collective} algorithm", self.algorithm.name)
+        return describe_used(self.topology, entry, self.arguments)
 
     @property
     def id(self) -> str:
@@ -266,21 +300,43 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     A forest that PostgreSQL stores is loaded from there; everything else follows from the id.
 
     Raises:
+        PluginMissingError: a plug-in that it needs is not loaded.
         InputError: the id is not one of this kind.
     """
+    recorded = recorded_plugins(session, kind, artifact_id)
     artifact: Artifact | None
     try:
         if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
-            return ForestArtifact(repository.load_forest(session, artifact_id))
+            return ForestArtifact(repository.load_forest(session, artifact_id), recorded)
         artifact = _FROM_PARTS[kind](*artifact_id.split(":"))
     except (InputError, NotFoundError, TypeError):
         artifact = None
+        require_plugins(f"{kind} {artifact_id}", recorded)
     if artifact is None or artifact.id != artifact_id:
         raise InputError(
             f"'{artifact_id}' is not the id of a {kind}",
             hint="another version of starcast may have stored it",
         )
     return artifact
+
+
+def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
+    """Return the provenance of the plug-ins by which an artifact was stored."""
+    row = session.get(models.Materialization, (kind, artifact_id))
+    return {} if row is None else row.plugins
+
+
+def require_plugins(noun: str, recorded: Provenance) -> None:
+    """Check that the plug-ins by which something was stored are loaded.
+
+    Raises:
+        PluginMissingError: one is not.
+    """
+    if missing := find_missing(recorded):
+        raise PluginMissingError(
+            f"{noun} was built by a plug-in that is not loaded: {', '.join(missing)}",
+            hint="name its file with --plugin or STARCAST_PLUGINS",
+        )
 
 
 def stored_artifacts(session: Session, without: Collection[Reference] = ()) -> list[Artifact]:

@@ -13,9 +13,10 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from sqlalchemy import select
 
-from starcast.database import models, sessions
+from starcast.database import models, repository, sessions
 from starcast.embedded import rebuild as embedded_rebuild
 from starcast.errors import RejectedError
 from starcast.graph import audit, ownership
@@ -53,7 +54,7 @@ from starcast.vocabulary import LoadMethod
 REBUILDING = "'starcast graph rebuild' has not recreated it yet"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """Result of an ingest.
 
@@ -73,6 +74,9 @@ class Summary:
     def rows(self) -> int:
         """Number of nodes and relationships created."""
         return sum(loaded.nodes + loaded.relationships for loaded in self.created)
+
+    def __repr__(self) -> str:
+        return f"<Summary: {self}>"
 
     def __str__(self) -> str:
         present = len(self.present)
@@ -113,7 +117,8 @@ def ingest(
         BusyError: another process is changing the stores.
         UnavailableError: a server stopped, or the graph belongs to another database or program;
             complete artifacts stay.
-        RejectedError: a verification failed; that artifact is not stored, complete ones stay.
+        RejectedError: a verification failed; that artifact is not stored, complete ones stay. Or a
+            forest of the user has the id of a stored one with other trees; nothing was written.
         LimitError: the request exceeds the limits or the disk; nothing was written.
         InputError: an import was requested for a server that is not the embedded one.
     """
@@ -126,6 +131,7 @@ def ingest(
         adopt(stores, listener)
         recovered = recover(stores, listener)
         missing = _find_missing(stores, sizes)
+        _refuse_other_trees(stores, request)
         created = _create(stores, request, missing, method, listener, on_stage) if missing else []
     present = [size.id for size in sizes if size not in missing]
     recovered_ids = [reference.id for reference in recovered]
@@ -144,6 +150,25 @@ def _find_missing(stores: Stores, sizes: Iterable[ArtifactSize]) -> list[Artifac
             for size in sizes
             if read_state(session, size.kind, size.id) is not LoadState.COMPLETE
         ]
+
+
+def _refuse_other_trees(stores: Stores, request: Plan | IngestRequest) -> None:
+    """Check that no forest of the user has the id of a stored forest with other trees.
+
+    Raises:
+        RejectedError: one has.
+    """
+    forests = request.forests if isinstance(request, IngestRequest) else {}
+    for artifact_id, forest in forests.items():
+        with sessions.session(stores.engine) as session:
+            if session.get(models.Forest, artifact_id) is None:
+                continue
+            stored = repository.load_forest(session, artifact_id)
+        if not np.array_equal(stored.parent_port, forest.parent_port):
+            raise RejectedError(
+                f"{artifact_id} is stored with other trees",
+                hint=f"rename the forest, or drop it: starcast forest drop '{artifact_id}'",
+            )
 
 
 def _stored_sizes(stores: Stores) -> list[ArtifactSize]:

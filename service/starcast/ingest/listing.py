@@ -66,6 +66,22 @@ def find(session: Session, kind: str, artifact_id: str) -> models.Materializatio
     return row
 
 
+def find_kind(session: Session, artifact_id: str) -> str:
+    """Return the kind of a known artifact.
+
+    Raises:
+        NotFoundError: the artifact is not known; the hint names a similar id.
+    """
+    query = select(models.Materialization.id, models.Materialization.kind)
+    kinds = {row.id: row.kind for row in session.execute(query)}
+    if artifact_id not in kinds:
+        raise NotFoundError(
+            f"no artifact '{artifact_id}' is stored",
+            hint=f"{did_you_mean(artifact_id, kinds)}see 'starcast topology list'",
+        )
+    return str(kinds[artifact_id])
+
+
 def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
     """Return the properties of an artifact that are known.
 

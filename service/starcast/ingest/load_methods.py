@@ -7,11 +7,13 @@ server. So small ingests use Bolt, large ingests the import, and other servers g
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, Self
 
 from starcast.errors import InputError, LimitError
 from starcast.graph.bulk_files import node_bytes, row_bytes
+from starcast.support.table import Table
 from starcast.support.text import format_duration
 from starcast.topologies import topology
 from starcast.vocabulary import LoadMethod
@@ -143,8 +145,31 @@ class Estimate:
 def _file_bytes(artifact: Sized) -> int:
     nodes = 0
     if artifact.nodes:
-        nodes = artifact.nodes * node_bytes(topology(artifact.id), _WIDTH)
+        # A stored topology of a plug-in that is not loaded cannot be imported in any case.
+        with suppress(InputError):
+            nodes = artifact.nodes * node_bytes(topology(artifact.id), _WIDTH)
     return nodes + artifact.relationships * row_bytes(artifact.kind, artifact.id, _WIDTH)
+
+
+def list_estimates(artifacts: Iterable[Sized]) -> Table:
+    """Return the estimated cost of each artifact, and of all in the last row."""
+    listed = list(artifacts)
+    parts = [(each.kind, each.id, Estimate.of([each])) for each in listed]
+    rows = [
+        {
+            "kind": kind,
+            "id": artifact_id,
+            "nodes": estimate.nodes,
+            "relationships": estimate.relationships,
+            "megabytes": estimate.bytes / 1e6,
+            "bolt_seconds": estimate.seconds,
+            "bolt_cold_seconds": estimate.cold_seconds,
+            "import_seconds": estimate.import_seconds,
+            "import_megabytes": estimate.import_bytes / 1e6,
+        }
+        for kind, artifact_id, estimate in [*parts, ("all", "", Estimate.of(listed))]
+    ]
+    return Table.of(rows, rows[0])
 
 
 @dataclass(frozen=True)

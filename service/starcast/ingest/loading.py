@@ -28,7 +28,12 @@ from starcast.graph.deletion import delete_artifact
 from starcast.graph.rows import Content
 from starcast.graph.schema import GraphState
 from starcast.graph.writer import GraphWriter
-from starcast.ingest.artifacts import Artifact, BuiltArtifact
+from starcast.ingest.artifacts import (
+    Artifact,
+    BuiltArtifact,
+    recorded_plugins,
+    require_plugins,
+)
 from starcast.ingest.stores import (
     LoadState,
     Reference,
@@ -167,6 +172,7 @@ def build_and_save(
             method=method,
             expected_nodes=artifact.nodes,
             expected_relationships=artifact.relationships,
+            plugins=artifact.plugins,
         )
     on_stage("planned", artifact)
     built = artifact.build()
@@ -226,6 +232,7 @@ def discard(stores: Stores, reference: Reference, error: str | None, reporter: R
     kind, artifact_id = reference.kind, reference.id
     nodes, relationships = 0, 0
     with sessions.session(stores.engine) as session:
+        require_plugins(reference.spec, recorded_plugins(session, "topology", reference.spec))
         before = read_state(session, kind, artifact_id)
         row = session.get(models.Materialization, (kind, artifact_id))
         if row is not None:
@@ -277,7 +284,12 @@ def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
         The deleted artifacts, in the order of deletion.
     """
     with sessions.session(stores.engine) as session:
-        known = _read_states(session)
+        # Nothing is decided about topologies of plug-ins that are not loaded.
+        known = {
+            reference: state
+            for reference, state in _read_states(session).items()
+            if is_well_formed(reference.id)
+        }
         forest_of = _read_forests(session)
     in_graph: dict[Reference, str] = {}
     for (kind, artifact_id), row in reader.read_states(stores.graph).items():

@@ -50,6 +50,7 @@ from starcast.ingest.stores import (
     set_columns,
     set_state,
 )
+from starcast.plugins import Provenance
 from starcast.progress import Reporter
 from starcast.settings import Settings
 from starcast.vocabulary import LoadMethod
@@ -409,12 +410,16 @@ def _build_expected(stores: Stores, reference: Reference) -> ExpectedArtifact:
         row = session.get(models.Materialization, (kind, artifact_id))
         is_saved = row is not None and row.expected_checksum == built.content.checksum
         if state is not LoadState.COMPLETE or not is_saved:
-            _save(session, reference, built, state)
+            _save(session, reference, artifact.plugins, built, state)
     return ExpectedArtifact(built.node, built.content)
 
 
 def _save(
-    session: Session, reference: Reference, built: BuiltArtifact, state: LoadState | None
+    session: Session,
+    reference: Reference,
+    used: Provenance,
+    built: BuiltArtifact,
+    state: LoadState | None,
 ) -> None:
     """Save a built artifact to the relational store, in state loading."""
     kind, artifact_id = reference.kind, reference.id
@@ -422,6 +427,7 @@ def _save(
         "method": LoadMethod.IMPORT.value,
         "expected_nodes": built.content.nodes,
         "expected_relationships": built.content.relationships,
+        "plugins": used,
     }
     if state in {None, LoadState.FAILED}:
         set_state(session, kind, artifact_id, LoadState.PLANNED, **columns)

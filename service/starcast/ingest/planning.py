@@ -16,13 +16,14 @@ from functools import cached_property
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import PORT_MODELS, check_collective, check_ports
-from starcast.errors import InputError
+from starcast.errors import InputError, RejectedError
 from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact, TopologyArtifact
 from starcast.ingest.load_methods import Estimate, limit_error
 from starcast.support.integers import check_count
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
-from starcast.trees import forest, plain_constructions
+from starcast.trees import Forest, forest, plain_constructions
+from starcast.trees.catalogue import find_difference
 from starcast.trees.sizes import count_edges
 from starcast.trees.spec_syntax import format_spec, parse_spec, split_specs
 from starcast.vocabulary import LoadMethod
@@ -80,12 +81,14 @@ class IngestRequest:
         root: rank of the root of forests and schedules.
         constructions: name and arguments of the constructions, by their text.
         selection: the schedules.
+        forests: forests of the user, by id.
     """
 
     topology: Topology
     root: int
     constructions: Mapping[str, tuple[str, Arguments]]
     selection: Selection
+    forests: Mapping[str, Forest] = field(default_factory=dict)
 
     def sizes(self) -> list[ArtifactSize]:
         """Return the size of each artifact, in the order of `plan`, without building any."""
@@ -94,6 +97,10 @@ class IngestRequest:
         for artifact_id, (name, arguments) in self._forests.items():
             sizes.append(
                 ArtifactSize("forest", artifact_id, 0, count_edges(topology, name, **arguments))
+            )
+        for artifact_id, given in self.forests.items():
+            sizes.append(
+                ArtifactSize("forest", artifact_id, 0, ForestArtifact(given).relationships)
             )
         for artifact_id, artifact in self._schedules.items():
             sizes.append(ArtifactSize("schedule", artifact_id, 0, artifact.relationships))
@@ -115,6 +122,8 @@ class IngestRequest:
     def _artifact(self, artifact_id: str) -> Artifact:
         if artifact_id == self.topology.spec:
             return TopologyArtifact(self.topology)
+        if artifact_id in self.forests:
+            return ForestArtifact(self.forests[artifact_id])
         if artifact_id in self._forests:
             # This creates only the array of ports, one byte per node and tree.
             name, arguments = self._forests[artifact_id]
@@ -179,6 +188,7 @@ def parse_request(
     ports: str = DEFAULT_PORTS,
     segments: int | None = None,
     messages: int | None = None,
+    forests: Iterable[Forest] = (),
 ) -> IngestRequest:
     """Check a request to store artifacts of a topology, regardless of their size.
 
@@ -194,9 +204,12 @@ def parse_request(
         segments: segments per tree, for algorithms that segment the message; None for their
             defaults.
         messages: number of unit messages, for algorithms that send them; None for their defaults.
+        forests: forests that are not built by a construction, such as those of files. Each is
+            stored under the name of its `Forest.construction`.
 
     Raises:
-        InputError: a name, the root or a number is wrong.
+        InputError: a name, the root or a number is wrong, or a forest is on another topology.
+        RejectedError: a forest is named after a construction that builds other trees.
 
     Example:
         >>> [artifact.id for artifact in parse_request("S4", "greedy").plan().artifacts]
@@ -217,7 +230,33 @@ def parse_request(
     constructions = {
         format_spec(*construction): construction for construction in map(parse_spec, texts)
     }
-    return IngestRequest(topology, topology.node(root), constructions, selection)
+    own = _check_forests(topology, forests)
+    root_rank = topology.node(root)
+    ids = {f"{topology.spec}:{text}:{topology.label(root_rank)}": text for text in constructions}
+    for artifact_id in ids.keys() & own.keys():  # then both are the same trees
+        del constructions[ids[artifact_id]]
+    return IngestRequest(topology, root_rank, constructions, selection, own)
+
+
+def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, Forest]:
+    checked: dict[str, Forest] = {}
+    for given in forests:
+        if given.topology.spec != topology.spec:
+            raise InputError(
+                f"the forest {given.id} is on {given.topology.spec}, not on {topology.spec}",
+                hint=f"ingest {given.topology.spec}",
+            )
+        if given.id in checked:
+            raise InputError(
+                f"two forests have the id {given.id}", hint="give one of them another name"
+            )
+        if difference := find_difference(given):
+            raise RejectedError(
+                f"{given.id} is named after a construction that builds other trees: {difference}",
+                hint="give it another name: Forest(..., construction='mine')",
+            )
+        checked[given.id] = given
+    return checked
 
 
 def select_schedules(

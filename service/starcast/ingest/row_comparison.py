@@ -8,11 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from secrets import randbelow
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.errors import InputError
 from starcast.graph import reader
 from starcast.graph.connection import Graph
 from starcast.graph.reader import BEYOND, NOT_AN_INTEGER, PAGE, Table
@@ -20,6 +22,7 @@ from starcast.graph.rows import BLOCK
 from starcast.graph.schema import LINK, SEND, TREE_EDGE, Relationship, first_key
 from starcast.ingest.artifacts import ArtifactSample, BuiltArtifact
 from starcast.progress import Reporter
+from starcast.support.integers import check_count
 from starcast.topologies import Topology
 
 #: Differences of an artifact that are described; the others are counted.
@@ -28,6 +31,9 @@ DESCRIBED = 10
 #: Differing rows of each side that are matched: two rows that differ only in a port, say, are one
 #: difference.
 _MATCHED = 1_000
+
+#: Random seeds are drawn below this number.
+_SEEDS = 2**32
 
 #: Columns that distinguish rows between the same ends.
 _CONTEXT = {LINK.name: (), TREE_EDGE.name: ("tree",), SEND.name: ("step", "tree", "unit")}
@@ -47,6 +53,27 @@ class Depth:
     all_rows: bool = False
     sample: int = 0
     seed: int = 0
+
+    @classmethod
+    def choose(
+        cls, sample: int | None = None, *, all_rows: bool = False, seed: int | None = None
+    ) -> Self:
+        """Return the depth that a user asks for; a seed that is not given is drawn.
+
+        Raises:
+            InputError: the options cannot be combined.
+        """
+        if sample is not None and all_rows:
+            raise InputError(
+                "--sample and --all cannot be combined",
+                hint="--all compares every row: remove one",
+            )
+        if sample is None:
+            if seed is not None:
+                raise InputError("--seed needs --sample", hint="add --sample N")
+            return cls(all_rows=all_rows)
+        check_count("sample", sample)
+        return cls(sample=sample, seed=randbelow(_SEEDS) if seed is None else seed)
 
     def ranks(self, topology: Topology) -> NDArray[np.int64]:
         """Return the sampled nodes of a topology, sorted; they depend only on it and the seed."""

@@ -23,10 +23,17 @@ from starcast.graph.audit import REBUILD, Problem, StoredNode
 from starcast.graph.ownership import OutdatedSchemaError, OwnershipError, usable_owner
 from starcast.graph.rows import Content
 from starcast.graph.schema import GraphState, first_key
-from starcast.ingest.artifacts import Artifact, BuiltArtifact, ForestArtifact, artifact_from_id
+from starcast.ingest.artifacts import (
+    Artifact,
+    BuiltArtifact,
+    ForestArtifact,
+    PluginMissingError,
+    artifact_from_id,
+)
 from starcast.ingest.loading import find_references, is_well_formed
 from starcast.ingest.row_comparison import Depth, Differences, RowComparison
 from starcast.ingest.stores import LoadState, Reference, Stores
+from starcast.plugins import Provenance, find_changed
 from starcast.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.topologies import topology as parse_topology
@@ -45,6 +52,7 @@ class Record(NamedTuple):
     error: str | None
     content: tuple[int, int, str]
     times: tuple[Any, Any]
+    plugins: Provenance
 
 
 def verify(
@@ -75,7 +83,12 @@ def verify(
         return []
     verification = _Verification(stores, before, depth or Depth(), listener)
     problems = verification.run(wanted, whole_store=not ids)
-    changed = {reference.id for reference, _ in before.items() ^ _read_records(stores).items()}
+    after = _read_records(stores)
+    changed = {
+        reference.id
+        for reference in before.keys() | after.keys()
+        if before.get(reference) != after.get(reference)
+    }
     for artifact_id in sorted(changed):
         listener.say(f"skipped {artifact_id}: it was changed meanwhile; verify it again")
     return [problem for problem in problems if problem.artifact not in changed]
@@ -108,6 +121,7 @@ def _read_records(stores: Stores) -> dict[Reference, Record]:
                 row.error,
                 (row.expected_nodes, row.expected_relationships, row.expected_checksum),
                 (row.started_at, row.finished_at),
+                row.plugins,
             )
             for row in rows
         }
@@ -197,9 +211,12 @@ class _Verification:
             return []
         try:
             artifact, problems = self._generate(reference)
+            self._report_changed_plugins(reference)
             if self._depth.sample:
                 return [*problems, *self._check_sample(reference, artifact)]
             built = artifact.build()
+        except PluginMissingError as error:
+            return self._check_without_plugin(reference, error.message)
         except StarcastError as error:
             description = f"it cannot be built again: {error.message}"
             return [Problem(reference.id, description, None, None, error.hint)]
@@ -215,6 +232,26 @@ class _Verification:
         if self._depth.all_rows:
             problems += self._describe(reference, self._rows.compare(built))
         return problems
+
+    def _report_changed_plugins(self, reference: Reference) -> None:
+        for name in find_changed(self._records[reference].plugins):
+            self._reporter.say(f"{reference.id}: the plug-in of '{name}' was changed since")
+
+    def _check_without_plugin(self, reference: Reference, reason: str) -> list[Problem]:
+        """Compare the content of an artifact that cannot be built with PostgreSQL's record."""
+        if not is_well_formed(reference.id):
+            self._reporter.say(f"skipped {reference.id}: {reason}")
+            return []
+        self._reporter.say(f"{reason}; only its counts and checksum are compared")
+        topology = parse_topology(reference.spec)
+        found = reader.read_content(self._stores.graph, reference.kind, reference.id, topology)
+        recorded = self._records[reference].content
+        actual = (found.nodes, found.relationships, found.checksum)
+        if actual == recorded:
+            return []
+        description = "the graph has other counts or another checksum than PostgreSQL records"
+        advice = f"load the plug-in, then {_rebuild_advice(reference)}"
+        return [Problem(reference.id, description, list(actual), list(recorded), advice)]
 
     def _check_sample(self, reference: Reference, artifact: Artifact) -> Iterator[Problem]:
         """Compare an artifact's node, and its rows at the sampled nodes."""

@@ -1,10 +1,13 @@
-"""Wording helpers for messages: plurals, durations, suggestions for misspelled names, and so on."""
+"""Wording of messages and cells: plurals, durations, suggestions for misspelled names, values."""
 
+import json
 import re
 import time
 from collections.abc import Iterable
 from datetime import datetime
 from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any
 
 _WORD = re.compile(r"[a-z]{3,}[ ,:]")
 
@@ -53,3 +56,29 @@ def describe_activity(task: str, seconds: float | None) -> str:
         return f"another process is {task}"
     since = datetime.fromtimestamp(time.time() - seconds).astimezone()
     return f"another process has been {task} since {since:%H:%M:%S}, for {format_duration(seconds)}"
+
+
+def format_value(value: Any) -> str:
+    """Return a cell as text: floats with six significant digits, items of lists by blanks."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ", timespec="seconds")
+    if isinstance(value, list | tuple):
+        return " ".join(format_value(item) for item in value)
+    if isinstance(value, dict):
+        return json.dumps(value, default=to_json, ensure_ascii=False)
+    return str(value)
+
+
+def to_json(value: Any) -> Any:
+    """Return a value that JSON has for one of Python's or numpy's types (``default=``)."""
+    if isinstance(value, Fraction):
+        return float(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else str(value)

@@ -3,15 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError
-from starcast.permutations import Ranks
+from starcast.permutations import Ranks, labels_from
+from starcast.support.display import Displayable
 from starcast.topologies import memory
-from starcast.vocabulary import Family
 
 _CHUNK = 2**15
 
@@ -37,7 +36,7 @@ class RankedValueReader:
         return np.take(values, self._ranks, mode="clip")
 
 
-class Topology(ABC):
+class Topology(Displayable, ABC):
     """A vertex-symmetric graph with numbered ports.
 
     Nodes are the ranks 0..nodes-1 of their labels in lexicographic order; the identity is 0.
@@ -45,24 +44,21 @@ class Topology(ABC):
     refused with a `LimitError` if they are larger than the memory of the machine.
 
     Attributes:
-        family: ``star``, ``nk-star`` or ``hypercube``.
+        family: ``star``, ``nk-star``, ``hypercube``, or the family of a plug-in.
         spec: the text that `starcast.topology` accepts, such as ``S5``.
         n: n of S_n and S_{n,k}, d of Q_d.
         k: k of S_{n,k}, else None.
         nodes: the number of nodes.
-        diameter: the greatest distance.
         ports: the ports of every node, ascending.
         translation_keeps_ports: whether `translation` maps every link to a link of the same port;
             False only for S_{n,k} with k < n-1, because of the residual links.
     """
 
-    family: ClassVar[Family]
-
+    family: str
     spec: str
     n: int
     k: int | None
     nodes: int
-    diameter: int
     ports: tuple[int, ...]
     translation_keeps_ports: bool = True
 
@@ -75,6 +71,11 @@ class Topology(ABC):
     def links(self) -> int:
         """The number of undirected links; each is two directed links."""
         return self.nodes * self.degree // 2
+
+    @property
+    @abstractmethod
+    def diameter(self) -> int:
+        """The greatest distance."""
 
     @property
     def mean_distance(self) -> Fraction:
@@ -226,6 +227,15 @@ class Topology(ABC):
             InputError: no node has this rank.
         """
         return str(self.labels([self.node(rank)])[0])
+
+    def stored_label(self, rank: int) -> str:
+        """Return the label of a node as it is stored, which is from 1 for permutations.
+
+        Raises:
+            InputError: no node has this rank.
+        """
+        with labels_from(1):
+            return self.label(rank)
 
     def node(self, node: int | str) -> int:
         """Return the rank of a node that is given by its label or its rank.

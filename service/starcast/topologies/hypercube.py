@@ -24,8 +24,12 @@ class Hypercube(Topology):
         self.n = d
         self.k = None
         self.nodes = 2**d
-        self.diameter = d
         self.ports = tuple(range(1, d + 1))
+
+    @property
+    def diameter(self) -> int:
+        """See `Topology.diameter`."""
+        return self.n
 
     def distance_profile(self) -> tuple[int, ...]:
         """See `Topology.distance_profile`."""

@@ -39,9 +39,14 @@ class NkStar(Topology):
         self.n = n
         self.k: int = k
         self.nodes = perm(n, k)
-        self.diameter = 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
         self.ports = tuple(range(2, n + 1))
         self.translation_keeps_ports = n - k == 1
+
+    @property
+    def diameter(self) -> int:
+        """See `Topology.diameter`."""
+        n, k = self.n, self.k
+        return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
 
     def distance_profile(self) -> tuple[int, ...]:
         """See `Topology.distance_profile`."""

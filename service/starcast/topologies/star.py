@@ -29,8 +29,12 @@ class Star(Topology):
         self.n = n
         self.k = None
         self.nodes = factorial(n)
-        self.diameter = 3 * (n - 1) // 2
         self.ports = tuple(range(2, n + 1))
+
+    @property
+    def diameter(self) -> int:
+        """See `Topology.diameter`."""
+        return 3 * (self.n - 1) // 2
 
     def distance_profile(self) -> tuple[int, ...]:
         """See `Topology.distance_profile`."""

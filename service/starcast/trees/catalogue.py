@@ -21,7 +21,6 @@ from starcast.trees.nk_greedy import nk_greedy
 from starcast.trees.nk_multiple import nk_multiple
 from starcast.trees.recursive_substar import recursive_substar
 from starcast.trees.shortest_path import shortest_path, shortest_path_graph
-from starcast.vocabulary import Family
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Construction(Entry):
     """
 
     name: str
-    families: tuple[Family, ...]
+    families: tuple[str, ...]
     description: str
     source: str
     build: Callable[..., Forest]

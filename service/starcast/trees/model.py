@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast.errors import InputError, RejectedError
 from starcast.permutations import Ranks
 from starcast.support.arrays import freeze, frozen_copy
+from starcast.support.display import Displayable
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import ValueReader
 from starcast.trees import files, limits, spec_syntax
@@ -29,7 +30,7 @@ _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forest:
+class Forest(Displayable):
     """Trees with a common root on one topology.
 
     Args:
@@ -82,7 +83,7 @@ class Forest:
     def id(self) -> str:
         """The id under which the forest is stored, such as ``S5:multiple:12345``."""
         construction = spec_syntax.format_spec(self.construction, self.arguments)
-        return f"{self.topology.spec}:{construction}:{self.topology.label(self.root)}"
+        return f"{self.topology.spec}:{construction}:{self.topology.stored_label(self.root)}"
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -242,13 +243,15 @@ class Forest:
                 counts[load] = counts.get(load, 0) + links
         return {load: links for load, links in sorted(counts.items()) if links}
 
+    @cached_property
     def is_shortest_path(self) -> bool:
-        """Return whether every tree reaches each of its nodes by a shortest path."""
+        """Whether every tree reaches each of its nodes by a shortest path."""
         levels = self.levels()
         return bool(((levels == self.topology.distances(self.root)) | (levels < 0)).all())
 
+    @property
     def is_edge_disjoint(self) -> bool:
-        """Return whether every directed link is used by at most one tree.
+        """Whether every directed link is used by at most one tree.
 
         Raises:
             RejectedError: an entry is impossible; cycles are not detected.

@@ -17,9 +17,8 @@ from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs
 from starcast.claims.reference.cube_schedules import unit_schedules_on_cube
 from starcast.claims.reference.pipelines import exact_time, parameters, units_per_message
-from starcast.collectives.catalogue import algorithms_on
+from starcast.claims.reference.shipped import algorithms_on, single_trees
 from starcast.collectives.model import Schedule
-from starcast.trees.catalogue import single_trees
 
 #: The grid on which times are compared with lower bounds.
 BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))

@@ -1,0 +1,211 @@
+"""Listings of claims, verdicts and verification runs."""
+
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy.orm import Session
+
+from starcast.claims import storage
+from starcast.claims.catalogue import claims, select_claims
+from starcast.claims.claim_files import papers
+from starcast.claims.describe import describe_place
+from starcast.claims.diff import COLUMNS, changes, is_requested
+from starcast.claims.fingerprint import fingerprint
+from starcast.claims.model import Claim
+from starcast.claims.report import rows as report_rows
+from starcast.claims.verdict import Verdict
+from starcast.database import models
+from starcast.errors import InputError
+from starcast.support.table import Row, Table
+from starcast.support.text import pluralize
+from starcast.vocabulary import LEVELS, VERDICT_WORDS
+
+#: The newest stored verdict of each claim, and its verification run.
+Stored = Mapping[str, tuple[models.ClaimRun, Verdict]]
+
+CLAIM_COLUMNS = (
+    "id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample",
+    "detail", "run",
+)  # fmt: skip
+VERDICT_COLUMNS = (
+    "id", "verdict", "sizes", "counterexample", "number", "statement", "detail", "of",
+)  # fmt: skip
+
+
+def list_claims(stored: Stored, paper: str | None = None, verdict: str | None = None) -> Table:
+    """Return claims with their newest stored verdicts.
+
+    Args:
+        stored: the stored verdicts.
+        paper: only the claims of this paper, such as TS.
+        verdict: only the claims with this verdict.
+
+    Raises:
+        InputError: the paper is unknown.
+    """
+    check_paper(paper)
+    rows = []
+    for claim in select_claims([] if paper is None else [paper]):
+        run, found = stored.get(claim.id, (None, None))
+        if verdict is None or (found is not None and found.verdict == verdict):
+            rows.append({**claim_row(claim), **verdict_row(found), "run": run and run.id})
+    return Table.of(rows, CLAIM_COLUMNS)
+
+
+def check_paper(paper: str | None) -> None:
+    """Check the abbreviation of a paper, if one is given.
+
+    Raises:
+        InputError: the paper is unknown.
+    """
+    if paper is not None and paper not in papers():
+        raise InputError(f"unknown paper '{paper}'", hint=f"papers: {', '.join(papers())}")
+
+
+def list_verdicts(verdicts: Iterable[Verdict]) -> Table:
+    """Return verdicts with their claims, in the order of the papers."""
+    rows = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in report_rows(verdicts)]
+    return Table.of(rows, VERDICT_COLUMNS)
+
+
+def claim_row(claim: Claim) -> Row:
+    """Return the statement of a claim, as a row."""
+    return {
+        "id": claim.id,
+        "paper": claim.citation,
+        "number": claim.number,
+        "statement": claim.statement,
+        "notation": claim.notation,
+    }
+
+
+def verdict_row(verdict: Verdict | None) -> Row:
+    """Return a verdict as a row; empty without one."""
+    if verdict is None:
+        return {}
+    counterexample = (
+        "" if verdict.counterexample is None else describe_place(verdict.counterexample)
+    )
+    found = {
+        "verdict": verdict.verdict,
+        "sizes": list(verdict.sizes),
+        "counterexample": counterexample,
+    }
+    return {**found, "detail": verdict.detail, "of": verdict.of}
+
+
+def claim_facts(claim: Claim, stored: Stored) -> Row:
+    """Return everything that is known of a claim, by name."""
+    run, found = stored.get(claim.id, (None, None))
+    facts = {
+        **claim_row(claim),
+        "reading": claim.reading,
+        **{f"{level}_sizes": list(claim.sizes.at(level)) for level in LEVELS},
+        "beyond": list(claim.sizes.beyond),
+        "parts": list(claim.parts),
+        "section": claim.section,
+        "verdict": "" if found is None else found.verdict,
+        "verified_on": [] if found is None else list(found.sizes),
+        "counterexample": verdict_row(found).get("counterexample", ""),
+        "of": "" if found is None else found.of,
+        "detail": "" if found is None else found.detail,
+        "run": run and run.id,
+        "verified_by": "" if run is None else _describe_code(run),
+    }
+    return {name: value for name, value in facts.items() if value not in ("", [], None)}
+
+
+def _describe_code(run: models.ClaimRun) -> str:
+    is_current = run.fingerprint == fingerprint()
+    return f"starcast {run.version}, {'this code' if is_current else 'other code'}"
+
+
+def list_claim_runs(session: Session) -> Table:
+    """Return the stored verification runs: requested claims, code, and number of verdicts."""
+    counts = storage.count_verdicts(session)
+    rows = [_run_row(run, counts.get(run.id, {})) for run in storage.list_claim_runs(session)]
+    code = ("version", "revision", "dirty", "fingerprint")
+    verdicts = map(_verdict_column, VERDICT_WORDS)
+    return Table.of(rows, ("run", "claims", "at", *verdicts, *code, "started", "finished"))
+
+
+def _run_row(run: models.ClaimRun, counts: Mapping[str, int]) -> Row:
+    asked = storage.question(run)
+    finished = run.finished_at and run.finished_at.astimezone()
+    return {
+        "run": run.id,
+        "claims": " ".join(asked.names) or "all",
+        "at": asked.level or " ".join(asked.sizes or ()),
+        **{
+            _verdict_column(word): counts.get(word, 0) if finished else None
+            for word in VERDICT_WORDS
+        },
+        "version": run.version,
+        "revision": run.revision and run.revision[:12],
+        "dirty": run.dirty,
+        "fingerprint": run.fingerprint,
+        "started": run.started_at.astimezone(),
+        "finished": finished,
+    }
+
+
+def _verdict_column(verdict: str) -> str:
+    """Return the column that counts a verdict; column names have no blanks."""
+    return verdict.replace(" ", "_")
+
+
+def list_changes(session: Session, before: int | None = None, after: int | None = None) -> Table:
+    """Return the differences between two stored verification runs.
+
+    The note of the table names the runs, and says how many claims were not requested again.
+
+    Args:
+        session: a session of the database.
+        before: number of the first run; by default the run before ``after``.
+        after: number of the second run; by default the newest finished one.
+
+    Raises:
+        NotFoundError: there is no such finished run.
+    """
+    new = storage.load_newest(session) if after is None else storage.load_finished(session, after)
+    old = (
+        storage.load_newest(session, before=new.id)
+        if before is None
+        else storage.load_finished(session, before)
+    )
+    verdicts, others = (storage.load_verdicts(session, run.id) for run in (old, new))
+    found = changes(_in_order(verdicts), _in_order(others), new.names)
+    asked = storage.question(old), storage.question(new)
+    notes = [f"verification run {old.id} ({asked[0]}) against run {new.id} ({asked[1]})"]
+    unasked = sum(not is_requested(verdict.claim, new.names) for verdict in verdicts)
+    if unasked:
+        notes.append(
+            f"{pluralize(unasked, 'claim')} of run {old.id} were not requested in run {new.id}"
+        )
+    if not found:
+        notes.append("no differences")
+    return Table.of((change.row() for change in found), COLUMNS, "\n".join(notes))
+
+
+def _in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return verdicts in the order of the papers, those on claims that no longer exist last."""
+    places = {name: place for place, name in enumerate(claims())}
+    return sorted(
+        verdicts, key=lambda verdict: (places.get(verdict.claim, len(places)), verdict.claim)
+    )
+
+
+def run_provenance(run: models.ClaimRun) -> dict[str, str]:
+    """Return what a report says about its verification run."""
+    revision = (
+        ""
+        if run.revision is None
+        else f", revision {run.revision[:12]}{' with changes' if run.dirty else ''}"
+    )
+    finished = run.finished_at
+    return {
+        "Verification run": f"{run.id} ({storage.question(run)})",
+        "Code": f"starcast {run.version}{revision}",
+        "Finished": ""
+        if finished is None
+        else finished.astimezone().isoformat(sep=" ", timespec="seconds"),
+    }

@@ -1,0 +1,37 @@
+"""The option ``--labels``: whether labels of nodes begin with 0 or 1, in commands without a store.
+
+Labels of permutations and arrangements have the symbols 1..n here, and 0..n-1 in some papers. The
+option changes what a command reads (roots, faults, rows) and prints (rows, results, messages,
+pictures). Ids and stored figures have labels from 1; commands that use them have no such option.
+"""
+
+from typing import Annotated
+
+import typer
+
+from starcast.cli import context
+
+
+def _use(ctx: typer.Context, value: int | None) -> int | None:
+    """Use labels from 0 or 1 until the command ends."""
+    if ctx.resilient_parsing:
+        return value
+    first = context.first_symbol(ctx) if value is None else value
+    if first != 1:
+        from starcast.permutations import labels_from
+
+        ctx.with_resource(labels_from(first))
+    return value
+
+
+LabelsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=1,
+        metavar="0|1",
+        callback=_use,
+        help="First symbol of labels that are read and printed, other than in ids.",
+        show_default="the setting labels, 1",
+    ),
+]

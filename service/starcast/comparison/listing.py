@@ -1,0 +1,166 @@
+"""Listings of stored runs and experiments."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from starcast.comparison.matching import figure, gap
+from starcast.comparison.sides import load_side
+from starcast.database import models, repository
+from starcast.errors import RejectedError
+from starcast.experiments.design import examples, read_design, sort_runs, stored_axes
+from starcast.experiments.grid import AXES, Point
+from starcast.experiments.reproduction import FIGURES, Repetition
+from starcast.simulator.step_profile import COLUMNS as PROFILE_COLUMNS
+from starcast.support.table import Table, rounded, with_numbers
+from starcast.support.text import pluralize
+
+#: The parameters of a run.
+POINT = (
+    "topology", "collective", "algorithm", "ports", "base", "message_bytes", "segments", "copies",
+    "faults", "seed", "t_s", "t_c",
+)  # fmt: skip
+RUN_COLUMNS = ("run", "experiment", *POINT, "status", "steps", "time", "gap", "missing", "finished")
+PROVENANCE = (
+    "version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres",
+    "jobs",
+)  # fmt: skip
+COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
+EXPERIMENT_COLUMNS = ("experiment", "runs", "points", "failed", *AXES, "created")
+
+
+def list_experiments(session: Session) -> Table:
+    """Return the stored experiments with their grids, stored runs and points."""
+    counts = repository.count_runs(session)
+    rows: list[dict[str, Any]] = []
+    for experiment in repository.list_experiments(session):
+        runs, failed = counts.get(experiment.id, (0, 0))
+        rows.append({
+            **stored_axes(experiment.grid),
+            "experiment": experiment.name,
+            "runs": runs,
+            "points": experiment.points,
+            "failed": failed,
+            "created": experiment.created_at.astimezone(),
+        })  # fmt: skip
+    return Table.of(rows, EXPERIMENT_COLUMNS)
+
+
+def list_examples() -> Table:
+    """Return the shipped experiments with their titles and numbers of runs."""
+    designs = {name: read_design(str(file)) for name, file in examples().items()}
+    rows = [
+        {
+            "example": name,
+            "runs": len(design.points()),
+            "title": design.title,
+            "description": design.description,
+        }
+        for name, design in designs.items()
+    ]
+    return Table.of(rows, ("example", "runs", "title", "description"))
+
+
+def list_runs(session: Session, experiment: str | None = None) -> Table:
+    """Return the stored runs, or those of one experiment, in the order of their numbers.
+
+    Raises:
+        NotFoundError: no such experiment is stored.
+    """
+    experiments = repository.list_experiments(session)
+    if experiment is not None:
+        experiments = [repository.load_experiment(session, experiment)]
+    rows = [
+        run_row(run, each.name)
+        for each in experiments
+        for run in repository.load_runs(session, each.id)
+    ]
+    return Table.of(rows, RUN_COLUMNS)
+
+
+def list_grid(session: Session, experiment: str) -> Table:
+    """Return the runs of an experiment in the order of its points.
+
+    The note of the table says how many runs are missing.
+
+    Raises:
+        NotFoundError: no such experiment is stored.
+    """
+    stored = repository.load_experiment(session, experiment)
+    side = load_side(session, experiment)
+    rows = [run_row(run, experiment) for run in sort_runs(stored, side.runs)]
+    columns = [name for name in RUN_COLUMNS if name != "experiment"]
+    return Table.of(rows, columns, side.incomplete or "")
+
+
+def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
+    """Return repeated runs, each with its figures and whether all of them agree."""
+    rows = [
+        {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions
+    ]
+    return Table.of(rows, ("run", *POINT, "agrees", *FIGURES))
+
+
+def list_profile(profile: Sequence[models.StepProfile | models.ScheduleStep]) -> Table:
+    """Return a step profile, one row per step."""
+    columns = ("step", *PROFILE_COLUMNS)
+    return Table.of(({name: getattr(step, name) for name in columns} for step in profile), columns)
+
+
+def run_row(run: models.Run, experiment: str) -> dict[str, Any]:
+    """Return a stored run as a row: parameters, simulated figures, and gap."""
+    figures = {
+        "steps": figure(run, "steps"),
+        "time": figure(run, "time"),
+        "gap": rounded(gap(run)),
+    }
+    point = {name: getattr(run, name) for name in RUN_COLUMNS if hasattr(run, name)}
+    finished = run.finished_at.astimezone()
+    row = {**point, **figures, "run": run.id, "experiment": experiment, "finished": finished}
+    return with_numbers(row)
+
+
+def cost_rows(run: models.Run) -> list[dict[str, Any]]:
+    """Return the costs of a run, the simulated one first, each with its time / lower bound."""
+    kinds = ("simulated", "closed form", "lower bound")
+    bound = next((cost.time for cost in run.costs if cost.kind == "lower bound"), None)
+    rows = []
+    for cost in sorted(run.costs, key=lambda cost: kinds.index(cost.kind)):
+        row = {name: getattr(cost, name) for name in COST_COLUMNS if hasattr(cost, name)}
+        gap = rounded(cost.time / bound) if bound else None
+        rows.append(with_numbers({"cost": cost.kind, **row, "gap": gap}))
+    return rows
+
+
+def describe_loss(run: models.Run) -> str:
+    """Return a sentence with the units missing because of the faults of a run."""
+    missing = pluralize(run.missing, "unit is", "units are")
+    loss = f"{missing} missing at the end" if run.missing else "no unit is missing at the end"
+    return f"with faults at {', '.join(run.faults)}: {loss}"
+
+
+def require_complete(run: models.Run) -> None:
+    """Check that a run has figures.
+
+    Raises:
+        RejectedError: the run failed.
+    """
+    if run.status != "complete":
+        raise RejectedError(
+            f"the run failed: {run.error}", hint="a failed run has no figures and is never compared"
+        )
+
+
+def run_facts(run: models.Run, experiment: str) -> dict[str, Any]:
+    """Return everything that is stored of a run, by name."""
+    row = run_row(run, experiment)
+    facts = {name: row[name] for name in RUN_COLUMNS}
+    facts |= {"messages": run.messages, "error": run.error}
+    for cost in cost_rows(run):
+        kind = cost["cost"].replace(" ", "_")
+        facts |= {f"{kind}_{name}": cost[name] for name in ("steps", "time", "source")}
+    for phase in ("build", "verify", "simulate", "price"):
+        facts[f"{phase}_seconds"] = run.timings.get(phase)
+    facts |= {name: run.provenance[name] for name in PROVENANCE if name in run.provenance}
+    return facts | {"reproduce": Point.of(run).command()}

@@ -1,0 +1,211 @@
+"""The papers' tables with the figures of stored runs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from starcast.comparison.matching import figure
+from starcast.comparison.sides import load_side, read_conditions, select_runs
+from starcast.costs.machine import Machine
+from starcast.costs.paper_tables import (
+    PAPER_TABLES,
+    Case,
+    Find,
+    PaperTable,
+    Row,
+    RowExecution,
+    RowFigures,
+)
+from starcast.database import models, repository
+from starcast.errors import InputError, NotFoundError
+from starcast.experiments.design import examples, read_design, stored_design
+from starcast.progress import Reporter
+from starcast.support.table import Table, with_numbers
+from starcast.support.text import did_you_mean
+from starcast.topologies import as_topology
+
+
+def find_table(name: str) -> PaperTable:
+    """Return the paper's table of a name.
+
+    Raises:
+        InputError: there is no such table.
+    """
+    if name not in PAPER_TABLES:
+        raise InputError(
+            f"'{name}' is not a table of a paper",
+            hint=f"{did_you_mean(name, PAPER_TABLES)}the tables are {', '.join(PAPER_TABLES)}",
+        )
+    return PAPER_TABLES[name]
+
+
+def table_of(experiment: models.Experiment) -> str:
+    """Return the name of the table that an experiment executes: that of its shipped grid.
+
+    Raises:
+        InputError: the experiment has another grid.
+    """
+    title = stored_design(experiment).title if experiment.grid else ""
+    for name in PAPER_TABLES:
+        if title and title == read_design(str(examples()[name])).title:
+            return name
+    raise InputError(
+        f"the experiment '{experiment.name}' is not that of a paper's table",
+        hint=f"name a table with --table: {', '.join(PAPER_TABLES)}",
+    )
+
+
+@dataclass(frozen=True)
+class PaperCases:
+    """A paper's table with the figures of an experiment.
+
+    Attributes:
+        name: the name of the table.
+        table: its definition.
+        cases: the rows for every topology and message.
+    """
+
+    name: str
+    table: PaperTable
+    cases: tuple[tuple[Case, list[Row]], ...]
+
+
+def load_table(
+    session: Session,
+    experiment: str,
+    reporter: Reporter,
+    *,
+    table: str | None = None,
+    conditions: Iterable[str] = (),
+) -> PaperCases:
+    """Return an experiment as the table of its paper.
+
+    Args:
+        session: a session of the database.
+        experiment: the name of the experiment.
+        reporter: receives how many runs are missing.
+        table: the paper's table; by default that of the experiment's shipped grid.
+        conditions: conditions on the runs, such as ``topology=S5``.
+
+    Raises:
+        NotFoundError: no such experiment is stored, or no run executes a row of the table.
+        InputError: there is no such table, or a condition is not valid.
+    """
+    selection = read_conditions(conditions)
+    name = table or table_of(repository.load_experiment(session, experiment))
+    chosen = find_table(name)
+    side = load_side(session, experiment)
+    if side.incomplete:
+        reporter.say(side.incomplete)
+    (selected,) = select_runs([side], selection)
+    return PaperCases(name, chosen, tuple(paper_rows(chosen, selected.runs)))
+
+
+def tabulate(paper: PaperCases) -> Table:
+    """Return the rows of all cases, each with the values that distinguish the case."""
+    records = [
+        with_numbers({**case_values(paper.table, case), **row})
+        for case, rows in paper.cases
+        for row in rows
+    ]
+    return Table.of(records, [*case_values(paper.table, paper.cases[0][0]), *paper.table.headings])
+
+
+def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
+    """Return what distinguishes a case, by the names of axes."""
+    values: dict[str, Any] = {"topology": case.topology.spec}
+    for axis in table.axes:
+        if axis == "machine":
+            values |= {"t_s": case.machine.t_s, "t_c": case.machine.t_c}
+        else:
+            values[axis] = getattr(case, axis)
+    return values
+
+
+def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[Case, list[Row]]]:
+    """Yield the rows of a table for every case of some runs.
+
+    Runs with faults, and runs that failed, do not count.
+
+    Raises:
+        NotFoundError: no run executes a row of the table.
+    """
+    usable = [run for run in runs if not run.faults and figure(run, "time") is not None]
+    is_empty = True
+    for case in _cases(table, usable):
+        find, used = _finder(table, case, usable)
+        rows = table.rows(case, find)
+        if used:
+            is_empty = False
+            yield case, rows
+    if is_empty:
+        raise NotFoundError(
+            f"no run executes a row of {table.source}",
+            hint="run the shipped grid of the table: 'starcast experiment examples'",
+        )
+
+
+def _cases(table: PaperTable, runs: Iterable[models.Run]) -> list[Case]:
+    """Return the cases of runs in their order."""
+    cases = dict.fromkeys(_case(table, run) for run in runs)
+    axis = table.axis_with_1
+    several = [case for case in cases if axis is not None and getattr(case, axis) > 1]
+    return several or list(cases)
+
+
+def _case(table: PaperTable, run: models.Run) -> Case:
+    values: dict[str, Any] = {
+        "message_bytes": run.message_bytes,
+        "machine": Machine(run.t_s, run.t_c),
+        "messages": run.messages,
+        "copies": run.copies,
+    }
+    return Case(as_topology(run.topology), **{axis: values[axis] for axis in table.axes})
+
+
+def _finder(
+    table: PaperTable, case: Case, runs: Iterable[models.Run]
+) -> tuple[Find, list[models.Run]]:
+    """Return the function that finds the executions of a case, and the list of runs it found."""
+    has_machine = "machine" in table.axes
+    machine = case.machine
+    chosen = [
+        run
+        for run in runs
+        if run.topology == case.topology.spec
+        and (
+            not has_machine
+            or (run.message_bytes, run.t_s, run.t_c)
+            == (case.message_bytes, machine.t_s, machine.t_c)
+        )
+    ]
+    used: list[models.Run] = []
+
+    def find(execution: RowExecution) -> RowFigures | None:
+        matching = [run for run in chosen if _executes(run, execution)]
+        if not matching:
+            return None
+        best = min(matching, key=lambda run: (figure(run, "time"), run.segments))
+        used.append(best)
+        return RowFigures(
+            steps=figure(best, "steps"),
+            transmissions=figure(best, "transmissions"),
+            start_ups=Fraction(figure(best, "start_ups")),
+            bytes=Fraction(figure(best, "bytes")),
+            time=Fraction(figure(best, "time")),
+            segments=best.segments,
+        )
+
+    return find, used
+
+
+def _executes(run: models.Run, execution: RowExecution) -> bool:
+    return (
+        (run.collective, run.algorithm, run.ports, run.copies)
+        == (execution.collective, execution.algorithm, execution.ports, execution.copies)
+        and (execution.base is None or run.base == execution.base)
+        and (execution.messages is None or run.messages == execution.messages)
+    )

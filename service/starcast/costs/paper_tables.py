@@ -1,0 +1,457 @@
+"""The tables of the papers in their layout: rows and columns as printed, with figures for one case.
+
+A row is executed by an algorithm of the catalogue, or a lower bound, or a work that the paper
+cites and that cannot be executed; cited rows have the figures of the closed form in the paper.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+from starcast.costs.bounds import lower_bound
+from starcast.costs.machine import Cost, Machine
+from starcast.costs.tables import Problem, build_table
+from starcast.topologies import Topology
+from starcast.vocabulary import Collective, Ports
+
+#: The basis of a row; rows that are executed name their algorithm instead.
+CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
+
+
+class RowExecution(NamedTuple):
+    """What executes a row: an algorithm with its arguments other than segments.
+
+    Attributes:
+        collective: the collective.
+        algorithm: the name of the algorithm.
+        ports: the port model.
+        base: the construction given to the algorithm, or None.
+        messages: M if the table fixes it, else None for any number of segments.
+        copies: x.
+    """
+
+    collective: Collective
+    algorithm: str
+    ports: Ports
+    base: str | None = None
+    messages: int | None = None
+    copies: int = 1
+
+
+class RowFigures(NamedTuple):
+    """The figures of an execution, exact, and its number of segments or messages."""
+
+    steps: int
+    transmissions: int
+    start_ups: Fraction
+    bytes: Fraction
+    time: Fraction
+    segments: int
+
+
+#: Returns the execution with the least time, or None if there is none.
+Find = Callable[[RowExecution], RowFigures | None]
+#: A row of a table by column.
+Row = dict[str, Any]
+
+
+#: The machine on which a message of one byte takes a step.
+_STEPS = Machine(Fraction(0), Fraction(1))
+
+
+@dataclass(frozen=True)
+class Case:
+    """The topology, message and machine that the figures of a table refer to.
+
+    Attributes:
+        topology: the topology.
+        message_bytes: m, the bytes of a message.
+        machine: T_s and T_c.
+        messages: M, the number of unit messages.
+        copies: x, the copies of each message.
+    """
+
+    topology: Topology
+    message_bytes: Fraction = Fraction(1)
+    machine: Machine = _STEPS
+    messages: int = 1
+    copies: int = 1
+
+
+class TimesRow(NamedTuple):
+    """A row of a `TimesTable`.
+
+    Attributes:
+        ports: the port model.
+        name: the algorithm, as printed.
+        algorithm: the algorithm that executes it; empty if none does.
+        base: the construction given to the algorithm.
+        reference: the work that the row is about, as a key of ``references.bib``; empty for the
+            paper's own rows.
+        printed: the name of its closed form in `starcast.costs.printed`, if no algorithm executes
+            it; empty for the lower bound.
+    """
+
+    ports: Ports
+    name: str
+    algorithm: str = ""
+    base: str | None = None
+    reference: str = ""
+    printed: str = ""
+
+
+@dataclass(frozen=True)
+class TimesTable:
+    """A table of start-up, transmission and overall times (Tseng & Sheu; Li et al.).
+
+    The papers print orders of growth; the figures are the times of one case.
+    """
+
+    axes: ClassVar[tuple[str, ...]] = ("message_bytes", "machine")
+    axis_with_1: ClassVar[str | None] = None
+
+    caption: str
+    source: str
+    collective: Collective
+    models: Mapping[Ports, str]
+    columns: tuple[str, str, str]
+    lines: Sequence[TimesRow]
+
+    @property
+    def headings(self) -> Mapping[str, str]:
+        """The headings, as printed, by column; the last three columns are not in the paper."""
+        start_up, transmission, overall = self.columns
+        return {
+            "model": "Model", "algorithm": "Algorithm", "start_up_time": start_up,
+            "transmission_time": transmission, "overall_time": overall,
+            "basis": "Basis", "reference": "Reference", "note": "Note",
+        }  # fmt: skip
+
+    def rows(self, case: Case, find: Find) -> list[Row]:
+        """Return the rows, in the order of the paper."""
+        return [self._row(case, line, find) for line in self.lines]
+
+    def _row(self, case: Case, line: TimesRow, find: Find) -> Row:
+        note = ""
+        cost: Cost | RowFigures | None
+        if line.algorithm:
+            cost = find(RowExecution(self.collective, line.algorithm, line.ports, line.base))
+            basis = NOT_EXECUTED if cost is None else _name(line, cost.segments)
+        elif line.printed:
+            cost, note = self._printed(case, line)
+            basis = CITED
+        else:
+            topology, m = case.topology, case.message_bytes
+            cost = lower_bound(topology, self.collective, line.ports, m, case.machine)
+            basis = BOUND
+        machine = case.machine
+        return {
+            "model": self.models[line.ports],
+            "algorithm": line.name,
+            "start_up_time": None if cost is None else cost.start_ups * machine.t_s,
+            "transmission_time": None if cost is None else cost.bytes * machine.t_c,
+            "overall_time": None if cost is None else cost.time,
+            "basis": basis,
+            "reference": line.reference or None,
+            "note": note or None,
+        }
+
+    def _printed(self, case: Case, line: TimesRow) -> tuple[Cost | None, str]:
+        problem = Problem(
+            case.topology, self.collective, line.ports, case.message_bytes, case.machine
+        )
+        (row,) = [row for row in build_table(problem) if row.name == line.printed]
+        return row.cost, row.note
+
+
+def _name(line: TimesRow, segments: int) -> str:
+    base = f" of {line.base}" if line.base else ""
+    return f"{line.algorithm}{base}" + (f", {segments} segments" if segments > 1 else "")
+
+
+class Method(NamedTuple):
+    """A cell of a `MethodsTable`: the method, as printed, and the algorithm that executes it."""
+
+    text: str
+    algorithm: str
+
+
+class MethodsRow(NamedTuple):
+    """A row of a `MethodsTable`: the methods for 1 message and for M, the latter may be missing."""
+
+    ports: Ports
+    single: Method
+    many: Method | None = None
+
+
+@dataclass(frozen=True)
+class MethodsTable:
+    """A table with method, time and messages in each cell (Fragopoulou & Akl 1993)."""
+
+    axes: ClassVar[tuple[str, ...]] = ("messages",)
+    axis_with_1: ClassVar[str | None] = "messages"
+
+    caption: str
+    source: str
+    collective: Collective
+    lines: Sequence[MethodsRow]
+
+    @property
+    def headings(self) -> Mapping[str, str]:
+        """The headings, as printed, by column; blanks distinguish columns without a heading."""
+        return {
+            "model": "", "quantity": " ", "one_message": "1-message", "many_messages": "M-messages",
+        }  # fmt: skip
+
+    def rows(self, case: Case, find: Find) -> list[Row]:
+        """Return the rows, in the order of the paper."""
+        rows = []
+        for line in self.lines:
+            cells = {
+                "one_message": self._cell(line.ports, line.single, 1, find),
+                "many_messages": self._cell(line.ports, line.many, case.messages, find),
+            }
+            model = "SLA" if line.ports == "one" else "MLA"
+            for quantity in ("Method", "Time", "Messages", "Basis"):
+                values = {name: cell.get(quantity) for name, cell in cells.items()}
+                rows.append({"model": model, "quantity": quantity, **values})
+        return rows
+
+    def _cell(self, ports: Ports, method: Method | None, messages: int, find: Find) -> Row:
+        if method is None:
+            return {}
+        found = find(RowExecution(self.collective, method.algorithm, ports, messages=messages))
+        return {
+            "Method": method.text,
+            "Time": None if found is None else found.steps,
+            "Messages": None if found is None else found.transmissions,
+            "Basis": NOT_EXECUTED if found is None else method.algorithm,
+        }
+
+
+class BoundsRow(NamedTuple):
+    """A row of a `BoundsTable`.
+
+    Attributes:
+        problem: the problem, as printed.
+        collective: the collective.
+        has_copies: whether each message is sent x times.
+    """
+
+    problem: str
+    collective: Collective
+    has_copies: bool = True
+
+
+@dataclass(frozen=True)
+class BoundsTable:
+    """A table of lower bounds, with the executions of an algorithm next to them (1996)."""
+
+    axes: ClassVar[tuple[str, ...]] = ("messages", "copies")
+    axis_with_1: ClassVar[str | None] = "copies"
+
+    caption: str
+    source: str
+    algorithm: str
+    lines: Sequence[BoundsRow]
+
+    @property
+    def headings(self) -> Mapping[str, str]:
+        """The headings, as printed, by column; the last three columns are not in the paper."""
+        return {
+            "problem": "problem", "time": "time", "transmissions": "number of transmissions",
+            "executed_time": "executed time", "executed_transmissions": "executed transmissions",
+            "basis": "basis",
+        }  # fmt: skip
+
+    def rows(self, case: Case, find: Find) -> list[Row]:
+        """Return the rows, in the order of the paper."""
+        return [self._row(case, line, find) for line in self.lines]
+
+    def _row(self, case: Case, line: BoundsRow, find: Find) -> Row:
+        copies = case.copies if line.has_copies else 1
+        bound = lower_bound(
+            case.topology, line.collective, "all", Fraction(1), case.machine, case.messages, copies
+        )
+        query = RowExecution(
+            line.collective, self.algorithm, "all", messages=case.messages, copies=copies
+        )
+        found = find(query)
+        return {
+            "problem": line.problem,
+            "time": bound.steps,
+            "transmissions": bound.transmissions,
+            "executed_time": None if found is None else found.steps,
+            "executed_transmissions": None if found is None else found.transmissions,
+            "basis": BOUND if found is None else f"{BOUND}; {self.algorithm}",
+        }
+
+
+_TS_MODELS: Mapping[Ports, str] = {"all": "all-port", "one": "one-port"}
+_NK_TREE, _NK_TREES = "a spanning tree", "multiple spanning trees"
+_PROBLEMS = (
+    BoundsRow("single node broadcasting", "broadcast", has_copies=False),
+    BoundsRow("fault tolerant single node broadcasting", "broadcast"),
+    BoundsRow("fault tolerant multinode broadcasting", "allgather"),
+    BoundsRow("fault tolerant single node scattering", "scatter"),
+    BoundsRow("fault tolerant total exchange", "alltoall"),
+)
+
+#: A table of a paper.
+#:
+#: Its ``axes`` are the attributes of `Case` that distinguish cases. The value 1 of ``axis_with_1``
+#: has a row or a column in every case, and is a case of its own only if there is no other value.
+PaperTable = TimesTable | MethodsTable | BoundsTable
+
+#: The tables by the names of the shipped experiments that execute their rows.
+PAPER_TABLES: dict[str, PaperTable] = {
+    "tseng-sheu-1997-table-1": TimesTable(
+        "Comparison of one-to-all broadcast algorithms on start-up cost, transmission cost, and "
+        "overall time complexity",
+        "Tseng & Sheu 1997, Table 1",
+        "broadcast",
+        _TS_MODELS,
+        ("Start-up comp.", "Trans. comp.", "Overall complexity"),
+        (
+            TimesRow("all", "Sheu [16]", "recursive-substar", reference="sheu1993"),
+            TimesRow("all", "Day [7]", "greedy", reference="day1994"),
+            TimesRow("all", "Ours", "multiple"),
+            TimesRow("one", "Misic [13]", reference="misic1994", printed="Misic & Jovanovic [13]"),
+            TimesRow("one", "Akl [2]", reference="akl1993", printed="Akl et al. [2]"),
+            TimesRow("one", "Mendia [12]", reference="mendia1992", printed="Mendia & Sarkar [12]"),
+            TimesRow("one", "Sheu [17]", reference="sheu1995", printed="Sheu et al. [17]"),
+            TimesRow("one", "Qiu [14]", reference="qiu1995", printed="Qiu [14]"),
+            TimesRow("one", "Ours", "multiple"),
+        ),
+    ),
+    "tseng-sheu-1997-table-2": TimesTable(
+        "Comparison of all-to-all broadcast algorithms on start-up complexity, transmission "
+        "complexity, and overall latency",
+        "Tseng & Sheu 1997, Table 2",
+        "allgather",
+        _TS_MODELS,
+        ("Start-up comp.", "Trans. comp.", "Overall time"),
+        (
+            TimesRow(
+                "all",
+                "Frago. HAM [8]",
+                "dimension-change",
+                "rotated-hamiltonian",
+                "fragopoulou1993",
+            ),
+            TimesRow("all", "Frago. NL [8]", "dimension-change", "necklace", "fragopoulou1993"),
+            TimesRow("all", "Ours", "dimension-change", "greedy"),
+            TimesRow("one", "Misic [13]", reference="misic1994", printed="Misic & Jovanovic [13]"),
+            TimesRow("one", "Ours", "dimension-change", "greedy"),
+        ),
+    ),
+    "li-chen-xiang-yao-table-1": TimesTable(
+        "Comparison of One-to-All Broadcasting Algorithms",
+        "Li, Chen, Xiang & Yao, Table 1",
+        "broadcast",
+        {"all": "All-model", "one": "One-model"},
+        ("Start-up Comp.", "Trans. Comp.", "Overall Complexity"),
+        (
+            TimesRow("all", "optimal"),
+            TimesRow("all", "Y.S. Chen", reference="chen2000", printed="Y.S. Chen & Tai [4]"),
+            TimesRow("all", _NK_TREE, "nk-greedy"),
+            TimesRow("all", _NK_TREES, "nk-multiple"),
+            TimesRow("one", "optimal"),
+            TimesRow("one", "Y.S. Chen", reference="chen2000", printed="Y.S. Chen & Tai [4]"),
+            TimesRow("one", _NK_TREE, "nk-greedy"),
+            TimesRow("one", _NK_TREES, "nk-multiple"),
+        ),
+    ),
+    "li-chen-xiang-yao-table-2": TimesTable(
+        "Comparison of All-to-All Broadcasting Algorithms",
+        "Li, Chen, Xiang & Yao, Table 2",
+        "allgather",
+        {"all": "All-port", "one": "One-port"},
+        ("Start-up Comp.", "Trans. Comp.", "Overall Complexity"),
+        (
+            TimesRow("all", "optimal"),
+            TimesRow("all", _NK_TREE, "nk-greedy"),
+            TimesRow("all", _NK_TREES, "nk-multiple"),
+            TimesRow("one", "optimal"),
+            TimesRow("one", _NK_TREE, "nk-greedy"),
+            TimesRow("one", _NK_TREES, "nk-multiple"),
+        ),
+    ),
+    "fragopoulou-akl-1993-table-1": MethodsTable(
+        "Multinode broadcasting algorithms",
+        "Fragopoulou & Akl 1993, Table 1",
+        "allgather",
+        (
+            MethodsRow(
+                "one",
+                Method("Hamiltonian cycle", "hamiltonian-cycle"),
+                Method("Hamiltonian cycle, M times", "hamiltonian-cycle"),
+            ),
+            MethodsRow(
+                "all",
+                Method("Spanning tree based on rotated Hamiltonian paths", "rotated-hamiltonian"),
+                Method(
+                    "Spanning tree based on rotated Hamiltonian paths, M times",
+                    "rotated-hamiltonian",
+                ),
+            ),
+            MethodsRow("all", Method("Spanning tree based on technique from [11]", "necklace")),
+        ),
+    ),
+    "fragopoulou-akl-1993-table-2": MethodsTable(
+        "Single node scattering algorithms",
+        "Fragopoulou & Akl 1993, Table 2",
+        "scatter",
+        (
+            MethodsRow(
+                "one",
+                Method("Shortest path spanning tree", "one-port"),
+                Method("Shortest path spanning tree, M times", "one-port"),
+            ),
+            MethodsRow(
+                "all",
+                Method("Shortest path, as balanced as possible spanning tree", "balanced"),
+                Method("Shortest path, perfectly balanced spanning tree", "perfectly-balanced"),
+            ),
+            MethodsRow(
+                "all", Method("Shortest path, almost balanced spanning tree", "near-balanced")
+            ),
+        ),
+    ),
+    "fragopoulou-akl-1993-table-3": MethodsTable(
+        "Total exchange algorithms",
+        "Fragopoulou & Akl 1993, Table 3",
+        "alltoall",
+        (
+            MethodsRow(
+                "one",
+                Method("Shortest path spanning tree", "one-port"),
+                Method("Shortest path spanning tree, M times", "one-port"),
+            ),
+            MethodsRow(
+                "all",
+                Method("Shortest path, almost balanced spanning tree", "necklace"),
+                Method("Shortest path, perfectly balanced spanning tree", "perfectly-balanced"),
+            ),
+        ),
+    ),
+    "fragopoulou-akl-1996-table-1": BoundsTable(
+        "Lower bounds on the star network",
+        "Fragopoulou & Akl 1996, Table 1",
+        "edge-disjoint",
+        _PROBLEMS,
+    ),
+    "fragopoulou-akl-1996-table-2": BoundsTable(
+        "Lower bounds on the star network of dimension n",
+        "Fragopoulou & Akl 1996, Table 2",
+        "edge-disjoint",
+        _PROBLEMS,
+    ),
+    "fragopoulou-akl-1996-table-3": BoundsTable(
+        "Lower bounds on the hypercube network of dimension k",
+        "Fragopoulou & Akl 1996, Table 3",
+        "edge-disjoint-binomial",
+        _PROBLEMS,
+    ),
+}

@@ -1,0 +1,140 @@
+"""The results of a lab that are more than tables: answers of queries, runs, and comparisons."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from starcast import drawing
+from starcast.comparison.compare import Comparison
+from starcast.comparison.stored import check_plot, tabulate_crossovers, tabulate_layout
+from starcast.database.models import Run
+from starcast.errors import InputError
+from starcast.graph.connection import QueryResult
+from starcast.queries import Query
+from starcast.queries.listing import as_read
+from starcast.queries.picture import build_picture
+from starcast.support.atomic import atomic_write
+from starcast.support.table import Table
+from starcast.vocabulary import Layout
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Table):
+    """The result of a query.
+
+    Notebooks show it as a table, with paths hop by hop.
+
+    Attributes:
+        columns: the names of the columns, in order.
+        rows: one dictionary per row.
+        note: says that there are more rows, and how to see them.
+        cypher: the statement that ran.
+        parameters: the values of its parameters.
+        more: whether the row limit cut off further rows.
+    """
+
+    cypher: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    more: bool = False
+    _query: Query | None = None
+
+    def svg(self, layout: Layout | str | None = None) -> str:
+        """Return a picture of the nodes and links that the rows name, as an SVG document.
+
+        Args:
+            layout: ``levels``, by the distance from the source or the root, or ``ring``.
+
+        Raises:
+            InputError: no column is declared to contain nodes, or the result has none.
+            LimitError: the picture has too many nodes.
+        """
+        if self._query is None:
+            raise InputError(
+                "the answer of a free statement cannot be drawn: its columns declare no nodes",
+                hint="write it as a query file, whose header declares 'sender (node): ...'",
+            )
+        result = QueryResult(self.columns, self.rows, self.more, (), None)
+        picture = build_picture(self._query, self.parameters, result)
+        return drawing.sketch(picture, None if layout is None else _layout(layout))
+
+    def _repr_html_(self) -> str:
+        read = as_read(self.head())
+        return Table(read.columns, read.rows, self.head().note).html()
+
+
+@dataclass(frozen=True, repr=False)
+class RunTable(Table):
+    """The costs of a run, each with its time / lower bound.
+
+    Attributes:
+        run: the run. Its number ``run.id`` is None if it was not stored.
+    """
+
+    run: Run = field(default_factory=Run)
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonTable(Table):
+    """A comparison of stored runs: one row per point, with a single value in each cell.
+
+    Notebooks show it as the command line does: figures of the sides next to each other, the best in
+    bold.
+
+    Attributes:
+        comparison: the matched runs.
+    """
+
+    comparison: Comparison = field(default_factory=lambda: Comparison((), ()))
+    _everything: bool = False
+    _render: Callable[[], str] | None = None
+    _plot: Callable[[Path], Mapping[Path, bytes]] | None = None
+
+    def html(self) -> str:
+        """Return the report of the comparison: an HTML page with plots.
+
+        Raises:
+            UnavailableError: matplotlib is not installed, or the lab is closed.
+        """
+        return self._render() if self._render is not None else super().html()
+
+    def plots(self, file: str | Path) -> list[Path]:
+        """Write the plots of the report to files of their own, and return the files.
+
+        Args:
+            file: the name, which ends in ``.svg`` or ``.pdf``; several plots are numbered.
+
+        Raises:
+            InputError: the name ends in something else, or there is nothing to plot.
+            UnavailableError: matplotlib is not installed, or the lab is closed.
+        """
+        check_plot(Path(file))
+        pictures = {} if self._plot is None else self._plot(Path(file))
+        for path, content in pictures.items():
+            with atomic_write(path) as opened:
+                opened.write(content)
+        return list(pictures)
+
+    def crossovers(self) -> Table:
+        """Return the message sizes at which another side becomes the fastest."""
+        return tabulate_crossovers(self.comparison)
+
+    def _repr_html_(self) -> str:
+        table, best = tabulate_layout(self.comparison, everything=self._everything)
+        return _Emphasized(table.columns, table.rows, self.note, best).head().html()
+
+
+@dataclass(frozen=True, repr=False)
+class _Emphasized(Table):
+    """A table with emphasized cells."""
+
+    best: Sequence[Collection[str]] = ()  # type: ignore[misc]
+
+
+def _layout(layout: Layout | str) -> Layout:
+    try:
+        return Layout(layout)
+    except ValueError:
+        raise InputError(
+            f"the layout is {layout!r}", hint=f"choose one of {', '.join(Layout)}"
+        ) from None

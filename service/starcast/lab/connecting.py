@@ -1,0 +1,88 @@
+"""`connect`: open a `Lab` on the servers that the settings name, or on the embedded stack."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from starcast import plugins as plug_ins
+from starcast.embedded import stack
+from starcast.errors import InputError, UnavailableError
+from starcast.lab.administration import Administration
+from starcast.lab.artifacts import Artifacts
+from starcast.lab.connection import Progress, as_reporter
+from starcast.lab.experiments import Experiments
+from starcast.lab.questions import Questions
+from starcast.progress import Reporter
+from starcast.settings import Settings
+
+
+class Lab(Artifacts, Questions, Experiments, Administration):
+    """A laboratory: both stores, and everything that can be done with them.
+
+    `starcast.connect` opens it. Errors are the typed ones of the command line
+    (`starcast.StarcastError`), with a hint.
+
+    Example:
+        >>> with starcast.connect() as lab:
+        ...     lab.ingest("S5", trees=["greedy", "multiple"])
+        ...     lab.query("overlap/load-histogram", forest="S5:multiple:12345").to_polars()
+    """
+
+
+def connect(
+    home: str | Path | None = None,
+    *,
+    start: bool = False,
+    plugins: Iterable[str | Path] = (),
+    reporter: Progress | None = None,
+    **settings: Any,
+) -> Lab:
+    """Connect to the servers that the settings name, or else to the embedded stack.
+
+    Args:
+        home: the folder of the embedded stack; by default that of the settings.
+        start: start the embedded stack if it is not running, and create or upgrade the tables. It
+            keeps running when the lab is closed; see `Lab.stop`.
+        plugins: plug-ins to load in addition to those of the settings: modules or .py files.
+        reporter: receives progress: a `starcast.progress.Reporter`, or a function of one line of
+            text, such as ``print``.
+        settings: other settings, such as ``neo4j_uri``; ``starcast config`` lists them.
+
+    Returns:
+        The lab, which is a context manager.
+
+    Raises:
+        InputError: a setting or a plug-in is invalid.
+        UnavailableError: a server is not running, and ``start`` is False, or it cannot be reached.
+
+    Example:
+        >>> lab = starcast.connect(start=True)
+        >>> lab.topologies()["id"]
+        ['S5']
+        >>> lab.close()
+    """
+    if home is not None:
+        settings["home"] = Path(home)
+    loaded = Settings.load(**settings)
+    named = [str(each) for each in ([plugins] if isinstance(plugins, str | Path) else plugins)]
+    plug_ins.load([*loaded.plugins, *named])
+    progress = as_reporter(reporter)
+    if start:
+        _start(loaded, progress)
+    try:
+        return Lab(loaded, progress)
+    except UnavailableError as error:
+        if loaded.postgres_uri is not None or start:
+            raise
+        hint = f"call starcast.connect(start=True), or {error.hint}"
+        raise UnavailableError(error.message, hint=hint) from None
+
+
+def _start(settings: Settings, progress: Reporter) -> None:
+    if settings.neo4j_uri is not None and settings.postgres_uri is not None:
+        raise InputError(
+            "start=True starts the embedded stack, but the settings name other servers: "
+            f"{settings.neo4j_uri} and {settings.postgres_uri}",
+            hint="omit start=True, or unset neo4j_uri and postgres_uri",
+        )
+    stack.up(settings, progress)

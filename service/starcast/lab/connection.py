@@ -1,0 +1,140 @@
+"""The connections of a lab: opened when they are needed, and closed with the lab."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from starcast.database import sessions
+from starcast.endpoints import graph_address, store_url
+from starcast.errors import UnavailableError
+from starcast.graph.connection import Graph
+from starcast.ingest import Stores, open_stores
+from starcast.progress import ProgressLines, Reporter, Silent
+from starcast.settings import Settings
+from starcast.support.table import Table
+
+if TYPE_CHECKING:
+    from starcast.graph.address import GraphAddress
+
+#: A reporter, or a function that receives messages and the state of long work, line by line.
+Progress = Reporter | Callable[[str], None]
+
+
+class Connection:
+    """The settings of a lab, and its connections to both stores.
+
+    PostgreSQL is connected at once, Neo4j by the first method that needs it. It is a context
+    manager, which closes the connections. It is not for several threads at the same time.
+
+    Attributes:
+        settings: the settings that name the servers.
+        reporter: receives messages and progress.
+    """
+
+    def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
+        self.settings = settings
+        self.reporter = as_reporter(progress)
+        self._engine: Engine | None = sessions.connect(store_url(settings))
+        self._is_schema_checked = False
+        self._graph: Graph | None = None
+        self._graph_address: GraphAddress | None = None
+
+    def close(self) -> None:
+        """Close the connections. A closed lab refuses everything else."""
+        self._close_graph()
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+        if isinstance(self.reporter, ProgressLines):
+            self.reporter.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed, " if self._engine is None else ""
+        servers = [
+            uri for uri in (self.settings.neo4j_uri, self.settings.postgres_uri) if uri is not None
+        ]
+        if len(servers) < 2:
+            servers.append(f"the embedded stack in {self.settings.home}")
+        return f"<Lab: {state}{' and '.join(servers)}>"
+
+    def config(self) -> Table:
+        """Return every setting with its value and source, as ``starcast config`` does."""
+        return self.settings.listing()
+
+    @property
+    def engine(self) -> Engine:
+        """The relational store, with the schema of this version.
+
+        Raises:
+            UnavailableError: the lab is closed.
+            RejectedError: the schema has another revision than this version needs.
+        """
+        engine = self._database()
+        if not self._is_schema_checked:
+            sessions.check(engine)
+            self._is_schema_checked = True
+        return engine
+
+    @property
+    def graph(self) -> Graph:
+        """The graph store.
+
+        Raises:
+            UnavailableError: the lab is closed, or the server cannot be reached.
+        """
+        self._database()
+        # The embedded Neo4j may have been restarted on another port since the last query.
+        address = graph_address(self.settings)
+        if self._graph is None or address != self._graph_address:
+            self._close_graph()
+            self._graph = Graph.open(address)
+            self._graph_address = address
+        return self._graph
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        with sessions.session(self.engine) as opened:
+            yield opened
+
+    @contextmanager
+    def _stores(self) -> Iterator[Stores]:
+        """Connect to both stores for a change; an offline import replaces the graph store."""
+        self._database()
+        self._close_graph()
+        with open_stores(self.settings) as stores:
+            yield stores
+
+    def _database(self) -> Engine:
+        """Return the relational store, whatever its schema."""
+        if self._engine is None:
+            raise UnavailableError(
+                "the lab is closed", hint="call starcast.connect() again, which opens another one"
+            )
+        return self._engine
+
+    def _close_graph(self) -> None:
+        if self._graph is not None:
+            self._graph.close()
+            self._graph = None
+
+
+def as_reporter(progress: Progress | None) -> Reporter:
+    """Return the reporter of a lab: silent without one."""
+    if progress is None:
+        return Silent()
+    return progress if isinstance(progress, Reporter) else ProgressLines(progress)

@@ -1,0 +1,139 @@
+"""The origin of what plug-ins define, and errors that name it."""
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from starcast.errors import InputError, StarcastError
+from starcast.topologies import Topology
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The function of a plug-in that defines an entry.
+
+    Attributes:
+        module: the name of its module; a file is imported under the stem of its name.
+        file: the source file.
+        line: the line of the function.
+    """
+
+    module: str
+    file: str
+    line: int
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> "Origin":
+        """Return the origin of a function."""
+        code = inspect.unwrap(function).__code__
+        return cls(function.__module__, code.co_filename, code.co_firstlineno)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the source file; empty if there is none, as in a notebook."""
+        path = Path(self.file)
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+    @property
+    def version(self) -> str:
+        """The ``__version__`` of the module; empty if it has none."""
+        return str(getattr(sys.modules.get(self.module), "__version__", ""))
+
+    def describe(self) -> dict[str, str]:
+        """Return module, version and SHA-256, as they are stored with results."""
+        return {"module": self.module, "version": self.version, "sha256": self.sha256}
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+#: The origin of every entry of a plug-in, by kind (such as ``construction``) and name.
+ORIGINS: dict[tuple[str, str], Origin] = {}
+
+#: Module, version and SHA-256 of plug-ins, by the names that they define.
+Provenance = Mapping[str, Mapping[str, str]]
+
+
+def describe_used(
+    topology: Topology, entry: tuple[str, str] | None = None, arguments: Mapping[str, Any] = _NONE
+) -> dict[str, dict[str, str]]:
+    """Return the provenance of the plug-ins that an artifact or a run needs.
+
+    Args:
+        topology: its topology.
+        entry: kind and name of its construction or algorithm.
+        arguments: the arguments of the entry, which may name constructions.
+    """
+    used = [("family", topology.family)]
+    if entry is not None:
+        used.append(entry)
+    used += [("construction", value) for value in arguments.values() if isinstance(value, str)]
+    return {key[1]: ORIGINS[key].describe() for key in used if key in ORIGINS}
+
+
+def find_changed(recorded: Provenance) -> list[str]:
+    """Return the names in a provenance that a loaded plug-in defines by another source now."""
+    loaded = {name: origin for (_, name), origin in ORIGINS.items()}
+    return [
+        name
+        for name, plugin in recorded.items()
+        if name in loaded and loaded[name].sha256 != plugin["sha256"]
+    ]
+
+
+def find_missing(recorded: Provenance) -> list[str]:
+    """Return the names in a provenance that no loaded plug-in defines, with their modules."""
+    loaded = {name for _, name in ORIGINS}
+    return [
+        f"'{name}' (module {plugin['module']})"
+        for name, plugin in recorded.items()
+        if name not in loaded
+    ]
+
+
+def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
+    """Return what a function of a plug-in returns.
+
+    Args:
+        noun: what the function defines, for messages.
+        origin: the function.
+        action: calls it.
+
+    Raises:
+        InputError: it raised an exception, which is the cause of this error.
+    """
+    try:
+        return action()
+    except Exception as error:
+        raise InputError(
+            f"{noun} ({origin}) raised {describe(error)}",
+            hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
+        ) from error
+
+
+def describe(error: Exception) -> str:
+    """Return the class of an exception and the first line of its message."""
+    text = error.message if isinstance(error, StarcastError) else str(error)
+    return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"
+
+
+class Located:
+    """A context in which errors of input name the plug-in's function."""
+
+    def __init__(self, noun: str, origin: Origin) -> None:
+        self.prefix = f"{noun} ({origin})"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, InputError):
+            raise InputError(f"{self.prefix}: {error.message}", hint=error.hint) from None

@@ -1,0 +1,34 @@
+"""Representations in notebooks, without a dependence on what draws them.
+
+Topologies, forests and schedules offer ``_repr_svg_`` and ``_repr_html_``, which Jupyter and other
+notebooks call. They know no drawing: ``starcast/__init__.py`` registers a function that imports the
+drawings when a representation is asked for. docs/decisions/0013 gives the reasons.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+Form = Literal["svg", "html"]
+#: Returns the representation of an object in a form, or None if it has none in that form.
+Renderer = Callable[[object, Form], str | None]
+
+_renderers: list[Renderer] = []
+
+
+def register_renderer(renderer: Renderer) -> None:
+    """Set the function that renders all objects."""
+    _renderers[:] = [renderer]
+
+
+class Displayable:
+    """An object that notebooks show as a picture, or as a table if a picture would be too large."""
+
+    def _repr_svg_(self) -> str | None:
+        return _render(self, "svg")
+
+    def _repr_html_(self) -> str | None:
+        return _render(self, "html")
+
+
+def _render(thing: object, form: Form) -> str | None:
+    return _renderers[0](thing, form) if _renderers else None

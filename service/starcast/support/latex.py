@@ -1,0 +1,172 @@
+"""Tables in LaTeX, with the package booktabs."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from starcast.errors import InputError
+from starcast.support.text import format_value
+
+if TYPE_CHECKING:
+    from pylatexenc.latexencode import UnicodeToLatexEncoder
+
+#: Characters that pylatexenc keeps, but that TeX reads as something else: brackets and stars after
+#: ``\\`` as its arguments, a bar as a dash in the oldest encoding of fonts.
+_PROTECTED = {
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+}
+#: Pairs of characters that TeX reads as a ligature; braces part them.
+_LIGATURE = re.compile(r"([-,'])(?=\1)")
+_LABEL = re.compile(r"[A-Za-z0-9:_.+/-]+")
+_INVISIBLE = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
+_ALIGNMENTS = frozenset("lcr")
+
+
+def booktabs(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    caption: str | None = None,
+    label: str | None = None,
+    alignment: str | None = None,
+    bold: Sequence[Collection[str]] = (),
+) -> str:
+    r"""Return a table in LaTeX; a document that includes it has to load the package booktabs.
+
+    Text is escaped: it appears in the document as it is. Letters and symbols that are not ASCII
+    are written as macros of LaTeX; those without a macro, such as Chinese, are kept, for XeLaTeX
+    and LuaLaTeX.
+
+    Args:
+        columns: the names of the columns.
+        rows: for each row a value per column: text, numbers, None for an empty cell, and whatever
+            else `starcast.support.text.format_value` can write.
+        caption: the caption. With a caption or a label the table is a float, ``table``; without,
+            it is a bare ``tabular``.
+        label: the name for ``\ref``: ASCII letters, digits and ``: _ . + / -``.
+        alignment: a letter l, c or r per column; by default columns of numbers are aligned right
+            and all others left.
+        bold: for each row the names of the columns whose cells are bold; by default none is.
+
+    Raises:
+        InputError: the label or the alignment is invalid, or a row has another number of values
+            than there are columns.
+
+    Example:
+        >>> print(booktabs(["n", "share"], [[3, "50 %"]]))
+        % \usepackage{booktabs}
+        \begin{tabular}{rl}
+        \toprule
+        n & share \\
+        \midrule
+        3 & 50 \% \\
+        \bottomrule
+        \end{tabular}
+    """
+    table = [list(values) for values in rows]
+    _check_widths(columns, table)
+    emphasized = bold or [()] * len(table)
+    lines = [
+        "% \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{{_alignment(columns, table, alignment)}}}",
+        "\\toprule",
+        _line([escape_latex(name) for name in columns]),
+        "\\midrule",
+    ]
+    for values, names in zip(table, emphasized, strict=True):
+        cells = [escape_latex(format_value(value)) for value in values]
+        lines.append(
+            _line(
+                [
+                    f"\\textbf{{{cell}}}" if cell and name in names else cell
+                    for name, cell in zip(columns, cells, strict=True)
+                ]
+            )
+        )
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    return "\n".join(lines if caption is None and label is None else _float(lines, caption, label))
+
+
+def escape_latex(text: str) -> str:
+    """Return LaTeX that prints a text as it is, on one line."""
+    cleaned = _INVISIBLE.sub(" ", text)
+    return str(_encoder().unicode_to_latex(cleaned))
+
+
+@cache
+def _encoder() -> "UnicodeToLatexEncoder":
+    """Return the encoder of pylatexenc, whose tables are loaded on the first use."""
+    from pylatexenc.latexencode import (  # noqa: PLC0415 - only for LaTeX
+        RULE_DICT,
+        RULE_REGEX,
+        UnicodeToLatexConversionRule,
+        UnicodeToLatexEncoder,
+    )
+
+    protected = {ord(character): macro for character, macro in _PROTECTED.items()}
+    return UnicodeToLatexEncoder(
+        conversion_rules=[
+            UnicodeToLatexConversionRule(RULE_DICT, protected),
+            UnicodeToLatexConversionRule(RULE_REGEX, [(_LIGATURE, r"\1{}")]),
+            "defaults",
+        ],
+        replacement_latex_protection="braces-after-macro",
+        unknown_char_policy="keep",
+        unknown_char_warning=False,
+    )
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"{' & '.join(cells)} \\\\"
+
+
+def _float(tabular: list[str], caption: str | None, label: str | None) -> list[str]:
+    needed, *lines = tabular
+    head = [needed, "\\begin{table}", "\\centering"]
+    if caption is not None:
+        head.append(f"\\caption{{{escape_latex(caption)}}}")
+    if label is not None:
+        if not _LABEL.fullmatch(label):
+            raise InputError(
+                f"'{label}' is not a label of a table in LaTeX",
+                hint="use ASCII letters, digits and : _ . + / -",
+            )
+        head.append(f"\\label{{{label}}}")
+    return [*head, *lines, "\\end{table}"]
+
+
+def _alignment(
+    columns: Sequence[str], table: Sequence[Sequence[Any]], alignment: str | None
+) -> str:
+    if alignment is None:
+        numeric = (_is_numeric(index, table) for index in range(len(columns)))
+        return "".join("r" if is_numeric else "l" for is_numeric in numeric)
+    if len(alignment) != len(columns) or not _ALIGNMENTS.issuperset(alignment):
+        raise InputError(
+            f"'{alignment}' is not an alignment of {len(columns)} columns",
+            hint="give each column a letter: l, c or r",
+        )
+    return alignment
+
+
+def _is_numeric(index: int, table: Sequence[Sequence[Any]]) -> bool:
+    """Return whether a column has numbers and nothing else."""
+    values = [row[index] for row in table if row[index] is not None]
+    return bool(values) and all(
+        isinstance(value, int | float | Fraction) and not isinstance(value, bool)
+        for value in values
+    )
+
+
+def _check_widths(columns: Sequence[str], table: Sequence[Sequence[Any]]) -> None:
+    for number, row in enumerate(table, start=1):
+        if len(row) != len(columns):
+            raise InputError(
+                f"row {number} of the table has {len(row)} values for {len(columns)} columns",
+                hint="give each row a value per column, None for an empty cell",
+            )

@@ -1,0 +1,242 @@
+"""Tables: the answers of queries, listings and comparisons, as Python values.
+
+A table converts itself for other libraries, which are imported when they are needed, and shows
+itself in notebooks.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+
+from starcast.errors import InputError, UnavailableError
+from starcast.support.text import did_you_mean, format_value, pluralize, to_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+Row = dict[str, Any]
+
+#: Rows of a table that a notebook or an interpreter shows.
+MOST_SHOWN = 60
+
+_STYLE = "border-collapse:collapse;font-size:90%;font-variant-numeric:tabular-nums;margin:0.3em 0"
+_CELL = "padding:0.15em 0.7em;white-space:nowrap;text-align:"
+
+
+def as_number(value: Any) -> Any:
+    """Return an exact figure as an integer if it is integral, else as a decimal."""
+    if not isinstance(value, Fraction):
+        return value
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def with_numbers(row: Mapping[str, Any]) -> Row:
+    """Return a row with its exact figures as integers or decimals."""
+    return {name: as_number(value) for name, value in row.items()}
+
+
+def rounded(value: Fraction | None) -> float | None:
+    """Return a gap to three decimals."""
+    return None if value is None else round(float(value), 3)
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Rows with named columns.
+
+    It is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. A name gives a
+    column: ``table["time"]``.
+
+    Attributes:
+        columns: the names of the columns, in order.
+        rows: one dictionary per row, with a value for each column.
+        note: a sentence about the rows, such as that there are more; may be empty.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+    note: str = ""
+
+    #: For each row the columns to emphasize; subclasses may override it.
+    best: ClassVar[Sequence[Collection[str]]] = ()
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, Any]], columns: Iterable[str], note: str = "") -> Self:
+        """Return the table of some columns of rows; missing values are None."""
+        names = tuple(columns)
+        return cls(names, [{name: row.get(name) for name in names} for row in rows], note)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    @overload
+    def __getitem__(self, key: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, key: str) -> list[Any]: ...
+
+    def __getitem__(self, key: int | str) -> Row | list[Any]:
+        if isinstance(key, int):
+            return self.rows[key]
+        if key not in self.columns:
+            raise InputError(
+                f"the table has no column '{key}'",
+                hint=f"{did_you_mean(key, self.columns)}there are {', '.join(self.columns)}",
+            )
+        return [row[key] for row in self.rows]
+
+    def select(self, *columns: str) -> "Table":
+        """Return the table of some of its columns.
+
+        Raises:
+            InputError: there is no such column.
+        """
+        values = [self[name] for name in columns]
+        rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]
+        return Table(columns, rows, self.note)
+
+    def to_json(self) -> str:
+        """Return the rows as JSON, as the command line prints them with ``--format json``."""
+        return json.dumps(self.rows, default=to_json, ensure_ascii=False, indent=2)
+
+    def to_polars(self) -> "pl.DataFrame":
+        """Return the rows as a data frame of polars.
+
+        A column whose values have no common type becomes text.
+
+        Raises:
+            UnavailableError: polars is not installed.
+        """
+        polars = _require("polars")
+        frame: pl.DataFrame = polars.DataFrame(
+            [_series(polars, name, self[name]) for name in self.columns]
+        )
+        return frame
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return the rows as a data frame of pandas.
+
+        Raises:
+            UnavailableError: pandas is not installed.
+        """
+        rows = [[_as_plain(row[name]) for name in self.columns] for row in self.rows]
+        return _require("pandas").DataFrame(rows, columns=list(self.columns))
+
+    def to_latex(
+        self, caption: str | None = None, label: str | None = None, alignment: str | None = None
+    ) -> str:
+        """Return the rows as a table in LaTeX, with the rules of booktabs.
+
+        Args:
+            caption: the caption; with a caption or a label, the table floats.
+            label: the label for references.
+            alignment: a letter l, c or r per column; by default numbers are aligned right.
+
+        Raises:
+            InputError: the label or the alignment is invalid.
+        """
+        from starcast.support.latex import booktabs  # noqa: PLC0415 - loads tables of symbols
+
+        rows = [[row[name] for name in self.columns] for row in self.rows]
+        return booktabs(self.columns, rows, caption, label, alignment)
+
+    def html(self) -> str:
+        """Return all rows as a table in HTML."""
+        lines = [f'<table style="{_STYLE}">', "<thead>", "<tr>"]
+        sides = ["right" if self.is_numeric(name) else "left" for name in self.columns]
+        lines += [
+            f'<th style="{_CELL}{side}">{escape(name)}</th>'
+            for name, side in zip(self.columns, sides, strict=True)
+        ]
+        lines += ["</tr>", "</thead>", "<tbody>"]
+        emphasized = self.best or [()] * len(self.rows)
+        for row, best in zip(self.rows, emphasized, strict=True):
+            lines.append("<tr>")
+            for name, side in zip(self.columns, sides, strict=True):
+                cell = escape(format_value(row[name]))
+                text = f"<b>{cell}</b>" if name in best else cell
+                lines.append(f'<td style="{_CELL}{side}">{text}</td>')
+            lines.append("</tr>")
+        lines += ["</tbody>", "</table>"]
+        if self.note:
+            lines.append(f'<p style="font-size:90%">{escape(self.note)}</p>')
+        return "\n".join(lines)
+
+    def head(self, rows: int = MOST_SHOWN) -> "Table":
+        """Return the first rows; the note then says how many there are."""
+        if len(self.rows) <= rows:
+            return self
+        more = f"{rows} of {pluralize(len(self.rows), 'row')}"
+        return replace(
+            self, rows=self.rows[:rows], note=f"{more}; {self.note}" if self.note else more
+        )
+
+    def is_numeric(self, name: str) -> bool:
+        """Return whether a column holds numbers only, besides missing values."""
+        return bool(self.rows) and all(
+            isinstance(row[name], int | float | Fraction | None) for row in self.rows
+        )
+
+    def _repr_html_(self) -> str:
+        return self.head().html()
+
+    def __str__(self) -> str:
+        shown = self.head()
+        lines = [list(shown.columns)]
+        lines += [[format_value(row[name]) for name in shown.columns] for row in shown.rows]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        right = [shown.is_numeric(name) for name in shown.columns]
+        text = [
+            "  ".join(
+                cell.rjust(width) if is_right else cell.ljust(width)
+                for cell, width, is_right in zip(line, widths, right, strict=True)
+            ).rstrip()
+            for line in lines
+        ]
+        return "\n".join([*text, *([shown.note] if shown.note else [])])
+
+    __repr__ = __str__
+
+
+def properties(values: Mapping[str, Any]) -> Table:
+    """Return named values as a table with one value per row."""
+    rows = [{"property": name, "value": value} for name, value in values.items()]
+    return Table(("property", "value"), rows)
+
+
+def _require(library: str) -> Any:
+    try:
+        return import_module(library)
+    except ModuleNotFoundError as error:
+        if error.name != library:
+            raise
+        raise UnavailableError(
+            f"{library} is not installed",
+            hint=f"install it with: pip install {library}, or pip install 'starcast[notebook]'",
+        ) from None
+
+
+def _as_plain(value: Any) -> Any:
+    """Return a value as data frames keep it: paths, words and exact figures as plain values."""
+    if isinstance(value, Enum | Path):
+        return str(value)
+    return as_number(value)
+
+
+def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
+    plain = [_as_plain(value) for value in values]
+    kinds = {type(value) for value in plain if value is not None}
+    # polars would turn numbers in a column of text into nulls.
+    if len(kinds) > 1 and not kinds <= {int, float, bool}:
+        plain = [None if value is None else format_value(value) for value in plain]
+    return polars.Series(name, plain, strict=False)

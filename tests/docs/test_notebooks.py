@@ -1,0 +1,40 @@
+"""The notebooks in examples/notebooks run, and their stored outputs are those of a new run."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import notebooks
+import pytest
+import sessions
+
+
+@pytest.fixture(scope="module")
+def executed() -> Iterator[dict[Path, Any]]:
+    """All notebooks after a run in a new home directory."""
+    with sessions.work_folder() as work:
+        yield notebooks.play_all(work)
+
+
+def test_there_are_notebooks() -> None:
+    assert [path.name for path in notebooks.paths()] == [
+        "first-hour.ipynb",
+        "is-my-construction-better.ipynb",
+    ]
+
+
+@pytest.mark.parametrize("path", notebooks.paths(), ids=lambda path: path.stem)
+def test_a_notebook_runs_with_the_outputs_that_it_shows(
+    executed: dict[Path, Any], path: Path
+) -> None:
+    """``python docs/notebooks.py`` writes the outputs anew."""
+    stored = notebooks.read(path)
+    assert notebooks.outputs(executed[path]) == notebooks.outputs(stored)
+    assert sum(map(len, notebooks.outputs(stored))) > 10
+
+
+def test_times_rates_and_paths_are_removed_but_no_figures() -> None:
+    text = "created 5: 1,550 rows in 11.8 s, 229 rows/s; time 4584, /home/a/.local/share/starcast"
+    assert notebooks.normalise(text) == (
+        "created 5: 1,550 rows in ... s, ... rows/s; time 4584, HOME"
+    )

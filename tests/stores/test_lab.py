@@ -1,0 +1,588 @@
+"""The lab on real servers: it does what the command line does, and prints nothing."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import URL
+
+import starcast as package
+from starcast import Forest, Lab, StarcastError, connect, forest, topology
+from starcast.database.sessions import advisory_lock
+from starcast.errors import (
+    BusyError,
+    InputError,
+    LimitError,
+    NotFoundError,
+    RejectedError,
+    UnavailableError,
+)
+from starcast.graph.address import GraphAddress
+from starcast.ingest.stores import LOCK
+from starcast.settings import Settings
+from starcast.support.table import Table
+from support.fix_cli import Starcast, name_store
+from support.fix_servers import without_password
+
+S4 = topology("S4")
+MULTIPLE = "S4:multiple:1234"
+GRID = {"topology": "S4", "segments": [1, 4], "message_bytes": [64, 1024]}
+
+
+@pytest.fixture
+def servers(
+    clean_graph: GraphAddress, clean_database: URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Empty stores that the settings name."""
+    monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
+    name_store(monkeypatch, clean_database)
+    monkeypatch.setenv("STARCAST_NEO4J_URI", clean_graph.uri)
+    monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", clean_graph.password)
+
+
+@pytest.fixture
+def lab(servers: None) -> Iterator[Lab]:  # noqa: ARG001 - the servers must be named before
+    """A lab on empty stores."""
+    with connect() as opened:
+        yield opened
+
+
+@pytest.fixture
+def filled(lab: Lab) -> Lab:
+    """A lab with artifacts on S4, two experiments and a verification run."""
+    lab.ingest("S4", trees=["greedy", "multiple"], schedules=["broadcast:multiple"])
+    lab.experiment("ours", GRID, algorithm="multiple")
+    lab.experiment("theirs", GRID, algorithm="recursive-substar")
+    lab.check_claims("TS.L5", sizes=["S4"], jobs=1)
+    return lab
+
+
+QUESTIONS: list[tuple[tuple[str, ...], Callable[[Lab], Table]]] = [
+    (("topology", "list"), lambda lab: lab.topologies()),
+    (("forest", "list"), lambda lab: lab.forests()),
+    (("forest", "list", "--topology", "S3"), lambda lab: lab.forests("S3")),
+    (("schedule", "list"), lambda lab: lab.schedules(topology("S4"))),
+    (("run", "list"), lambda lab: lab.runs()),
+    (("experiment", "show", "theirs"), lambda lab: lab.runs("theirs")),
+    (("experiment", "examples"), lambda lab: lab.examples()),
+    (("experiment", "reproduce", "ours", "--jobs", "1"), lambda lab: lab.reproduce("ours", jobs=1)),
+    (("run", "show", "1", "--steps"), lambda lab: lab.run_steps(1)),
+    (("compare", "ours", "theirs"), lambda lab: lab.compare("ours", "theirs")),
+    (
+        ("compare", "ours", "theirs", "--all", "--sort", "-time", "--where", "segments=4"),
+        lambda lab: lab.compare(
+            "ours", "theirs", everything=True, sort="-time", conditions={"segments": 4}
+        ),
+    ),
+    (
+        ("compare", "ours", "theirs", "--crossovers"),
+        lambda lab: lab.compare("ours", "theirs").crossovers(),
+    ),
+    (("query", "list", "overlap"), lambda lab: lab.queries("overlap")),
+    (
+        ("query", "run", "overlap/load-histogram", f"forest={MULTIPLE}"),
+        lambda lab: lab.query("overlap/load-histogram", forest=MULTIPLE),
+    ),
+    (
+        ("query", "run", "shortest-paths", "topology=S4", "source=1234", "target=4321"),
+        lambda lab: lab.query("shortest-paths", topology="S4", source="1234", target="4321"),
+    ),
+    (
+        ("query", "ask", "MATCH (t:Topology {nodes: $n}) RETURN t, t.spec AS spec", "n:=24"),
+        lambda lab: lab.query("MATCH (t:Topology {nodes: $n}) RETURN t, t.spec AS spec", n=24),
+    ),
+    (("claims", "list", "--paper", "TS"), lambda lab: lab.claims("TS")),
+    (("claims", "list", "--verdict", "holds"), lambda lab: lab.claims(verdict="holds")),
+    (("claims", "runs"), lambda lab: lab.claim_runs()),
+    (
+        ("claims", "check", "TS.L6", "--sizes", "S4", "--no-store"),
+        lambda lab: lab.check_claims("TS.L6", sizes=["S4"], store=False),
+    ),
+    (("graph", "verify"), lambda lab: lab.verify()),
+    (("graph", "verify", MULTIPLE, "--all"), lambda lab: lab.verify(MULTIPLE, all_rows=True)),
+    (
+        ("ingest", "S5", "--trees", "multiple", "--dry-run"),
+        lambda lab: lab.estimate("S5", "multiple"),
+    ),
+    (("config",), lambda lab: lab.config()),
+]
+
+
+def test_the_lab_answers_as_the_command_line(filled: Lab, starcast: Starcast) -> None:
+    """One test for all questions: storing what they are about takes longer than asking them."""
+    for words, ask in QUESTIONS:
+        result = starcast(*words, "--format", "json")
+        assert result.code == 0, (words, result.err)
+        assert json.loads(ask(filled).to_json()) == json.loads(result.out), words
+
+
+def test_the_lab_shows_what_the_command_line_shows(filled: Lab, starcast: Starcast) -> None:
+    schedule = filled.schedules()["id"][0]
+    shown: list[tuple[tuple[str, ...], Any]] = [
+        (("topology", "show", "S4", "--stored"), filled.show("S4")),
+        (("forest", "show", MULTIPLE, "--verify"), filled.show(MULTIPLE, verify=True)),
+        (("schedule", "show", schedule), filled.show(schedule)),
+        (("schedule", "show", schedule, "--steps"), filled.schedule_steps(schedule).rows),
+        (("run", "show", "2"), filled.show_run(2)),
+        (("claims", "show", "TS.L5"), filled.claim("TS.L5")),
+        (("db", "current"), filled.schema().select("revision", "newest").rows),
+    ]
+    for words, facts in shown:
+        printed = json.loads(starcast(*words, "--format", "json").out)
+        table = Table(("facts",), [{"facts": facts}])
+        assert json.loads(table.to_json())[0]["facts"] == printed, words
+    listed = json.loads(starcast("experiment", "list", "-f", "json").out)
+    for row, experiment in zip(listed, filled.experiments(), strict=True):
+        assert experiment["topology"] == row["topology"].split()
+        assert experiment["message_bytes"] == row["message_bytes"].split()
+        assert (experiment["runs"], experiment["failed"]) == (row["runs"], row["failed"])
+    design = starcast("experiment", "show", "ours", "--toml").out
+    assert filled.grid("ours").toml() == design
+
+
+def test_a_single_run_has_the_costs_of_the_command_line(lab: Lab, starcast: Starcast) -> None:
+    words = ("S4", "broadcast", "multiple", "-m", "1024", "--segments", "4", "--no-store")
+    run = lab.run("S4", "broadcast", "multiple", message_bytes=1024, segments=4, store=False)
+    assert json.loads(run.to_json()) == json.loads(
+        starcast("run", "once", *words, "-f", "json").out
+    )
+    assert not run.run.id
+    assert len(lab.runs()) == 0
+    stored = lab.run("S4", "broadcast", "multiple", message_bytes="23/3", faults="2134")
+    assert lab.show_run(stored.run.id)["missing"] == stored.run.missing > 0
+    assert f"{stored.run.missing} units are missing" in stored.note
+    assert lab.experiments()["experiment"] == ["adhoc"]
+
+
+def test_nothing_is_printed_and_progress_goes_to_the_callback(
+    servers: None,  # noqa: ARG001
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lines: list[str] = []
+    with connect(reporter=lines.append) as lab:
+        lab.ingest("S4", "multiple")
+        lab.experiment("e", GRID, algorithm="multiple", faults="2134")
+        lab.compare("e", "e")
+        assert len(lab.verify()) == 0
+        assert [each.id for each in lab.rebuild("S4")] == ["S4", MULTIPLE]
+    assert "forest S4:multiple:1234: 69 rows, compared and complete" in lines
+    assert capfd.readouterr() == ("", "")
+
+
+# Forests of the user
+
+
+def test_forests_of_the_user_are_stored_under_their_own_names(lab: Lab) -> None:
+    array = forest("S4", "greedy", root="4321").parent_port
+    mine = Forest(S4, array, 23, construction="mine", arguments={"i": 2})
+    other = "S4:dimension-change(base=greedy,i=1):2134"
+    summary = lab.ingest(topology("S4"), ["multiple", mine, other], "broadcast:greedy", segments=2)
+    assert {each.id for each in summary.created} == {
+        "S4",
+        "S4:multiple:1234",
+        "S4:greedy:1234",
+        "S4:mine(i=2):4321",
+        other,
+        "S4:broadcast:greedy:all:segments=2:1234",
+    }
+    assert np.array_equal(lab.forest(mine.id).parent_port, array)
+    assert lab.query("overlap/load-histogram", forest=mine.id).rows == [
+        {"load": 0, "links": 49},
+        {"load": 1, "links": 23},
+    ]
+    assert len(lab.verify()) == 0
+    lab.rebuild(mine.id)
+    assert lab.show(mine.id, verify=True)["height"] == mine.height
+    again = lab.ingest("S4", trees=mine)
+    assert not again.created
+    assert mine.id in again.present
+    assert lab.drop("S4", cascade=True)[-1] == "S4"
+
+
+def test_a_forest_with_the_name_of_other_trees_is_refused(lab: Lab) -> None:
+    array = forest("S4", "greedy").parent_port
+    with pytest.raises(RejectedError, match="builds other trees") as refusal:
+        lab.ingest("S4", trees=Forest(S4, array, construction="multiple"))
+    assert "construction='mine'" in refusal.value.hint
+    with pytest.raises(InputError, match="is on S5, not on S4"):
+        lab.ingest("S4", trees=[forest("S5", "greedy")])
+    assert len(lab.topologies()) == 0
+    lab.ingest("S4", trees=Forest(S4, array, construction="mine"))
+    changed = forest("S4", "recursive-substar").parent_port
+    with pytest.raises(RejectedError, match="S4:mine:1234 is stored with other trees") as stored:
+        lab.ingest("S4", trees=Forest(S4, changed, construction="mine"))
+    assert "forest drop" in stored.value.hint
+    assert np.array_equal(lab.forest("S4:mine:1234").parent_port, array)
+
+
+def test_an_array_that_is_not_a_forest_is_not_stored(lab: Lab) -> None:
+    cyclic = Forest(topology("S3"), np.array([[0, 2, 2, 2, 2, 2]], np.uint8), construction="mine")
+    with pytest.raises(RejectedError):
+        lab.ingest("S3", trees=cyclic)
+    assert lab.forests()["state"] in ([], ["failed"])
+    assert not lab.query("MATCH (f:Forest) RETURN f").rows
+
+
+# Queries
+
+
+def test_queries_from_files_with_and_without_a_header(filled: Lab, tmp_path: Path) -> None:
+    free = tmp_path / "free.cypher"
+    free.write_text("MATCH (n:Node {label: $label})\nRETURN n.rank AS rank;\n", encoding="utf-8")
+    answer = filled.query(free, label="4321")
+    assert (answer.columns, answer.rows) == (("rank",), [{"rank": 23}])
+    assert answer.parameters == {"label": "4321"}
+    shipped = package.queries.find("overlap/load-histogram")
+    copy = tmp_path / "pack" / "mine.cypher"
+    copy.parent.mkdir()
+    copy.write_text(shipped.text, encoding="utf-8")
+    assert (
+        filled.query(copy, forest=MULTIPLE).rows
+        == filled.query("overlap/load-histogram", {"forest": MULTIPLE}).rows
+    )
+    assert filled.check_query(copy) == []
+
+
+def test_an_answer_converts_itself_and_draws_itself(filled: Lab) -> None:
+    answer = filled.query("shortest-paths", topology="S4", source="1234", target="4321")
+    assert answer.cypher.startswith("// title:")
+    assert answer.to_polars().columns == list(answer.columns)
+    assert answer.to_pandas().shape == (len(answer), len(answer.columns))
+    assert r"\begin{tabular}" in answer.to_latex()
+    assert answer.svg().startswith("<svg")
+    assert answer.svg("ring") != answer.svg("levels")
+    assert "-4-&gt;" in answer._repr_html_()
+    nodes = filled.query("MATCH (n:Node {rank: 0}) RETURN n")
+    assert "<td" in nodes._repr_html_()
+    assert nodes.to_polars().height == 1
+    with pytest.raises(InputError, match="cannot be drawn"):
+        nodes.svg()
+    with pytest.raises(InputError, match="layout"):
+        answer.svg("spiral")
+
+
+def test_a_row_limit_is_noted(filled: Lab) -> None:
+    answer = filled.query("MATCH (n:Node) RETURN n.label AS label", row_limit=3)
+    assert (len(answer), answer.more) == (3, True)
+    assert "only the first 3 rows" in answer.note
+    assert "only the first 3 rows" in answer._repr_html_()
+
+
+def test_wrong_queries_are_refused(filled: Lab, tmp_path: Path) -> None:
+    wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
+        (NotFoundError, "unknown query 'nothing'", lambda: filled.query("nothing")),
+        (InputError, "no value", lambda: filled.query("MATCH (n {a: $b}) RETURN n")),
+        (InputError, "no parameter", lambda: filled.query("MATCH (n) RETURN n", x=1)),
+        (InputError, "CREATE", lambda: filled.query("MATCH (n) CREATE (m) RETURN m")),
+        (InputError, "row_limit", lambda: filled.query("MATCH (n) RETURN n", row_limit=0)),
+        (InputError, "timeout", lambda: filled.query("MATCH (n) RETURN n", timeout=-1)),
+        (InputError, "cannot be read", lambda: filled.query(tmp_path / "missing.cypher")),
+        (
+            NotFoundError,
+            "not in the graph",
+            lambda: filled.query("load-histogram", forest="S3:greedy:123"),
+        ),
+    ]
+    for kind, words, ask in wrong:
+        with pytest.raises(kind, match=words) as refusal:
+            ask()
+        assert refusal.value.hint, words
+    with pytest.raises(LimitError):
+        filled.query(
+            "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b"
+            " WITH a + b AS c WHERE c < 0 RETURN c",
+            timeout=0.5,
+        )
+    assert filled.query("MATCH (t:Topology) RETURN count(*) AS n").rows == [{"n": 1}]
+
+
+# Experiments
+
+
+def test_an_experiment_takes_axes_of_any_python_type(lab: Lab) -> None:
+    done = lab.experiment(
+        "e",
+        topology=topology("S4"),
+        algorithm=("multiple", "recursive-substar"),
+        segments=np.arange(1, 3),
+        message_bytes=range(64, 192, 64),
+        t_s=0.5,
+    )
+    assert (done.created, done.kept, done.failed) == (8, 0, 0)
+    assert lab.experiment("e", lab.grid("e").as_json()).kept == 8
+    assert set(lab.runs("e")["t_s"]) == {0.5}
+    assert lab.runs("e").to_polars()["segments"].unique().sort().to_list() == [1, 2]
+    comparison = lab.compare("e")
+    assert len(comparison.comparison.sides) == 2
+    assert lab.drop_experiment("e") == 8
+
+
+def test_shipped_and_written_grids_run(lab: Lab, tmp_path: Path) -> None:
+    file = tmp_path / "grid.toml"
+    file.write_text(
+        'topology = "S4"\nalgorithm = "multiple"\nmessage_bytes = 64\n', encoding="utf-8"
+    )
+    assert lab.experiment("e", file, segments=[1, 2]).created == 2
+    example = lab.examples()["example"][0]
+    assert lab.experiment("x", example, topology="S4", message_bytes=64, jobs=1).created > 0
+
+
+def test_experiments_travel_in_files(lab: Lab, tmp_path: Path) -> None:
+    lab.experiment("e", GRID, algorithm="multiple")
+    before = lab.runs("e").select("time", "gap", "segments", "message_bytes").rows
+    assert lab.export_experiment("e", tmp_path / "e.json.gz") == 4
+    lab.drop_experiment("e")
+    (imported,) = lab.import_experiment(tmp_path / "e.json.gz", "copy")
+    assert (imported.name, imported.created) == ("copy", 4)
+    assert lab.runs("copy").select("time", "gap", "segments", "message_bytes").rows == before
+
+
+def test_a_comparison_is_a_table_and_a_report(filled: Lab) -> None:
+    comparison = filled.compare("ours", "theirs", sort="message_bytes")
+    assert {"time_ours", "time_theirs", "verdict"} <= set(comparison.columns)
+    assert comparison.to_polars().height == len(comparison) > 0
+    assert r"\toprule" in comparison.to_latex()
+    shown = comparison._repr_html_()
+    assert "<b>" in shown
+    page = comparison.html()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "<svg" in page
+    hidden = len(filled.compare("ours", "ours"))
+    assert hidden == 0
+    assert filled.compare("ours", "ours", everything=True).note == ""
+    assert "are the same on all sides" in filled.compare("ours", "ours").note
+
+
+def test_plots_are_written_to_files(filled: Lab, tmp_path: Path) -> None:
+    comparison = filled.compare("ours", "theirs")
+    written = comparison.plots(tmp_path / "plot.svg")
+    assert written
+    assert all(b"<svg" in path.read_bytes() for path in written)
+    with pytest.raises(InputError, match="svg and pdf"):
+        comparison.plots(tmp_path / "plot.png")
+
+
+def test_an_experiment_is_the_table_of_its_paper(lab: Lab, starcast: Starcast) -> None:
+    lab.experiment("t", "tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
+    printed = starcast("experiment", "table", "t", "--where", "t_c=1", "--format", "json")
+    table = lab.paper_table("t", conditions={"t_c": 1})
+    assert json.loads(table.to_json()) == json.loads(printed.out)
+    assert len(table) > 1
+    with pytest.raises(NotFoundError):
+        lab.paper_table("nothing")
+    with pytest.raises(InputError, match="no-table"):
+        lab.paper_table("t", "no-table")
+
+
+def test_what_a_notebook_defines_runs_in_its_own_process(lab: Lab, registries: None) -> None:  # noqa: ARG001
+    code = """
+import starcast
+@starcast.construction("defined-here", source="this notebook")
+def defined_here(topology, root):
+    return starcast.forest(topology, "greedy", root).parent_port
+"""
+    exec(compile(code, "<cell 1>", "exec"), {"__name__": "__main__"})  # noqa: S102
+    grid = {**GRID, "algorithm": "forest(base=defined-here)"}
+    assert lab.experiment("mine", grid).created == 4
+    assert all(lab.reproduce("mine")["agrees"])
+    with pytest.raises(InputError, match="defined-here"):
+        lab.experiment("others", grid, jobs=2)
+    lab.ingest("S4", "defined-here")
+    assert lab.show("S4:defined-here:1234", verify=True)["trees"] == 1
+
+
+def test_wrong_experiments_are_refused(filled: Lab) -> None:
+    run: Callable[..., object] = filled.run
+    wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
+        (InputError, "not an axis", lambda: filled.experiment("e", GRID, algoritm="multiple")),
+        (InputError, "has no algorithm", lambda: filled.experiment("e", GRID)),
+        (InputError, "another grid", lambda: filled.experiment("ours", GRID, algorithm="greedy")),
+        (InputError, "cannot be read", lambda: filled.experiment("e", "no-such-grid")),
+        (InputError, "jobs", lambda: filled.experiment("e", GRID, algorithm="greedy", jobs=0)),
+        (InputError, "several", lambda: run("S4", "broadcast", "greedy", message_bytes=[1, 2])),
+        (InputError, "message_bytes", lambda: run("S4", "broadcast", "greedy", message_bytes="x")),
+        (NotFoundError, "nothing", lambda: filled.compare("ours", "nothing")),
+        (InputError, "nothing to compare", filled.compare),
+        (InputError, "axis", lambda: filled.compare("ours", "theirs", conditions={"colour": 1})),
+        (InputError, "no values", lambda: filled.compare("ours", conditions={"topology": []})),
+        (InputError, "cross", lambda: filled.compare("ours", "theirs", across="segments")),
+        (InputError, "column", lambda: filled.compare("ours", "theirs", sort="colour")),
+        (NotFoundError, "nothing", lambda: filled.runs("nothing")),
+        (NotFoundError, "77", lambda: filled.show_run(77)),
+        (NotFoundError, "77", lambda: filled.run_steps(77)),
+        (NotFoundError, "nothing", lambda: filled.drop_experiment("nothing")),
+    ]
+    for kind, words, ask in wrong:
+        with pytest.raises(kind, match=words) as refusal:
+            ask()
+        assert refusal.value.hint, words
+
+
+# Artifacts
+
+
+def test_wrong_requests_are_refused_and_store_nothing(lab: Lab) -> None:
+    anything: Any = 5
+    wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
+        (InputError, "T4", lambda: lab.ingest("T4")),
+        (InputError, "gready", lambda: lab.ingest("S4", trees="gready")),
+        (InputError, "trees holds 5", lambda: lab.ingest("S4", trees=[anything])),
+        (InputError, "schedules holds 5", lambda: lab.ingest("S4", schedules=[anything])),
+        (InputError, "not the id of a forest", lambda: lab.ingest("S4", trees="S4:gready:1234")),
+        (InputError, "load method", lambda: lab.ingest("S4", method="fast")),
+        (InputError, "import", lambda: lab.ingest("S4", method="import")),
+        (InputError, "rank 99", lambda: lab.ingest("S4", "greedy", root=99)),
+        (InputError, "port", lambda: lab.ingest("S4", schedules="greedy", ports="some")),
+        (NotFoundError, "S4", lambda: lab.drop("S4")),
+        (NotFoundError, "S4", lambda: lab.show("S4")),
+        (NotFoundError, "S4:greedy:1234", lambda: lab.forest("S4:greedy:1234")),
+        (NotFoundError, "S4", lambda: lab.verify("S4")),
+        (InputError, "cannot be combined", lambda: lab.verify(sample=3, all_rows=True)),
+        (InputError, "sample", lambda: lab.verify(sample=0)),
+    ]
+    for kind, words, ask in wrong:
+        with pytest.raises(kind, match=words) as refusal:
+            ask()
+        assert refusal.value.hint, words
+    assert len(lab.topologies()) == 0
+
+
+def test_a_topology_with_dependents_is_dropped_only_with_them(filled: Lab) -> None:
+    with pytest.raises(RejectedError, match="dependents"):
+        filled.drop("S4")
+    assert len(filled.topologies()) == 1
+    with advisory_lock(filled.engine, LOCK, BusyError("")), pytest.raises(BusyError):
+        filled.drop("S4", cascade=True)
+    assert set(filled.drop("S4", cascade=True)) >= {"S4", MULTIPLE}
+    assert len(filled.forests()) == 0
+
+
+def test_a_sample_is_compared_and_its_seed_noted(filled: Lab) -> None:
+    assert filled.verify(sample=5, seed=7).note == (
+        "the graph matches the generators; 5 nodes drawn with seed 7"
+    )
+
+
+def test_files_for_an_offline_import_are_written(filled: Lab, tmp_path: Path) -> None:
+    export = filled.export_files(tmp_path / "files", "S3", trees="greedy")
+    assert {"S3", "S3:greedy:123", "S4", MULTIPLE} <= set(export.artifacts)
+    assert "graph adopt" in export.guide
+    assert filled.adopt() == []
+
+
+def test_a_backup_is_restored_into_empty_stores_only(
+    filled: Lab,
+    tmp_path: Path,
+    starcast: Starcast,
+    fresh_database: URL,
+) -> None:
+    manifest = filled.backup(tmp_path / "b.backup")
+    assert manifest.rows > 0
+    with pytest.raises(RejectedError):
+        filled.restore(tmp_path / "b.backup")
+    assert starcast("restore", str(tmp_path / "b.backup")).code == RejectedError.exit_code
+    with pytest.raises(InputError):
+        filled.restore(tmp_path / "missing")
+    uri, password = without_password(fresh_database), fresh_database.password
+    with connect(postgres_uri=uri, postgres_password=password) as other:
+        assert other.restore(tmp_path / "b.backup", graph=False).rows == manifest.rows
+        assert other.runs().rows == filled.runs().rows
+        assert other.schema()["differences"] == [[]]
+
+
+# Connections
+
+
+def test_a_closed_lab_refuses_everything_in_one_sentence(filled: Lab, tmp_path: Path) -> None:
+    comparison = filled.compare("ours", "theirs")
+    filled.query("MATCH (t:Topology) RETURN t.spec AS spec")
+    filled.close()
+    filled.close()
+    assert "closed" in repr(filled)
+    uses: list[Callable[[], object]] = [
+        filled.topologies,
+        lambda: filled.ingest("S3"),
+        lambda: filled.query("MATCH (n) RETURN n"),
+        lambda: filled.experiment("e", GRID, algorithm="multiple"),
+        lambda: filled.backup(tmp_path / "b"),
+        lambda: filled.restore(tmp_path / "b"),
+        filled.schema,
+        filled.upgrade,
+        comparison.html,
+        lambda: comparison.plots(tmp_path / "p.svg"),
+    ]
+    for use in uses:
+        with pytest.raises(UnavailableError, match=r"^the lab is closed") as refusal:
+            use()
+        assert "connect()" in refusal.value.hint
+    assert comparison.to_polars().height == len(comparison)
+
+
+def test_servers_that_are_not_running_are_reported_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UnavailableError, match="is not running") as refusal:
+        connect(tmp_path / "empty")
+    assert "connect(start=True)" in refusal.value.hint
+    assert "starcast up" in refusal.value.hint
+    with pytest.raises(UnavailableError) as foreign:
+        connect(postgres_uri="postgresql://nobody@127.0.0.1:1/none")
+    assert "start=True" not in foreign.value.hint
+    with pytest.raises(InputError, match="start=True"):
+        connect(
+            start=True,
+            neo4j_uri="bolt://127.0.0.1:1",
+            postgres_uri="postgresql://nobody@127.0.0.1:1/none",
+        )
+    with pytest.raises(InputError, match="colour"):
+        connect(colour="red")
+    with pytest.raises(InputError, match=r"missing\.py"):
+        connect(plugins=[tmp_path / "missing.py"])
+    monkeypatch.setenv("STARCAST_ROW_LIMIT", "0")
+    with pytest.raises(InputError, match="row_limit"):
+        connect()
+
+
+def test_a_lab_without_neo4j_answers_what_postgresql_knows(
+    servers: None,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
+    with connect() as lab:
+        assert lab.experiment("e", GRID, algorithm="multiple").created == 4
+        with pytest.raises(UnavailableError):
+            lab.query("MATCH (n) RETURN n")
+        with pytest.raises(UnavailableError):
+            lab.ingest("S4")
+        assert len(lab.topologies()) == 0
+
+
+def test_an_outdated_schema_is_refused_and_can_be_upgraded(
+    fresh_database: URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name_store(monkeypatch, fresh_database)
+    with connect() as lab:
+        assert lab.schema()["revision"] == [None]
+        with pytest.raises(RejectedError) as refusal:
+            lab.topologies()
+        assert "db upgrade" in refusal.value.hint
+        newest = lab.upgrade()
+        assert lab.schema().rows == [{"revision": newest, "newest": newest, "differences": []}]
+        assert len(lab.topologies()) == 0
+
+
+def test_the_embedded_stack_is_found_by_its_home(
+    stack_settings: Settings, starcast: Starcast
+) -> None:
+    with connect(stack_settings.home, start=True) as lab:
+        shown = json.loads(starcast("--home", str(stack_settings.home), "status", "-f", "json").out)
+        status = lab.status()
+        assert status["state"] == ["running", "running"]
+        assert status.select("server", "pid", "port").rows == [
+            {name: row[name] for name in ("server", "pid", "port")} for row in shown
+        ]
+        assert set(lab.doctor()["verdict"]) <= {"ok", "warning"}
+        assert str(stack_settings.home) in repr(lab)

@@ -1,0 +1,240 @@
+"""What plug-ins define is stored, compared with its generator, and executed by worker processes."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+
+from starcast import plugins
+from starcast.database import models, repository
+from starcast.database.sessions import session
+from starcast.errors import InputError, RejectedError, StarcastError
+from starcast.experiments.grid import Grid
+from starcast.experiments.running import run_experiment
+from starcast.graph import reader
+from starcast.graph.audit import Problem
+from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
+from starcast.ingest.artifacts import PluginMissingError
+from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.listing import check_artifact
+from starcast.ingest.row_comparison import Depth
+from starcast.ingest.verification import verify
+from starcast.plugins import ORIGINS
+from starcast.progress import Silent
+from starcast.topologies import topology
+from starcast.trees import Forest, forest
+from support.checks import assert_stored
+from support.experiments import runs
+from support.fix_plugins import load_examples
+from support.plans import plan
+from support.recorder import Recorder
+
+pytestmark = pytest.mark.usefixtures("registries")
+
+
+@pytest.mark.parametrize("spec", ["P4", "B4", "S4", "S4,2"])
+def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: str) -> None:
+    load_examples()
+    network = topology(spec)
+    request = plan(spec, ["breadth-first"], ["forest(base=breadth-first)"], root=3)
+    ingest(stores, request)
+    assert_stored(stores, request)
+    built = forest(network, "breadth-first", root=3)
+    with session(stores.engine) as opened:
+        row = opened.scalars(select(models.Topology)).one()
+        assert (row.spec, row.family) == (spec, network.family)
+        kept = repository.load_forest(opened, built.id)
+    in_graph = reader.read_forest(stores.graph, built.id)
+    for stored in (kept, in_graph):
+        assert np.array_equal(stored.parent_port, built.parent_port)
+    check_artifact(stores, "topology", spec)
+    check_artifact(stores, "forest", built.id)
+
+
+def test_two_families_of_plug_ins_do_not_share_keys(stores: Stores) -> None:
+    load_examples()
+    for spec in ("P4", "B4", "S4", "Q4"):
+        ingest(stores, plan(spec))
+    counts = stores.graph.read("MATCH (v:Node) RETURN v.topology AS spec, count(*) AS nodes")
+    assert {row["spec"]: row["nodes"] for row in counts} == {"P4": 24, "B4": 24, "S4": 24, "Q4": 16}
+
+
+def test_what_its_checker_rejects_is_not_stored(stores: Stores) -> None:
+    from starcast import construction
+
+    @construction("cyclic", source="this test")
+    def cyclic(topology: object, root: int) -> list[int]:  # noqa: ARG001
+        return [0] + [2] * 23
+
+    with pytest.raises(StarcastError):
+        ingest(stores, plan("S4", ["cyclic"]))
+    with session(stores.engine) as opened:
+        assert opened.scalars(select(models.Forest)).all() == []
+
+
+ROUND = """
+import numpy as np
+import starcast
+
+@starcast.algorithm("broadcast", "one-by-one", source="this test")
+def one_by_one(topology, root, ports):
+    tree = starcast.forest(topology, "greedy", root)
+    node = np.argsort(tree.levels()[0], kind="stable")[1:]
+    return {
+        "step": np.arange(1, len(node) + 1)ORDER,
+        "sender": tree.parents()[0][node],
+        "port": topology.reverse_ports()[tree.parent_port[0][node]],
+        "unit": np.zeros_like(node),
+    }
+"""
+SENDS = "S4:broadcast:one-by-one:all::1234"
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    """A loaded plug-in with an algorithm."""
+    file = tmp_path / "ring.py"
+    file.write_text(ROUND.replace("ORDER", ""))
+    plugins.load([str(file)])
+    return file
+
+
+def recorded(stores: Stores) -> dict[str, object]:
+    """Return the recorded plug-ins of each artifact."""
+    with session(stores.engine) as opened:
+        return {row.id: row.plugins for row in opened.scalars(select(models.Materialization))}
+
+
+def described(problems: Sequence[Problem]) -> list[str]:
+    """Return artifacts and descriptions."""
+    return [f"{problem.artifact}: {problem.description}" for problem in problems]
+
+
+def test_artifacts_record_the_plug_ins_that_built_them(stores: Stores) -> None:
+    load_examples()
+    ingest(stores, plan("P4", ["breadth-first"], ["forest(base=breadth-first)"]))
+    found = recorded(stores)
+    pancake = {"pancake": ORIGINS["family", "pancake"].describe()}
+    trees = {"breadth-first": ORIGINS["construction", "breadth-first"].describe()}
+    assert found.pop("P4") == pancake
+    assert len(found) == 2
+    assert all(used == {**pancake, **trees} for used in found.values())
+
+
+def test_without_the_plug_in_a_schedule_is_compared_with_its_record(
+    stores: Stores, ring: Path, registries: Callable[[], None]
+) -> None:
+    ingest(stores, plan("S4", schedules=["one-by-one"]))
+    assert verify(stores) == []
+    registries()
+    listener = Recorder()
+    assert verify(stores, reporter=listener) == []
+    assert any("'one-by-one' (module ring)" in line for line in listener.lines)
+    rows = stores.graph.read("MATCH ()-[s:SEND]->() RETURN count(s) AS sends")
+    assert rows == [{"sends": 23}]
+    stores.graph.write("MATCH ()-[s:SEND {step: 5}]->() SET s.step = 6")
+    assert described(verify(stores)) == [
+        f"{SENDS}: the graph has other counts or another checksum than PostgreSQL records"
+    ]
+    with pytest.raises(PluginMissingError, match=r"not loaded: 'one-by-one' \(module ring\)"):
+        rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
+    plugins.load([str(ring)])
+    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
+    assert verify(stores) == []
+
+
+def test_without_the_plug_in_a_family_is_skipped_and_nothing_is_deleted(
+    stores: Stores, registries: Callable[[], None]
+) -> None:
+    load_examples()
+    ingest(stores, plan("P4", ["breadth-first"]))
+    registries()
+    listener = Recorder()
+    assert verify(stores, reporter=listener) == []
+    assert sum("skipped P4" in line for line in listener.lines) == 2
+    ingest(stores, plan("S4"))
+    nodes = stores.graph.read("MATCH (v:Node {topology: 'P4'}) RETURN count(v) AS nodes")
+    assert nodes == [{"nodes": 24}]
+    with pytest.raises(InputError, match="'pancake'"):
+        drop(stores, "topology", "P4", cascade=True)
+    load_examples()
+    drop(stores, "topology", "P4", cascade=True)
+    assert verify(stores) == []
+
+
+def test_a_changed_plug_in_is_reported(stores: Stores, ring: Path) -> None:
+    ingest(stores, plan("S4", schedules=["one-by-one"]))
+    ring.write_text(ROUND.replace("ORDER", " + 0"))
+    plugins.load([str(ring)])
+    listener = Recorder()
+    assert verify(stores, reporter=listener) == []
+    assert f"{SENDS}: the plug-in of 'one-by-one' was changed since" in listener.lines
+    ring.write_text(ROUND.replace("ORDER", " + 1"))
+    plugins.load([str(ring)])
+    assert any(line.startswith(SENDS) for line in described(verify(stores)))
+    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
+    listener = Recorder()
+    assert verify(stores, reporter=listener) == []
+    assert not any("changed" in line for line in listener.lines)
+
+
+def changed_trees(name: str = "mine") -> Forest:
+    """Return the breadth-first tree of S4, under a name that no construction has."""
+    load_examples()
+    return Forest(topology("S4"), forest("S4", "breadth-first").parent_port, construction=name)
+
+
+def test_a_forest_of_an_array_is_stored_verified_and_rebuilt(stores: Stores) -> None:
+    own = changed_trees()
+    request = parse_request("S4", forests=[own])
+    assert [loaded.id for loaded in ingest(stores, request).created] == ["S4", "S4:mine:1234"]
+    assert ingest(stores, request).created == []
+    assert verify(stores, depth=Depth(all_rows=True)) == []
+    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
+    assert verify(stores, depth=Depth(all_rows=True)) == []
+    stored = reader.read_forest(stores.graph, own.id)
+    assert np.array_equal(stored.parent_port, own.parent_port)
+    with session(stores.engine) as opened:
+        found = opened.get_one(models.Materialization, ("forest", own.id))
+        assert found.plugins == {}
+
+
+def test_forests_that_cannot_be_stored_under_their_name(stores: Stores) -> None:
+    ingest(stores, parse_request("S4", forests=[changed_trees()]))
+    other = Forest(topology("S4"), forest("S4", "greedy").parent_port, construction="mine")
+    with pytest.raises(RejectedError, match="stored with other trees"):
+        ingest(stores, parse_request("S4", forests=[other]))
+    with pytest.raises(RejectedError, match="builds other trees"):
+        parse_request("S4", forests=[changed_trees("greedy")])
+    with pytest.raises(InputError, match="on S4, not on S5"):
+        parse_request("S5", forests=[other])
+    with pytest.raises(InputError, match="two forests"):
+        parse_request("S4", forests=[other, other])
+    cyclic = Forest(topology("S4"), np.array([[0] + [2] * 23], np.uint8), construction="cyclic")
+    with pytest.raises(RejectedError):
+        ingest(stores, parse_request("S4", forests=[cyclic]))
+    assert verify(stores) == []
+
+
+def test_worker_processes_execute_plug_ins_and_runs_name_them(engine: Engine) -> None:
+    load_examples()
+    grid = Grid.from_json(
+        {
+            "topology": ["P4", "S4"],
+            "algorithm": ["forest(base=breadth-first)"],
+            "segments": [1, 4],
+            "message_bytes": ["64"],
+        }
+    )
+    run_experiment(engine, "alone", grid, Silent(), jobs=1)
+    run_experiment(engine, "parallel", grid, Silent(), jobs=2)
+    alone, parallel = runs(engine, "alone"), runs(engine, "parallel")
+    assert len(alone) == len(parallel) == 4
+    sha256 = ORIGINS["construction", "breadth-first"].sha256
+    for run in (*alone, *parallel):
+        assert run.status == "complete"
+        assert {cost.kind for cost in run.costs} == {"simulated", "lower bound"}
+        assert run.provenance["plugins"]["breadth-first"]["sha256"] == sha256
+        assert ("pancake" in run.provenance["plugins"]) == (run.topology == "P4")

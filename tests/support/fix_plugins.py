@@ -1,0 +1,44 @@
+"""A fixture for tests that load plug-ins, and the plug-ins that are shipped as examples."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starcast import plugins
+from starcast.collectives.catalogue import REGISTRIES
+from starcast.plugins import ORIGINS, loading
+from starcast.topologies.families import FAMILIES
+from starcast.trees.catalogue import CONSTRUCTIONS
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
+
+
+def load_examples() -> None:
+    """Load all plug-ins of examples/plugins."""
+    plugins.load(sorted(map(str, EXAMPLES.glob("*.py"))))
+
+
+def _tables() -> list[dict[Any, Any]]:
+    return [
+        FAMILIES,
+        ORIGINS,
+        loading._loaded,
+        CONSTRUCTIONS._entries,
+        *(registry._entries for registry in REGISTRIES.values()),
+    ]
+
+
+@pytest.fixture
+def registries() -> Iterator[Callable[[], None]]:
+    """Forget after the test what it registered; the value is a function that does so earlier."""
+    known = [dict(table) for table in _tables()]
+
+    def forget() -> None:
+        for table, entries in zip(_tables(), known, strict=True):
+            table.clear()
+            table.update(entries)
+
+    yield forget
+    forget()

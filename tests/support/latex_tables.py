@@ -1,0 +1,116 @@
+"""A strict reader of the tables that starcast writes in LaTeX, independent of the writer.
+
+It accepts the commands of such a table and nothing else. Characters that TeX interprets, ligatures
+and unbalanced braces are errors, as are rows of different length.
+"""
+
+import re
+from dataclasses import dataclass
+
+_TABLE = re.compile(
+    r"% \\usepackage\{booktabs\}\n"
+    r"(?P<float>\\begin\{table\}\n\\centering\n"
+    r"(?:\\caption\{(?P<caption>.*)\}\n)?(?:\\label\{(?P<label>[\w:.+/-]+)\}\n)?)?"
+    r"\\begin\{tabular\}\{(?P<alignment>[lcr]+)\}\n"
+    r"\\toprule\n(?P<head>.*) \\\\\n\\midrule\n(?P<body>(?:.* \\\\\n)*)"
+    r"\\bottomrule\n\\end\{tabular\}(?P<end>\n\\end\{table\})?\n?"
+)
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[^\\]", re.DOTALL)
+_BOLD = re.compile(r"\\textbf\{(.*)\}")
+_LIGATURES = ("--", "''", ",,", "``", "?`", "!`", "<<", ">>")
+_MACROS = {
+    r"\textasciitilde": "~",
+    r"\textasciicircum": "^",
+    r"\textbackslash": "\\",
+    r"\textbar": "|",
+    r"\textasciigrave": "`",
+    r"\textendash": "\N{EN DASH}",
+    r"\texttimes": "\N{MULTIPLICATION SIGN}",
+    r"\textrightarrow": "→",
+    r"\leq": "≤",
+    r"\lambda": "λ",
+    r"\ss": "ß",
+    r"\ensuremath": "",
+}
+_ACCENTS = {r"\"o": "ö", r"\'e": "é"}
+
+
+@dataclass(frozen=True)
+class LatexTable:
+    """A table as its readers see it; ``bold`` has the columns of the bold cells of each row."""
+
+    columns: list[str]
+    rows: list[list[str]]
+    bold: list[set[str]]
+    alignment: str
+    caption: str | None
+    label: str | None
+
+
+def read_table(latex: str) -> LatexTable:
+    """Return the one table of a text, which has nothing else.
+
+    Raises:
+        ValueError: it is anything else.
+    """
+    match = _TABLE.fullmatch(latex)
+    if not match or bool(match["float"]) != bool(match["end"]):
+        raise ValueError(f"not a table of booktabs: {latex!r}")
+    columns = [read_text(cell) for cell in _split(match["head"])]
+    rows = []
+    bold = []
+    for line in match["body"].splitlines():
+        cells = _split(line.removesuffix(r" \\"))
+        if len(cells) != len(columns):
+            raise ValueError(f"{len(cells)} cells for {len(columns)} columns: {line!r}")
+        marks = [_BOLD.fullmatch(cell) for cell in cells]
+        bold.append({name for name, mark in zip(columns, marks, strict=True) if mark})
+        rows.append(
+            [read_text(mark[1] if mark else cell) for cell, mark in zip(cells, marks, strict=True)]
+        )
+    if len(match["alignment"]) != len(columns):
+        raise ValueError(f"{match['alignment']} for {len(columns)} columns")
+    caption = None if match["caption"] is None else read_text(match["caption"])
+    return LatexTable(columns, rows, bold, match["alignment"], caption, match["label"])
+
+
+def read_text(latex: str) -> str:
+    """Return what TeX prints for text without environments.
+
+    Raises:
+        ValueError: a character is not text, or a command is unknown.
+    """
+    for ligature in _LIGATURES:
+        if ligature in latex:
+            raise ValueError(f"{ligature} is a ligature in {latex!r}")
+    if re.search(r"(?<![{\\])[\[\]*|]", latex):
+        raise ValueError(f"a bracket, star or bar without braces: {latex!r}")
+    for written, letter in _ACCENTS.items():
+        latex = latex.replace(written, letter)
+    printed = []
+    depth = 0
+    macro = False
+    for token in _TOKEN.findall(latex):
+        if macro and token != "{":
+            raise ValueError(f"a command swallows what follows it: {latex!r}")
+        macro = False
+        if token in {"{", "}"}:
+            depth += 1 if token == "{" else -1
+        elif token in _MACROS:
+            printed.append(_MACROS[token])
+            macro = not re.search(re.escape(token) + r"\}", latex)
+        elif re.fullmatch(r"\\[&%$#_{}]", token):
+            printed.append(token[1])
+        elif token.startswith("\\") or token in "&%$#_^~\n\t`":
+            raise ValueError(f"{token!r} is not text in {latex!r}")
+        else:
+            printed.append(token)
+        if depth < 0:
+            raise ValueError(f"unbalanced braces: {latex!r}")
+    if depth:
+        raise ValueError(f"unbalanced braces: {latex!r}")
+    return "".join(printed)
+
+
+def _split(line: str) -> list[str]:
+    return [cell.strip(" ") for cell in re.split(r"(?<!\\)&", line)]

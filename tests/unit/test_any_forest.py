@@ -1,0 +1,76 @@
+"""The algorithm ``forest``: every collective along the trees of any construction."""
+
+import numpy as np
+import pytest
+
+from starcast import forest, schedule, simulate, topology
+from starcast.collectives.any_forest import spanning_constructions
+from starcast.collectives.catalogue import algorithms_on, find
+from support.meeting import refused
+
+SPECS = ("S2", "S3", "S4", "S4,2", "S5,2", "S5,4", "Q3")
+CASES = [(spec, base) for spec in SPECS for base in spanning_constructions(topology(spec))]
+SPLITS = {
+    "broadcast": "segments",
+    "allgather": "segments",
+    "scatter": "messages",
+    "gather": "messages",
+}
+
+
+@pytest.mark.parametrize(("spec", "base"), CASES)
+@pytest.mark.parametrize("collective", SPLITS)
+@pytest.mark.parametrize("ports", ["all", "one"])
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_every_collective_is_complete_along_every_forest(
+    spec: str, base: str, collective: str, ports: str, pieces: int
+) -> None:
+    values: dict[str, int | str] = {"base": base, SPLITS[collective]: pieces}
+    network = topology(spec)
+    count = find(collective, "forest").count(network, ports, values)
+    for root in {0, network.nodes - 1}:
+        built = schedule(network, collective, "forest", ports=ports, root=root, **values)
+        result = simulate(built)
+        assert result.violation is None
+        assert result.complete
+        if root == 0:
+            assert len(built) == count
+
+
+@pytest.mark.parametrize(("spec", "base"), CASES)
+@pytest.mark.parametrize("collective", ["broadcast", "allgather"])
+@pytest.mark.parametrize("pieces", [1, 4])
+def test_pipelines_take_the_height_and_a_step_for_each_further_segment(
+    spec: str, base: str, collective: str, pieces: int
+) -> None:
+    height = forest(spec, base).height
+    steps = height + pieces - 1
+    built = schedule(spec, collective, "forest", base=base, segments=pieces)
+    assert built.steps == steps
+    one = schedule(spec, collective, "forest", ports="one", base=base, segments=pieces)
+    degree = topology(spec).degree
+    assert degree * (steps - 1) < one.steps <= degree * steps
+
+
+@pytest.mark.parametrize("spec", ["S3", "S4", "S5"])
+@pytest.mark.parametrize("name", ["greedy", "multiple"])
+@pytest.mark.parametrize("ports", ["all", "one"])
+def test_the_papers_broadcasts_have_the_same_rows(spec: str, name: str, ports: str) -> None:
+    ours = schedule(spec, "broadcast", "forest", ports=ports, base=name, segments=3)
+    theirs = schedule(spec, "broadcast", name, ports=ports, segments=3)
+    for a, b in zip(ours.columns, theirs.columns, strict=True):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", ["balanced", "near-balanced"])
+def test_the_papers_scatters_take_as_many_steps(name: str) -> None:
+    ours = schedule("S5", "scatter", "forest", base=name)
+    assert ours.steps == schedule("S5", "scatter", name).steps
+
+
+def test_the_argument_base_is_required_and_has_to_span() -> None:
+    with refused("needs the argument 'base'"):
+        schedule("S4", "broadcast", "forest")
+    with refused("perfectly-balanced"):
+        schedule("S4", "scatter", "forest", base="perfectly-balanced")
+    assert all(algorithm.name != "forest" for algorithm in algorithms_on(topology("S4")))

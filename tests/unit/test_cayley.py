@@ -1,0 +1,122 @@
+"""Cayley graphs given by generators, against other implementations and known figures."""
+
+from itertools import permutations
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from starcast import topology
+from starcast.errors import InputError
+from starcast.topologies.cayley import CayleyGraph
+from support.meeting import refused
+
+#: Pancake numbers: the diameters of P2, P3, ... (OEIS A058986).
+PANCAKE_NUMBERS = {2: 1, 3: 3, 4: 4, 5: 5, 6: 7, 7: 8}
+
+
+def star(n: int) -> CayleyGraph:
+    """Return S_n as a Cayley graph."""
+    generators = []
+    for place in range(1, n):
+        generator = list(range(1, n + 1))
+        generator[0], generator[place] = generator[place], generator[0]
+        generators.append(generator)
+    return CayleyGraph(f"S{n}", "star", generators)
+
+
+def pancake(n: int) -> CayleyGraph:
+    """Return the pancake graph P_n."""
+    generators = [[*range(k, 0, -1), *range(k + 1, n + 1)] for k in range(2, n + 1)]
+    return CayleyGraph(f"P{n}", "pancake", generators)
+
+
+def rotations(n: int) -> CayleyGraph:
+    """Return a graph with generators that are not involutions: rotations, and one exchange."""
+    left = [*range(2, n + 1), 1]
+    right = [n, *range(1, n)]
+    return CayleyGraph(f"R{n}", "rotations", [left, right, [2, 1, *range(3, n + 1)]])
+
+
+GRAPHS = [star(4), pancake(4), rotations(4), pancake(5)]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_a_star_graph_by_generators_is_the_star_graph(n: int) -> None:
+    ours, shipped = star(n), topology(f"S{n}")
+    assert ours.distance_profile() == shipped.distance_profile()
+    assert ours.diameter == shipped.diameter
+    assert (ours.nodes, ours.ports, ours.degree) == (shipped.nodes, shipped.ports, shipped.degree)
+    assert np.array_equal(ours.reverse_ports(), shipped.reverse_ports())
+    assert np.array_equal(ours.table(), shipped.table())
+    assert np.array_equal(ours.labels(), shipped.labels())
+    for root in range(0, ours.nodes, 7):
+        assert np.array_equal(ours.distances(root), shipped.distances(root))
+        assert np.array_equal(ours.translation(root), shipped.translation(root))
+
+
+@pytest.mark.parametrize(("n", "diameter"), PANCAKE_NUMBERS.items())
+def test_diameters_of_pancake_graphs_are_the_pancake_numbers(n: int, diameter: int) -> None:
+    assert pancake(n).diameter == diameter
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.spec)
+def test_neighbours_apply_the_generators_to_positions(graph: CayleyGraph) -> None:
+    nodes = sorted(permutations(range(1, graph.n + 1)))
+    for port, generator in zip(graph.ports, graph.generators, strict=True):
+        expected = [nodes.index(tuple(node[g - 1] for g in generator)) for node in nodes]
+        assert graph.neighbours(port).tolist() == expected
+        assert graph.neighbours(port, [3, 1]).tolist() == [expected[3], expected[1]]
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.spec)
+def test_reverse_ports_lead_back(graph: CayleyGraph) -> None:
+    for port in graph.ports:
+        back = graph.neighbours(graph.reverse_port(port))
+        assert np.array_equal(back[graph.neighbours(port)], np.arange(graph.nodes))
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.spec)
+def test_distances_are_those_of_networkx(graph: CayleyGraph) -> None:
+    network = nx.Graph()
+    for port in graph.ports:
+        network.add_edges_from(enumerate(graph.neighbours(port).tolist()))
+    for root in (0, 5, graph.nodes - 1):
+        expected = nx.single_source_shortest_path_length(network, root)
+        assert graph.distances(root).tolist() == [expected[node] for node in range(graph.nodes)]
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.spec)
+def test_translations_are_automorphisms_that_keep_the_ports(graph: CayleyGraph) -> None:
+    for root in range(graph.nodes):
+        image = graph.translation(root)
+        assert image[0] == root
+        for port in graph.ports:
+            assert np.array_equal(image[graph.neighbours(port)], graph.neighbours(port)[image])
+
+
+@pytest.mark.parametrize(
+    ("generators", "sentence"),
+    [
+        ([], "there are 0 generators"),
+        ([[1]], "the generators have n = 1"),
+        ([list(range(13, 0, -1))], "the generators have n = 13"),
+        ([[2, 1, 3], [2, 1]], "[2, 1] is not a generator"),
+        ([[2, 2, 3]], "[2, 2, 3] is not a generator"),
+        ([[1, 2, 3]], "[1, 2, 3] is not a generator"),
+        ([[2, 3, 1]], "the inverse of the generator [2, 3, 1] is missing"),
+        ([[2, 1, 3], [2, 1, 3]], "the generator [2, 1, 3] is repeated"),
+        (5, "5 are not generators"),
+        (["ab"], "are not generators"),
+    ],
+)
+def test_impossible_generators_are_refused(generators: Any, sentence: str) -> None:
+    with refused(sentence):
+        CayleyGraph("X3", "x", generators)
+
+
+def test_a_graph_that_is_not_connected_is_refused() -> None:
+    graph = CayleyGraph("X4", "x", [[2, 1, 3, 4]])
+    with pytest.raises(InputError, match="reach 2 of its 24 nodes"):
+        graph.distances()

@@ -1,0 +1,224 @@
+"""Schedules from columns and from CSV files: what they mean, and what is refused with its line."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import starcast
+from starcast import (
+    StarcastError,
+    schedule,
+    schedule_from_columns,
+    schedule_from_csv,
+    simulate,
+    topology,
+)
+from starcast.collectives.columns import rank_labels
+from starcast.collectives.model import COLUMNS, Schedule
+from starcast.errors import InputError
+from starcast.permutations import labels_from
+from starcast.vocabulary import Collective, Ports
+
+CASES: list[tuple[str, Collective, str, Ports, dict[str, int]]] = [
+    ("S4", "broadcast", "multiple", "all", {"segments": 3}),
+    ("S4", "broadcast", "greedy", "one", {"segments": 2}),
+    ("S5,2", "broadcast", "nk-multiple", "all", {}),
+    ("Q3", "broadcast", "binomial", "all", {}),
+    ("S4", "scatter", "balanced", "all", {}),
+    ("S4", "gather", "one-port", "one", {}),
+    ("S3", "allgather", "necklace", "all", {}),
+    ("S3", "alltoall", "exact", "all", {}),
+]
+HEADER = "step,sender,port,unit\n"
+
+
+def written(built: Schedule, nodes: str = "labels", columns: tuple[str, ...] = COLUMNS) -> str:
+    """Return the rows of a schedule as CSV, in random order."""
+    labels = built.topology.labels()
+    values: dict[str, Any] = dict(built.columns._asdict())
+    if nodes == "labels":
+        values |= {name: labels[values[name]] for name in ("sender", "receiver")}
+    rows = [",".join(map(str, row)) for row in zip(*(values[n] for n in columns), strict=True)]
+    np.random.default_rng(5).shuffle(rows)
+    return "\n".join([",".join(columns), *rows, ""])
+
+
+@pytest.mark.parametrize("nodes", ["labels", "ranks"])
+@pytest.mark.parametrize("columns", [COLUMNS, ("unit", "port", "sender", "step", "tree")])
+@pytest.mark.parametrize(("spec", "collective", "algorithm", "ports", "arguments"), CASES)
+def test_the_rows_of_a_schedule_give_the_same_schedule(
+    tmp_path: Path,
+    spec: str,
+    collective: Collective,
+    algorithm: str,
+    ports: Ports,
+    arguments: dict[str, int],
+    columns: tuple[str, ...],
+    nodes: str,
+) -> None:
+    root = "0" if collective in ("allgather", "alltoall") else "3"
+    built = schedule(spec, collective, algorithm, ports, int(root), **arguments).expand()
+    file = tmp_path / "mine.csv"
+    file.write_text(written(built, nodes, columns))
+    read = schedule_from_csv(file, spec, collective, ports, int(root))
+    for name, column in built.columns._asdict().items():
+        assert np.array_equal(getattr(read, name), column), name
+    assert (read.units, read.packets, read.ports) == (built.units, built.packets, ports)
+    expected, result = simulate(built), simulate(read)
+    assert result.complete
+    assert (result.steps, result.transmissions) == (expected.steps, expected.transmissions)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("spec", ["S6", "S7,3", "Q8"])
+def test_many_labels_have_the_ranks_of_each(spec: str, first: int) -> None:
+    """Many labels are looked up together, few one by one."""
+    t = topology(spec)
+    with labels_from(first):
+        labels = t.labels().tolist()
+        texts = [*labels, *(label.upper() for label in labels), "", "x", "11" * t.n, "\u0661" * 6]
+        ranks = rank_labels(t, texts)
+        assert ranks == {label: t.rank(label) for label in labels}
+        assert rank_labels(t, texts[5:9]) == {label: t.rank(label) for label in labels[5:9]}
+    capitals = topology("S11").labels([0, 39_916_799]).tolist()
+    assert rank_labels(topology("S11"), [text.upper() for text in capitals]) == {
+        text.upper(): rank for text, rank in zip(capitals, (0, 39_916_799), strict=True)
+    }
+
+
+def test_a_number_sign_marks_ranks_between_labels(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    for first, second in (("123", "#1"), ("#0", "132"), ("#0", "#1"), ("0", "1"), ("0", "#1")):
+        file.write_text(f"{HEADER}1,{first},2,0\n2,{second},3,0\n")
+        assert schedule_from_csv(file, "S3", "broadcast").sender.tolist() == [0, 1]
+
+
+def test_a_spoiled_row_is_found_by_the_simulator(tmp_path: Path) -> None:
+    text = written(schedule("S4", "broadcast", "greedy"))
+    lines = text.splitlines()
+    file = tmp_path / "mine.csv"
+    file.write_text("\n".join(lines[:-1]))
+    assert not simulate(schedule_from_csv(file, "S4", "broadcast")).complete
+    file.write_text("\n".join([*lines, "1,4321,2,3421,0,0"]))
+    assert simulate(schedule_from_csv(file, "S4", "broadcast")).violation
+
+
+def test_units_without_rows_are_counted() -> None:
+    """The root keeps its own unit, which may have the greatest number."""
+    built = schedule("S4", "scatter", "balanced", "all", 23)
+    columns = {name: getattr(built, name) for name in ("step", "sender", "port", "unit")}
+    assert int(built.unit.max()) == 22
+    assert schedule_from_columns(columns, "S4", "scatter", root=23).units == 24
+
+
+def test_columns_of_labels_are_those_of_ranks() -> None:
+    built = schedule("S4", "broadcast", "multiple")
+    columns = {name: getattr(built, name) for name in COLUMNS}
+    labels = built.topology.labels()
+    named = columns | {name: labels[columns[name]] for name in ("sender", "receiver")}
+    by_rank = schedule_from_columns(columns, "S4", "broadcast")
+    by_label = schedule_from_columns(named, built.topology, "broadcast", root="1234")
+    for name in COLUMNS:
+        assert np.array_equal(getattr(by_label, name), getattr(by_rank, name))
+    assert starcast.simulate(by_label).complete
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"step": [0]}, "'step' of a schedule has the value 0"),
+        ({"step": [2**32 + 1]}, "the value 4294967297"),
+        ({"unit": [-1]}, "'unit' of a schedule has the value -1"),
+        ({"receiver": [1], "port": [258]}, "'port' of a schedule has the value 258"),
+        ({"tree": [256]}, "'tree' of a schedule has the value 256"),
+        ({"sender": ["1243x"]}, "the label '1243x'"),
+        ({"sender": [0.5]}, "dtype float64"),
+        ({"sender": [0, 1]}, "differ in length"),
+    ],
+)
+def test_columns_out_of_range_are_refused(changes: dict[str, Any], message: str) -> None:
+    """Without the check they would wrap around in the final types."""
+    columns = {"step": [1], "sender": [0], "port": [2], "unit": [0]} | changes
+    with pytest.raises(InputError, match=message) as refusal:
+        schedule_from_columns(columns, "S4", "broadcast")
+    assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "has no line of column names"),
+        ("step,sender,port\n1,0,2\n", "line 1 has no column 'unit'"),
+        ("step,sender,port,unit,time\n1,0,2,0,1\n", "line 1 has 'time'"),
+        ("step,step,sender,port,unit\n1,1,0,2,0\n", "line 1 names a column twice"),
+        (HEADER + "1,0,2\n", "line 2 has 3 values for 4 columns"),
+        (HEADER + "1,0,2,0\n\n1,0,2,0,7\n", "line 4 has 5 values"),
+        (HEADER + "1,0,2,NaN\n", "line 2 has the unit 'NaN'"),
+        (HEADER + "1,0,2,-1\n", "line 2 has the unit '-1'"),
+        (HEADER + "1,0,2,1.0\n", "line 2 has the unit '1.0'"),
+        (HEADER + "1,0,2,\n", "line 2 has the unit ''"),
+        (HEADER + "1,0,2,\N{ARABIC-INDIC DIGIT ONE}\n", "line 2 has the unit"),
+        (HEADER + f"1,0,2,{'9' * 500}\n", "line 2 has the unit '999"),
+        (HEADER + "1,0,2,2147483648\n", "line 2 has the unit 2147483648"),
+        (HEADER + "0,0,2,0\n", "line 2 has the step 0"),
+        (HEADER + "1,0,5,0\n", "line 2 has the port 5"),
+        (HEADER + "1,0,1,0\n", "line 2 has the port 1"),
+        (HEADER + "1,0,2,0\n1,24,2,0\n", "line 3 has the sender '24': S4 has no node of rank 24"),
+        (HEADER + "1,1234,2,0\n1,1233,2,0\n", "line 3 has the sender '1233': the label '1233' rep"),
+        (HEADER + "1,0,2,0\n1,NaN,2,0\n", "line 3 has the sender 'NaN'"),
+        (HEADER + "1,0,2,0\n1,-1,2,0\n", "line 3 has the sender '-1'"),
+        ('step,sender,port,unit\n1,"0,2,0\n', "is not CSV"),
+        (HEADER + "x" * 10_000, "line 2 has more than 4096 bytes"),
+        ("step,sender,port,unit,receiver\n1,1234,2,0,4\n", "line 2 has the receiver '4'"),
+        ("step,sender,port,unit,tree\n1,1234,2,0,256\n", "line 2 has the tree 256"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_reported_with_its_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(text)
+    with pytest.raises(InputError) as refusal:
+        schedule_from_csv(file, "S4", "broadcast")
+    assert str(file) in refusal.value.message
+    assert message in refusal.value.message
+    assert refusal.value.hint
+    assert len(refusal.value.message) < 1_000 + len(str(file))
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfes\x00t\x00", HEADER.encode() + b"1,0,2,\xe9\n"])
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_bytes(data)
+    with pytest.raises(InputError, match=r"line \d is not UTF-8 text"):
+        schedule_from_csv(file, "S4", "broadcast")
+
+
+def test_a_byte_order_mark_carriage_returns_and_blanks_are_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_bytes(b"\xef\xbb\xbfStep, sender ,port,unit\r\n1, 12, 2, 0\r\n\r\n")
+    read = schedule_from_csv(file, "S2", "broadcast")
+    assert simulate(read).complete
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/tmp", "/nonexistent/mine.csv"])
+def test_devices_folders_and_missing_files_are_refused(path: str) -> None:
+    with pytest.raises(InputError, match=path):
+        schedule_from_csv(path, "S4", "broadcast")
+
+
+def test_a_unit_that_claims_too_many_units_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text(HEADER + "1,0,2,2147483647\n")
+    with pytest.raises(StarcastError, match="too many"):
+        simulate(schedule_from_csv(file, "S4", "broadcast"))
+
+
+def test_a_limit_of_rows_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starcast.collectives.csv_files.MAX_ROWS", 2)
+    file = tmp_path / "mine.csv"
+    file.write_text(HEADER + "1,0,2,0\n" * 3)
+    with pytest.raises(StarcastError, match="more than 2 rows"):
+        schedule_from_csv(file, "S4", "broadcast")

@@ -1,0 +1,142 @@
+"""Representations in notebooks: pictures of what is small, tables of what is large."""
+
+import subprocess
+import sys
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from starcast import Forest, Schedule, drawing, forest, schedule, topology
+from starcast.drawing.schedule import count_units
+from starcast.errors import LimitError, RejectedError
+from starcast.support.display import Displayable
+from starcast.topologies import Topology
+from support.fix_plugins import load_examples
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parse(picture: str | None) -> ET.Element:
+    """Return the root of a picture."""
+    assert picture is not None
+    return ET.fromstring(picture)  # noqa: S314 - our own document
+
+
+SMALL = [
+    lambda: topology("S5"),
+    lambda: topology("S4,2"),
+    lambda: topology("Q4"),
+    lambda: forest("S3", "multiple"),
+    lambda: forest("S5", "multiple"),
+    lambda: forest("S4", "perfectly-balanced"),
+    lambda: forest("Q4", "edge-disjoint-binomial", root=5),
+    lambda: schedule("S5", "broadcast", "multiple", segments=4),
+    lambda: schedule("S4", "allgather", "necklace"),
+    lambda: schedule("S4,2", "broadcast", "nk-multiple"),
+]
+LARGE = [
+    lambda: topology("S9"),
+    lambda: topology("Q20"),
+    lambda: forest("S6", "multiple"),
+    lambda: schedule("S4", "broadcast", "multiple", segments=100),
+]
+
+
+@pytest.mark.parametrize("build", SMALL)
+def test_what_is_small_is_shown_as_a_picture(build: object) -> None:
+    thing: Displayable = build()  # type: ignore[operator]
+    assert parse(thing._repr_svg_()).tag == f"{SVG}svg"
+    assert thing._repr_html_() is None
+
+
+@pytest.mark.parametrize("build", LARGE)
+def test_what_is_large_is_shown_as_a_table(build: object) -> None:
+    thing: Displayable = build()  # type: ignore[operator]
+    page = thing._repr_html_()
+    assert page is not None
+    assert "<table" in page
+    assert thing._repr_svg_() is None
+
+
+def test_an_array_that_is_not_a_forest_is_printed_as_text() -> None:
+    cyclic = Forest(topology("S3"), np.array([[0, 2, 2, 2, 2, 2]], dtype=np.uint8))
+    with pytest.raises(RejectedError):
+        cyclic.verify()
+    assert cyclic._repr_svg_() is None
+    assert cyclic._repr_html_() is None
+
+
+def test_a_schedule_without_rows_is_shown_as_a_table() -> None:
+    one = schedule("S3", "broadcast", "greedy")
+    columns = {name: np.array([], dtype=np.int32) for name in one.columns._fields}
+    empty = Schedule(
+        one.topology,
+        "broadcast",
+        "none",
+        "all",
+        1,
+        packets=False,
+        **columns,  # type: ignore[arg-type]
+    )
+    assert empty._repr_svg_() is None
+    assert "<table" in str(empty._repr_html_())
+
+
+def test_a_forest_shows_each_tree_in_its_own_colour_with_all_nodes() -> None:
+    built = forest("S4", "multiple", root="4321")
+    picture = parse(drawing.draw_forest(built))
+    dots = picture.findall(f"{SVG}circle")
+    lines = [line for line in picture.iter(f"{SVG}line") if line.find(f"{SVG}title") is not None]
+    assert len(dots) == 3 * 24
+    assert len(lines) == 3 * 23
+    assert len({line.get("stroke") for line in lines}) == 3
+    titles = [line.findtext(f"{SVG}title") for line in lines]
+    edges = {tuple(str(title).split()) for title in titles[:23]}
+    parents = built.parents()[0]
+    label = built.topology.label
+    assert {(parent, child) for parent, _, child in edges} == {
+        (label(int(parents[node])), label(node)) for node in range(24) if parents[node] >= 0
+    }
+
+
+def test_a_schedule_shows_its_units_by_step_and_port() -> None:
+    built = schedule("S4", "broadcast", "multiple", segments=3)
+    counts = count_units(built)
+    assert counts.shape == (3, built.steps)
+    assert counts.sum() == len(built)
+    for row, port in enumerate(built.topology.ports):
+        for step in range(1, built.steps + 1):
+            expected = ((built.port == port) & (built.step == step)).sum()
+            assert counts[row, step - 1] == expected
+    picture = parse(drawing.draw_schedule(built))
+    cells = [each for each in picture.iter(f"{SVG}rect") if each.find(f"{SVG}title") is not None]
+    assert len(cells) == np.count_nonzero(counts)
+
+
+def test_pictures_of_large_forests_and_schedules_are_refused_with_a_hint() -> None:
+    with pytest.raises(LimitError) as refusal:
+        drawing.draw_forest(forest("S6", "multiple"))
+    assert refusal.value.hint
+    with pytest.raises(LimitError) as refusal:
+        drawing.draw_schedule(schedule("S4", "broadcast", "multiple", segments=100))
+    assert refusal.value.hint
+
+
+def test_topologies_do_not_import_drawings_until_they_are_shown() -> None:
+    code = """
+import sys, starcast
+shown = starcast.topology('S3')
+assert 'starcast.drawing' not in sys.modules
+assert shown._repr_svg_().startswith('<svg')
+assert 'starcast.drawing' in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.usefixtures("registries")
+def test_a_plug_in_s_family_is_shown_too() -> None:
+    load_examples()
+    pancake: Topology = topology("P4")
+    assert str(pancake._repr_svg_()).startswith("<svg")
+    assert str(forest("P4", "breadth-first")._repr_svg_()).startswith("<svg")

@@ -1,0 +1,86 @@
+"""Labels from 0 and from 1: one place reads them, one prints them, and ids do not change."""
+
+from itertools import permutations as all_permutations
+
+import pytest
+
+from starcast import forest, permutations, schedule, simulate, topology
+from starcast.drawing import draw, draw_topology
+from starcast.errors import InputError
+from starcast.permutations import labels_from
+from starcast.simulator import Fault
+
+SPECS = ("S2", "S4", "S5,2", "S5,1", "S12", "S30,2", "Q3")
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_labels_from_0_name_the_same_nodes_with_symbols_less_by_one(spec: str) -> None:
+    t = topology(spec)
+    ranks = [0, 1, t.nodes // 2, t.nodes - 1]
+    ones = [t.label(rank) for rank in ranks]
+    with labels_from(0):
+        zeros = [t.label(rank) for rank in ranks]
+        assert [t.rank(label) for label in zeros] == ranks
+        assert [t.stored_label(rank) for rank in ranks] == ones
+    assert [t.label(rank) for rank in ranks] == ones
+    if t.family == "hypercube":
+        assert zeros == ones
+        return
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    for one, zero in zip(ones, zeros, strict=True):
+        assert [digits.index(a) - digits.index(b) for a, b in zip(one, zero, strict=True)] == (
+            [1] * len(one)
+        )
+
+
+def test_labels_from_0_are_all_permutations_of_the_symbols_in_order() -> None:
+    with labels_from(0):
+        labels = topology("S4").labels().tolist()
+    assert labels == ["".join(each) for each in all_permutations("0123")]
+
+
+@pytest.mark.parametrize(("first", "label"), [(1, "01234"), (0, "12345"), (0, "54321")])
+def test_a_label_with_the_other_first_symbol_is_refused_with_the_option(
+    first: int, label: str
+) -> None:
+    with labels_from(first), pytest.raises(InputError, match="which is not one of 5") as refusal:
+        topology("S5").rank(label)
+    assert f"--labels {1 - first}" in (refusal.value.hint or "")
+
+
+@pytest.mark.parametrize(("first", "label"), [(1, "11345"), (0, "0x234"), (1, "0x234"), (0, "0")])
+def test_other_wrong_labels_do_not_suggest_the_option(first: int, label: str) -> None:
+    with labels_from(first), pytest.raises(InputError) as refusal:
+        topology("S5").rank(label)
+    assert "--labels" not in (refusal.value.hint or "")
+
+
+@pytest.mark.parametrize("first", [2, -1])
+def test_labels_begin_with_0_or_1(first: int) -> None:
+    with pytest.raises(InputError, match=f"cannot begin with {first}"), labels_from(first):
+        pass
+
+
+def test_the_first_symbol_is_1_again_after_an_error() -> None:
+    with pytest.raises(RuntimeError), labels_from(0):
+        raise RuntimeError
+    assert str(permutations.labels(permutations.unrank(3, [0]))[0]) == "123"
+
+
+def test_ids_keep_labels_from_1_and_messages_follow() -> None:
+    with labels_from(0):
+        assert forest("S4", "multiple", "3210").id == "S4:multiple:4321"
+        built = schedule("S4", "broadcast", "greedy", "all", "3210")
+        assert built.id.endswith(":4321")
+        result = simulate(built, [Fault.parse("1023")])
+        assert result.undelivered or result.complete
+        cut = simulate(built, [Fault("2310")])
+        assert {label for label, _ in cut.undelivered} <= set(topology("S4").labels().tolist())
+
+
+def test_pictures_have_labels_from_0() -> None:
+    with labels_from(0):
+        pictures = [draw(forest("S3", "greedy"), 0), draw_topology(topology("S3"))]
+    for picture in pictures:
+        assert "210" in picture
+        assert "321" not in picture

@@ -1,0 +1,140 @@
+"""Tables in LaTeX, read by a strict reader of their own, and compiled if TeX is installed."""
+
+import shutil
+import string
+import subprocess
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from starcast.errors import InputError
+from starcast.support.latex import booktabs, escape_latex
+from support.latex_tables import read_table, read_text
+
+SPECIAL = r"a&b 50% $x$ #1 S_n {y} ~ ^ \ --all ''q'' [1] *2* |z| `k` ?` ,, <<x>>"
+SYMBOLS = "Röhm é ß \N{MULTIPLICATION SIGN} \N{EN DASH} → ≤ λ"
+
+
+def test_a_table_has_the_rules_of_booktabs_and_numbers_on_the_right() -> None:
+    rows: list[list[Any]] = [["multiple", 12, 1.5, None], ["greedy", None, Fraction(1, 3), True]]
+    assert booktabs(["algorithm", "steps", "time", "note"], rows) == (
+        "% \\usepackage{booktabs}\n"
+        "\\begin{tabular}{lrrl}\n"
+        "\\toprule\n"
+        "algorithm & steps & time & note \\\\\n"
+        "\\midrule\n"
+        "multiple & 12 & 1.5 &  \\\\\n"
+        "greedy &  & 1/3 & yes \\\\\n"
+        "\\bottomrule\n"
+        "\\end{tabular}"
+    )
+
+
+def test_a_caption_or_a_label_turns_the_table_into_a_float() -> None:
+    bare = read_table(booktabs(["a"], [[1]]))
+    assert (bare.caption, bare.label) == (None, None)
+    table = read_table(booktabs(["a"], [[1]], caption="50 % of S_n", label="tab:a_1"))
+    assert (table.caption, table.label) == ("50 % of S_n", "tab:a_1")
+    assert read_table(booktabs(["a"], [[1]], label="x")).label == "x"
+    assert read_table(booktabs(["a"], [[1]], caption="")).caption == ""
+
+
+def test_cells_are_bold_only_if_requested_and_not_empty() -> None:
+    rows: list[list[Any]] = [[1, 2], [3, None]]
+    table = read_table(booktabs(["a_1", "b"], rows, bold=[{"b"}, {"a_1", "b"}]))
+    assert table.bold == [{"b"}, {"a_1"}]
+    assert table.rows == [["1", "2"], ["3", ""]]
+
+
+@pytest.mark.parametrize("text", [SPECIAL, SYMBOLS, "", "-", "---", "\\", "\\\\", "{", "}{"])
+def test_every_character_appears_as_it_is(text: str) -> None:
+    assert read_text(escape_latex(text)) == text
+    table = read_table(booktabs([text, "b"], [[text, text]], caption=text))
+    stripped = text.strip(" ")
+    assert (table.columns[0], table.rows[0], table.caption) == (stripped, [stripped] * 2, text)
+
+
+@given(st.text(alphabet=string.printable.replace('"', "") + SYMBOLS + "漢"))
+def test_any_text_is_escaped(text: str) -> None:
+    expected = " ".join(text.split()) if text.strip() else ""
+    assert " ".join(read_text(escape_latex(text)).split()) == expected
+
+
+def test_characters_without_a_command_are_kept_and_invisible_ones_are_blanks() -> None:
+    assert escape_latex("漢\x00\x1b[31m\u2028x\r\n") == "漢 {[}31m x "
+    assert escape_latex('say "x"') == "say ''x''"
+
+
+@pytest.mark.parametrize("start", ["[2pt]", "*"])
+def test_a_row_cannot_begin_with_an_argument_of_the_line_before(start: str) -> None:
+    """After the end of a line TeX reads a bracket or a star as its argument."""
+    lines = booktabs(["a"], [[1], [f"{start} x"]]).splitlines()
+    assert lines[-3].startswith("{")
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "message"),
+    [
+        ([[1]], {}, "row 1 of the table has 1 values for 2 columns"),
+        ([[1, 2]], {"alignment": "l"}, "'l' is not an alignment of 2 columns"),
+        ([[1, 2]], {"alignment": "lx"}, "'lx' is not an alignment"),
+        ([[1, 2]], {"label": "a}b"}, "'a}b' is not a label"),
+        ([[1, 2]], {"label": ""}, "'' is not a label"),
+    ],
+)
+def test_invalid_tables_are_refused(
+    rows: Sequence[Sequence[Any]], arguments: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as refusal:
+        booktabs(["a", "b"], rows, **arguments)
+    assert refusal.value.hint
+
+
+def test_an_alignment_may_be_given() -> None:
+    assert read_table(booktabs(["a", "b"], [[1, 2]], alignment="cl")).alignment == "cl"
+    assert read_table(booktabs(["a", "b"], [])).alignment == "ll"
+
+
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        "a & b % c \\\\",
+        "a_1 & b \\\\",
+        "a & b & c \\\\",
+        "a \\\\",
+        "{a & b \\\\",
+        "--a & b \\\\",
+        "\\undefined & b \\\\",
+        "\\textbackslash x & b \\\\",
+        "[a] & b \\\\",
+    ],
+)
+def test_the_reader_rejects_what_tex_would_not_print(spoiled: str) -> None:
+    latex = booktabs(["x", "y"], [["row", 1]]).replace("row & 1 \\\\", spoiled)
+    assert spoiled in latex
+    with pytest.raises(ValueError, match=r".+"):
+        read_table(latex)
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not installed")
+def test_pdflatex_compiles_a_table(tmp_path: Path) -> None:
+    table = booktabs(
+        [SPECIAL, "b"], [[SYMBOLS, 1], [SPECIAL, 2]], SPECIAL, "tab:a", bold=[{"b"}, {SPECIAL}]
+    )
+    compile_latex(table, tmp_path)
+
+
+def compile_latex(table: str, folder: Path) -> None:
+    """Compile a document that has a table; warnings about characters are errors."""
+    document = f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}\n{table}\n"
+    (folder / "page.tex").write_text(f"{document}\\end{{document}}\n")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "Missing character" not in done.stdout
+    assert (folder / "page.pdf").stat().st_size > 1000

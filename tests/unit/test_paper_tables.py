@@ -1,0 +1,228 @@
+"""The papers' tables from executed runs: rows in the papers' order, and figures of their formulas.
+
+The runs are those of the shipped grids on their two smallest topologies, executed without a store.
+"""
+
+import re
+from fractions import Fraction
+from functools import cache
+from math import ceil, factorial, log2
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starcast.comparison.paper_rows import find_table, paper_rows, table_of
+from starcast.costs.paper_tables import CITED, PAPER_TABLES, TimesTable
+from starcast.database.models import Experiment, Run
+from starcast.errors import InputError, NotFoundError
+from starcast.experiments.design import examples, read_design
+from starcast.experiments.execution import execute, price_run
+from starcast.experiments.point import Point
+from starcast.topologies import as_topology
+
+REFERENCES = Path(__file__).parents[2] / "references.bib"
+
+
+@cache
+def runs(name: str) -> tuple[Run, ...]:
+    """Return the runs of a shipped grid on its two smallest topologies."""
+    groups = read_design(name).groups
+    specs = sorted({point.topology for group in groups for point in group}, key=_nodes)[:2]
+    executed: list[Run] = []
+    for group in groups:
+        if group[0].topology in specs:
+            execution = execute(group[0])
+            executed += [price_run(point, execution) for point in group]
+    for run in executed:
+        run.message_bytes, run.t_s, run.t_c = map(Fraction, (run.message_bytes, run.t_s, run.t_c))
+    return tuple(executed)
+
+
+def _nodes(spec: str) -> int:
+    return as_topology(spec).nodes
+
+
+def tables(name: str) -> list[tuple[Any, list[dict[str, Any]]]]:
+    return list(paper_rows(find_table(name), runs(name)))
+
+
+def test_every_shipped_grid_of_a_table_has_its_table_and_the_other_way_round() -> None:
+    assert {name for name in examples() if "-table-" in name} == set(PAPER_TABLES)
+    for name in PAPER_TABLES:
+        design = read_design(name)
+        assert table_of(Experiment(name="mine", grid=design.as_json())) == name
+    for grid in ({}, read_design("crossovers-in-m").as_json()):
+        with pytest.raises(InputError, match="is not that of a paper's table"):
+            table_of(Experiment(name="mine", grid=grid))
+
+
+@pytest.mark.parametrize("name", PAPER_TABLES)
+def test_every_row_but_cited_ones_is_executed(name: str) -> None:
+    table = find_table(name)
+    cases = tables(name)
+    assert cases
+    assert len({case for case, _ in cases}) == len(cases)
+    for _, rows in cases:
+        for row in rows:
+            assert list(row) == list(table.headings)
+            assert "not executed" not in str(row)
+
+
+@pytest.mark.parametrize("name", PAPER_TABLES)
+def test_references_are_keys_of_the_bibliography(name: str) -> None:
+    keys = set(re.findall(r"^@\w+\{(\w+),", REFERENCES.read_text(), re.MULTILINE))
+    table = find_table(name)
+    if isinstance(table, TimesTable):
+        cited = [line for line in table.lines if line.printed]
+        assert all(line.reference in keys for line in cited)
+        assert {line.reference for line in table.lines} - {""} <= keys
+
+
+# Tseng & Sheu 1997
+
+
+def test_table_1_of_tseng_and_sheu() -> None:
+    for case, rows in tables("tseng-sheu-1997-table-1"):
+        n, m = case.topology.n, case.message_bytes
+        printed = [(row["model"], row["algorithm"]) for row in rows]
+        assert printed == [
+            ("all-port", "Sheu [16]"), ("all-port", "Day [7]"), ("all-port", "Ours"),
+            ("one-port", "Misic [13]"), ("one-port", "Akl [2]"), ("one-port", "Mendia [12]"),
+            ("one-port", "Sheu [17]"), ("one-port", "Qiu [14]"), ("one-port", "Ours"),
+        ]  # fmt: skip
+        by_name = {(row["model"][:3], row["algorithm"]): row for row in rows}
+        phases = sum(ceil(log2(i)) for i in range(2, n + 1))
+        for name, steps in (("Misic [13]", n * (n - 1) // 2), ("Akl [2]", phases)):
+            row = by_name["one", name]
+            assert row["basis"] == CITED
+            assert row["overall_time"] == steps * (100 + m)
+            assert (row["start_up_time"], row["transmission_time"]) == (steps * 100, steps * m)
+        qiu = by_name["one", "Qiu [14]"]
+        assert (qiu["basis"], qiu["overall_time"]) == (CITED, None)
+        assert "only orders are given" in qiu["note"]
+        assert qiu["reference"] == "qiu1995"
+        day = by_name["all", "Day [7]"]
+        segments = int(re.findall(r"(\d+) segments", day["basis"])[0])
+        steps = 3 * (n - 1) // 2 + segments - 1
+        assert day["overall_time"] == steps * (100 + m / segments)
+        for row in rows:
+            if row["overall_time"] is not None:
+                total = row["start_up_time"] + row["transmission_time"]
+                assert row["overall_time"] == total
+    sizes = {(case.topology.spec, case.message_bytes) for case, _ in tables(TABLE_1)}
+    assert sizes == {(spec, m) for spec in ("S4", "S5") for m in (1024, 16384)}
+
+
+TABLE_1 = "tseng-sheu-1997-table-1"
+
+
+def test_table_2_of_tseng_and_sheu() -> None:
+    for case, rows in tables("tseng-sheu-1997-table-2"):
+        n, m = case.topology.n, case.message_bytes
+        share = Fraction(factorial(n) - 1, n - 1) * m
+        diameter = 3 * (n - 1) // 2
+        times = {(row["model"], row["algorithm"]): row["overall_time"] for row in rows}
+        assert times["all-port", "Ours"] == times["all-port", "Frago. NL [8]"]
+        assert times["all-port", "Ours"] == diameter * 100 + share
+        assert times["one-port", "Misic [13]"] == (factorial(n) - 1) * (100 + m)
+        assert times["one-port", "Ours"] == (n - 1) * (diameter * 100 + share)
+        assert len(rows) == 5
+
+
+# Li, Chen, Xiang & Yao
+
+
+@pytest.mark.parametrize(("table", "chen"), [(1, 2), (2, 0)])
+def test_tables_of_li_chen_xiang_and_yao(table: int, chen: int) -> None:
+    for case, rows in tables(f"li-chen-xiang-yao-table-{table}"):
+        assert [row["algorithm"] for row in rows].count("Y.S. Chen") == chen
+        assert {row["basis"] for row in rows if row["algorithm"] == "optimal"} == {"lower bound"}
+        assert {row["basis"] for row in rows if row["algorithm"] == "Y.S. Chen"} <= {CITED}
+        for row in rows:
+            if row["algorithm"] == "optimal":
+                assert row["overall_time"] == max(row["start_up_time"], row["transmission_time"])
+            if row["algorithm"] == "Y.S. Chen" and row["model"] == "All-model":
+                d, m = case.topology.diameter, case.message_bytes
+                degree = case.topology.degree
+                assert row["overall_time"] == (2 * d - 1) * 100 + Fraction(4, degree) * m
+
+
+# Fragopoulou & Akl
+
+
+def test_table_1_of_1993_has_a_cell_of_four_lines_per_method() -> None:
+    for case, rows in tables("fragopoulou-akl-1993-table-1"):
+        n, many = case.topology.n, case.messages
+        nodes = factorial(n)
+        assert many == n - 1
+        assert [(row["model"], row["quantity"]) for row in rows] == [
+            (model, quantity)
+            for model in ("SLA", "MLA", "MLA")
+            for quantity in ("Method", "Time", "Messages", "Basis")
+        ]
+        sla = {row["quantity"]: row for row in rows[:4]}
+        assert sla["Method"]["many_messages"] == "Hamiltonian cycle, M times"
+        assert sla["Time"]["one_message"] == nodes - 1
+        assert sla["Time"]["many_messages"] == many * (nodes - 1)
+        assert sla["Messages"]["many_messages"] == many * nodes * (nodes - 1)
+        mla = {row["quantity"]: row for row in rows[4:8]}
+        assert mla["Time"]["one_message"] == ceil((nodes - 1) / (n - 1))
+        assert mla["Messages"]["one_message"] == nodes * (nodes - 1)
+        assert {row["many_messages"] for row in rows[8:]} == {None}
+
+
+@pytest.mark.parametrize("table", [2, 3])
+def test_tables_2_and_3_of_1993(table: int) -> None:
+    for case, rows in tables(f"fragopoulou-akl-1993-table-{table}"):
+        nodes, total = case.topology.nodes, case.topology.distance_sum
+        ports, many = case.topology.degree, case.messages
+        steps, sent = (nodes - 1, total) if table == 2 else (total, nodes * total)
+        sla = {row["quantity"]: row for row in rows[:4]}
+        mla = {row["quantity"]: row for row in rows[4:8]}
+        assert (sla["Time"]["one_message"], sla["Messages"]["one_message"]) == (steps, sent)
+        assert sla["Time"]["many_messages"] == many * steps
+        assert mla["Time"]["many_messages"] == ceil(many * steps / ports)
+        assert mla["Messages"]["many_messages"] == many * sent
+        assert mla["Basis"]["many_messages"] == "perfectly-balanced"
+        assert mla["Messages"]["one_message"] == sent
+
+
+@pytest.mark.parametrize("table", [1, 2, 3])
+def test_bounds_of_1996_are_next_to_the_executions(table: int) -> None:
+    for case, rows in tables(f"fragopoulou-akl-1996-table-{table}"):
+        t, many, copies = case.topology, case.messages, case.copies
+        assert copies > 1
+        single, copied, multinode, scattered, exchanged = rows
+        start = t.diameter - 1
+        assert single["time"] == ceil(many / t.degree) + start
+        assert copied["time"] == ceil(many * copies / t.degree) + start
+        assert multinode["time"] == max(ceil(many * copies * (t.nodes - 1) / t.degree), t.diameter)
+        assert scattered["transmissions"] == many * copies * t.distance_sum
+        assert exchanged["transmissions"] == many * copies * t.nodes * t.distance_sum
+        executed = [row for row in rows if row["executed_time"] is not None]
+        assert len(executed) == (2 if table == 3 else 5)
+        for row in executed:
+            assert row["executed_time"] >= row["time"]
+            assert row["executed_transmissions"] >= row["transmissions"]
+
+
+def test_a_table_without_runs_is_refused() -> None:
+    with pytest.raises(NotFoundError, match="no run executes a row"):
+        list(paper_rows(find_table("tseng-sheu-1997-table-2"), runs(TABLE_1)))
+    with pytest.raises(NotFoundError, match="no run executes a row"):
+        list(paper_rows(find_table(TABLE_1), []))
+    with pytest.raises(InputError, match="'tseng' is not a table of a paper"):
+        find_table("tseng")
+
+
+def test_runs_with_faults_and_other_runs_do_not_count() -> None:
+    point = Point("S4", "broadcast", "multiple", "all", 1, Fraction(64), Fraction(1), Fraction(1))
+    faulty = Point(**{**vars(point), "faults": ("2134",)})
+    with pytest.raises(NotFoundError):
+        list(paper_rows(find_table(TABLE_1), [price_run(faulty, execute(faulty))]))
+    ((_, rows),) = paper_rows(find_table(TABLE_1), [price_run(point, execute(point))])
+    bases = {row["algorithm"]: row["basis"] for row in rows if row["model"] == "all-port"}
+    assert bases == {
+        "Sheu [16]": "not executed", "Day [7]": "not executed", "Ours": "multiple"
+    }  # fmt: skip

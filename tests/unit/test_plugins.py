@@ -1,0 +1,291 @@
+"""Plug-ins: what they define is known everywhere, and mistakes name file, line and rule."""
+
+import textwrap
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import starcast
+from starcast import forest, plugins, schedule, simulate, topology
+from starcast.claims.reference import shipped
+from starcast.collectives.catalogue import algorithms_on
+from starcast.costs import Machine
+from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.experiments.execution import execute
+from starcast.experiments.grid import Grid, Point
+from starcast.plugins.origin import ORIGINS
+from starcast.topologies import Topology
+from starcast.trees.catalogue import CONSTRUCTIONS, constructions, single_trees
+from support.fix_plugins import load_examples
+from support.meeting import refused
+
+pytestmark = pytest.mark.usefixtures("registries")
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[[str], None]:
+    """Return a function that loads a plug-in with a given body from the file mine.py."""
+
+    def write_and_load(body: str) -> None:
+        path = tmp_path / "mine.py"
+        path.write_text(f"import starcast\n{textwrap.dedent(body)}", encoding="utf-8")
+        plugins.load([str(path)])
+
+    return write_and_load
+
+
+@pytest.mark.parametrize("spec", ["P4", "P5", "B4", "S4", "S5,2", "Q3"])
+@pytest.mark.parametrize("collective", ["broadcast", "allgather", "scatter", "gather"])
+@pytest.mark.parametrize("ports", ["all", "one"])
+def test_examples_are_at_home_in_every_collective(spec: str, collective: str, ports: str) -> None:
+    load_examples()
+    assert "breadth-first" in constructions(spec)
+    built = forest(spec, "breadth-first", root=5)
+    built.verify()
+    assert built.heights.tolist() == [topology(spec).diameter]
+    result = simulate(schedule(spec, collective, "forest", ports=ports, base="breadth-first"))
+    assert result.complete
+    assert result.violation is None
+
+
+def test_distances_on_the_examples_families_are_known_figures() -> None:
+    """Pancake numbers, and n(n-1)/2 for bubble-sort graphs."""
+    load_examples()
+    assert [topology(f"P{n}").diameter for n in range(2, 8)] == [1, 3, 4, 5, 7, 8]
+    assert [topology(f"B{n}").diameter for n in range(2, 8)] == [1, 3, 6, 10, 15, 21]
+
+
+def test_an_algorithm_of_columns_is_executed_and_priced(load: Callable[[str], None]) -> None:
+    load(
+        """
+        import numpy as np
+
+        @starcast.algorithm("broadcast", "flood", families=["star"], source="this test")
+        def flood(topology, root, ports, segments: int = 1):
+            tree = starcast.forest(topology, "greedy", root)
+            node = np.repeat(np.flatnonzero(tree.parent_port[0]), segments)
+            unit = np.tile(np.arange(segments), topology.nodes - 1)
+            return {
+                "step": tree.levels()[0][node] + unit,
+                "sender": tree.parents()[0][node],
+                "port": topology.reverse_ports()[tree.parent_port[0][node]],
+                "unit": unit,
+            }
+        """
+    )
+    ours = schedule("S5", "broadcast", "flood", root="21345", segments=3)
+    greedy = schedule("S5", "broadcast", "greedy", root="21345", segments=3)
+    for a, b in zip(ours.columns, greedy.columns, strict=True):
+        assert np.array_equal(a, b)
+    assert "flood" in {algorithm.name for algorithm in algorithms_on(topology("S5"))}
+    machine = Machine(Fraction(100), Fraction(1))
+    problem = Problem(topology("S5"), "broadcast", "all", Fraction(4096), machine, segments=3)
+    rows = {row.name: row for row in build_table(problem)}
+    assert rows["flood"].cost is None
+    assert "no closed form" in rows["flood"].note
+    executed = execute_row(problem, rows["flood"], 10_000)
+    assert executed == execute_row(problem, rows["greedy"], 10_000)
+
+
+def test_arguments_are_part_of_the_id_and_checked(load: Callable[[str], None]) -> None:
+    load(
+        """
+        @starcast.construction("mine", families=["star"], source="this test")
+        def mine(topology, root, shift: int, mood: str = "calm"):
+            assert mood != "angry", "do not shout"
+            return starcast.forest(topology, "greedy", root)
+        """
+    )
+    built = forest("S4", "mine", shift=-2)
+    assert built.id == "S4:mine(mood=calm,shift=-2):1234"
+    with refused("needs the argument 'shift'"):
+        forest("S4", "mine")
+    with refused("shift is '2', not a whole number"):
+        forest("S4", "mine", shift="2")
+    with refused("is not a word"):
+        forest("S4", "mine", shift=1, mood="a,b")
+    with refused("mine.py:3) raised AssertionError: do not shout"):
+        forest("S4", "mine", shift=1, mood="angry")
+    with refused("defined on star graphs"):
+        forest("Q3", "mine", shift=1)
+
+
+def test_a_plug_in_that_is_loaded_again_replaces_its_own_names(
+    load: Callable[[str], None],
+) -> None:
+    body = """
+        @starcast.construction("mine", source="{0}")
+        def mine(topology, root):
+            return starcast.forest(topology, "greedy", root)
+        """
+    load(body.format("first"))
+    load(body.format("second"))
+    assert CONSTRUCTIONS["mine"].source == "second"
+    assert ORIGINS["construction", "mine"].sha256
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("1/0", "the plug-in '"),
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("def f(:", "SyntaxError"),
+        ("@starcast.construction('greedy', source='x')\ndef f(topology, root): ...", "exists alr"),
+        ("@starcast.construction('A b', source='x')\ndef f(topology, root): ...", "mine.py:2"),
+        ("@starcast.construction('f', source='x')\ndef f(root): ...", "has the parameters root"),
+        ("@starcast.construction('f', source='x')\ndef f(): ...", "has the parameters none"),
+        (
+            "@starcast.construction('f', source='x', families=['a'])\ndef f(topology, root): ...",
+            "unknown family 'a'",
+        ),
+        (
+            "@starcast.construction('f', source='x')\ndef f(topology, root, x): ...",
+            "the parameter 'x' of 'f' is not an int or a str",
+        ),
+        (
+            "@starcast.construction('f', source='x')\ndef f(topology, root, x: int = 'a'): ...",
+            "the parameter 'x' of 'f' is not an int or a str",
+        ),
+        (
+            "@starcast.construction('f', source='x')\ndef f(topology, root, *x): ...",
+            "the parameter 'x' of 'f' is not an int or a str",
+        ),
+        (
+            "@starcast.algorithm('broadcasts', 'f', source='x')\ndef f(topology, root, ports): ...",
+            "unknown collective 'broadcasts'",
+        ),
+        (
+            "@starcast.algorithm('gather', 'f', source='', ports=['two'])\ndef f(): ...",
+            "the port models of 'f' are ['two']",
+        ),
+        ("@starcast.family('star', pattern=r'T(\\d+)', source='x')\ndef f(n): ...", "exists alr"),
+        ("@starcast.family('t', pattern=r'S(\\d+)', source='x')\ndef f(n): ...", "matches 'S1'"),
+        ("@starcast.family('t', pattern=r'T', source='x')\ndef f(n): ...", "has no group"),
+        ("@starcast.family('t', pattern=r'T(', source='x')\ndef f(n): ...", "is malformed"),
+    ],
+)
+def test_mistakes_in_declarations_are_refused(
+    load: Callable[[str], None], body: str, sentence: str
+) -> None:
+    with refused(sentence):
+        load(body)
+
+
+@pytest.mark.parametrize(
+    ("result", "sentence"),
+    [
+        ("None", "returned an array of object"),
+        ("[[1, 2]]", "returned an array of int64 [1 x 2] on S4"),
+        ("[0.5] * 24", "returned an array of float64"),
+        ("[-1] * 24", "returned the port -1"),
+        ("[300] * 24", "returned the port 300"),
+        ("[[2] * 24] * 3", "returned an array of int64 [3 x 24]"),
+        ("starcast.forest('S5', 'greedy')", "returned an array of uint8 [1 x 120] on S4"),
+    ],
+)
+def test_what_is_no_array_of_parent_ports_is_refused(
+    load: Callable[[str], None], result: str, sentence: str
+) -> None:
+    load(f"@starcast.construction('f', source='x')\ndef f(topology, root): return {result}")
+    with refused(sentence):
+        forest("S4", "f")
+
+
+@pytest.mark.parametrize(
+    ("result", "sentence"),
+    [
+        ("5", "returned int"),
+        ("{}", "has no 'step'"),
+        ("dict(step=[1], sender=[0], port=[2], unit=[0], time=[1])", "the unknown 'time'"),
+        ("dict(step=[1], sender=[0], port=[9], unit=[0])", "row 0 of the schedule has the port 9"),
+        ("dict(step=[1], sender=[99], port=[2], unit=[0])", "no node of rank 99"),
+        ("dict(step=[1, 2], sender=[0], port=[2], unit=[0])", "differ in length"),
+        ("dict(step=[1.5], sender=[0], port=[2], unit=[0])", "has dtype float64"),
+        ("dict(step=[[1]], sender=[0], port=[2], unit=[0])", "has 2 dimensions"),
+    ],
+)
+def test_impossible_columns_are_refused(
+    load: Callable[[str], None], result: str, sentence: str
+) -> None:
+    load(
+        "@starcast.algorithm('broadcast', 'f', source='x')\n"
+        f"def f(topology, root, ports): return {result}"
+    )
+    with refused("mine.py:2", sentence):
+        schedule("S4", "broadcast", "f")
+
+
+def test_a_false_forest_is_built_and_refused_by_its_checker(load: Callable[[str], None]) -> None:
+    load("@starcast.construction('f', source='x')\ndef f(topology, root): return [0] + [2] * 23")
+    with pytest.raises(starcast.StarcastError):
+        forest("S4", "f").verify()
+
+
+@pytest.mark.parametrize("name", ["no/such/file.py", "no_such_module_of_anybody"])
+def test_missing_plug_ins_are_refused(name: str) -> None:
+    with refused(name):
+        plugins.load([name])
+
+
+def test_two_plug_ins_cannot_share_a_name(load: Callable[[str], None], tmp_path: Path) -> None:
+    body = "@starcast.construction('f', source='x')\ndef f(topology, root): ..."
+    load(body)
+    other = tmp_path / "other.py"
+    other.write_text(f"import starcast\n{body}", encoding="utf-8")
+    with refused("other.py:2: the construction 'f' exists already", "mine.py:2"):
+        plugins.load([str(other)])
+
+
+def test_claims_do_not_look_at_plug_ins() -> None:
+    star = topology("S4")
+    known = shipped.single_trees(star), shipped.algorithms_on(star, "broadcast")
+    load_examples()
+
+    @starcast.algorithm("broadcast", "none", source="this test")
+    def none(topology: Topology, root: int, ports: str) -> None:
+        """Return no schedule."""
+
+    assert (shipped.single_trees(star), shipped.algorithms_on(star, "broadcast")) == known
+    assert "breadth-first" in single_trees("S4")
+    assert "none" in {algorithm.name for algorithm in algorithms_on(star, "broadcast")}
+
+
+OWN_ARGUMENTS = """
+    @starcast.algorithm("broadcast", "slow", source="this test")
+    def slow(topology, root, ports, pause: int = 1, word: str = "a"):
+        tree = starcast.forest(topology, "greedy", root)
+        node = tree.levels()[0].argsort(kind="stable")[1:]
+        return {
+            "step": pause * (1 + node.argsort().argsort() * 0 + range(len(node))),
+            "sender": tree.parents()[0][node],
+            "port": topology.reverse_ports()[tree.parent_port[0][node]],
+            "unit": 0 * node,
+        }
+"""
+
+
+def executed_steps(point: Point) -> int:
+    """Return the steps of a valid execution."""
+    simulation = execute(point).valid_simulation
+    assert simulation is not None
+    return simulation.steps
+
+
+def test_points_have_the_own_arguments_of_an_algorithm(load: Callable[[str], None]) -> None:
+    load(OWN_ARGUMENTS)
+    grid = Grid.from_json(
+        {
+            "topology": "S4",
+            "algorithm": ["slow", "slow(pause=1)", "slow(word=b,pause=2)"],
+            "message_bytes": "8",
+        }
+    )
+    points = grid.points()
+    assert [point.algorithm for point in points] == ["slow", "slow(pause=2,word=b)"]
+    assert [executed_steps(point) for point in points] == [23, 46]
+    assert "'slow(pause=2,word=b)'" in points[1].command()
+    with refused("'depth'"):
+        Grid.from_json({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})

@@ -1,0 +1,114 @@
+"""Tables: access, conversions, and what notebooks and interpreters show."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from starcast.errors import InputError, UnavailableError
+from starcast.support.table import MOST_SHOWN, Table, properties
+from starcast.vocabulary import LoadMethod
+
+COLUMNS = ("name", "time", "levels")
+ROWS: list[dict[str, Any]] = [
+    {"name": "a<b", "time": Fraction(7, 2), "levels": [1, 3]},
+    {"name": "c", "time": None, "levels": []},
+]
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table.of(ROWS, COLUMNS, "two of 5")
+
+
+def test_a_table_is_a_sequence_of_rows_with_named_columns(table: Table) -> None:
+    assert (len(table), table[0], list(table)) == (2, ROWS[0], ROWS)
+    assert table["name"] == ["a<b", "c"]
+    assert table.select("levels", "name").columns == ("levels", "name")
+    assert table.select("levels", "name")[1] == {"levels": [], "name": "c"}
+
+
+def test_an_unknown_column_is_refused_with_a_suggestion(table: Table) -> None:
+    with pytest.raises(InputError, match="no column 'tme'") as refusal:
+        table["tme"]
+    assert "did you mean 'time'?" in refusal.value.hint
+
+
+def test_json_is_that_of_the_command_line(table: Table) -> None:
+    assert json.loads(table.to_json()) == [
+        {"name": "a<b", "time": 3.5, "levels": [1, 3]},
+        {"name": "c", "time": None, "levels": []},
+    ]
+
+
+def test_data_frames_have_the_rows_as_plain_values(table: Table) -> None:
+    expected = {"name": ["a<b", "c"], "time": [3.5, None], "levels": [[1, 3], []]}
+    assert table.to_polars().to_dict(as_series=False) == expected
+    assert isinstance(table.to_polars(), pl.DataFrame)
+    frame = table.to_pandas()
+    assert isinstance(frame, pd.DataFrame)
+    assert list(frame.columns) == list(COLUMNS)
+    assert frame["levels"].tolist() == expected["levels"]
+    assert frame["time"].isna().tolist() == [False, True]
+
+
+def test_columns_of_mixed_values_become_text_in_polars() -> None:
+    values = properties(
+        {"path": Path("/tmp"), "method": LoadMethod.BOLT, "count": 3, "when": datetime.now(UTC)}
+    )
+    assert values.to_polars().schema["value"] == pl.String
+    assert values.to_polars()["value"].to_list()[:3] == ["/tmp", "bolt", "3"]
+
+
+def test_an_empty_table_keeps_its_columns() -> None:
+    empty = Table.of([], COLUMNS)
+    assert empty.to_polars().columns == list(empty.to_pandas().columns) == list(COLUMNS)
+    assert str(empty) == "name  time  levels"
+    assert empty.html().count("<th ") == 3
+
+
+def test_latex_has_rules_and_escaped_text(table: Table) -> None:
+    text = Table.of([{"share": "50 %"}], ["share"]).to_latex("All & more", "tab:x")
+    assert r"\toprule" in text
+    assert r"50 \%" in text
+    assert r"\label{tab:x}" in text
+    with pytest.raises(InputError):
+        table.to_latex(alignment="lx")
+
+
+def test_html_escapes_text_and_shows_the_note(table: Table) -> None:
+    page = table.html()
+    assert "a&lt;b" in page
+    assert "a<b" not in page
+    assert "two of 5" in page
+    assert page.count("<tr>") == 3
+
+
+def test_notebooks_show_the_first_rows_and_how_many_there_are() -> None:
+    long = Table.of(({"n": n} for n in range(1_000)), ["n"])
+    page = long._repr_html_()
+    assert page.count("<tr>") == MOST_SHOWN + 1
+    assert f"{MOST_SHOWN} of 1,000 rows" in page
+    assert long.html().count("<tr>") == 1_001
+    assert str(long).count("\n") == MOST_SHOWN + 1
+
+
+def test_text_is_aligned() -> None:
+    rows = [{"name": "a", "n": 10}, {"name": "bcd", "n": 9}]
+    assert str(Table.of(rows, ["name", "n"])) == "name   n\na     10\nbcd    9"
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+def test_a_missing_library_is_named_with_what_to_install(
+    library: str, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(UnavailableError, match=f"{library} is not installed") as refusal:
+        table.to_polars() if library == "polars" else table.to_pandas()
+    assert "starcast[notebook]" in refusal.value.hint
