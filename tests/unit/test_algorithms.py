@@ -151,22 +151,22 @@ def test_along_names_the_forest_whose_trees_it_numbers(
 
 
 def test_every_algorithm_of_the_design_s_table_exists() -> None:
-    """The names that other tools rely on, with their arguments (design, section 3)."""
+    """The names that other tools rely on, with their arguments (design, sections 3 and 12)."""
     both = "messages copies"
     table = {
         "broadcast": {
             "greedy": "segments", "multiple": "segments", "recursive-substar": "messages",
             "edge-disjoint": both, "nk-greedy": "segments", "nk-multiple": "segments",
-            "binomial": "segments", "edge-disjoint-binomial": both,
+            "binomial": "segments", "edge-disjoint-binomial": both, "forest": "base segments",
         },
         "allgather": {
             "dimension-change": "base", "rotated-hamiltonian": "messages", "necklace": "messages",
             "hamiltonian-cycle": "messages", "edge-disjoint": both, "nk-greedy": "",
-            "nk-multiple": "",
+            "nk-multiple": "", "forest": "base segments",
         },
         "scatter": {
             "balanced": "messages", "near-balanced": "messages", "perfectly-balanced": "messages",
-            "one-port": "messages", "edge-disjoint": both,
+            "one-port": "messages", "edge-disjoint": both, "forest": "base messages",
         },
         "alltoall": {
             "necklace": "", "perfectly-balanced": "messages", "exact": "messages",
