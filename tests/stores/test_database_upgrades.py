@@ -121,9 +121,9 @@ def test_the_losses_of_a_downgrade_are_counted_without_changing_anything(stored:
 
 @pytest.mark.parametrize("revision", ["0009", "nonsense", "+1"])
 def test_an_unknown_revision_is_refused(stored: Engine, revision: str) -> None:
-    with pytest.raises(InputError, match="is not a revision before 0005"):
+    with pytest.raises(InputError, match=f"is not a revision before {sessions.head()}"):
         sessions.downgrade(stored, revision)
-    assert sessions.current(stored) == "0005"
+    assert sessions.current(stored) == sessions.head()
 
 
 def test_an_empty_store_is_downgraded_without_a_question_of_loss(bare: Engine) -> None:
@@ -143,7 +143,7 @@ def test_a_bare_alembic_drops_no_verification_run_unasked(
     stored: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name_store(monkeypatch, stored.url)
-    assert alembic("downgrade", "-2").returncode == 0
+    assert alembic("downgrade", "0003").returncode == 0
     refused = alembic("downgrade", "-1")
     assert refused.returncode != 0
     assert "would delete 1 verification run; nothing was changed" in refused.stdout

@@ -22,7 +22,8 @@ from support.experiments import FAULTY, runs, time
 
 def smallest(rule: Algorithm) -> Point:
     """Return the smallest point of an algorithm on a topology of at least 12 nodes."""
-    network = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[rule.families[0]])
+    family = rule.families[0] if rule.families else "star"
+    network = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[family])
     share = network.degree if "perfectly" in rule.name else 1
     return Point(
         network.spec,
@@ -33,6 +34,7 @@ def smallest(rule: Algorithm) -> Point:
         Fraction(6),
         Fraction(5),
         Fraction(1),
+        base="multiple" if "base" in rule.required_arguments else None,
     )
 
 
@@ -42,12 +44,13 @@ def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
         point = smallest(rule)
         run = run_once(engine, point)
         network, machine = topology(point.topology), costs.Machine(point.t_s, point.t_c)
-        simulation = simulate(
-            schedule(network, rule.collective, rule.name, ports=point.ports, **point.arguments)
-        )
-        unit = costs.unit_bytes(
-            network, rule.collective, rule.name, point.message_bytes, **point.arguments
-        )
+        built = schedule(network, rule.collective, rule.name, ports=point.ports, **point.arguments)
+        simulation = simulate(built)
+        unit = point.message_bytes / built.message_units
+        if (rule.collective, rule.name) in costs.FORMS:
+            unit = costs.unit_bytes(
+                network, rule.collective, rule.name, point.message_bytes, **point.arguments
+            )
         assert (run.status, run.missing, run.base) == ("complete", 0, point.arguments.get("base"))
         assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
         assert time(run, "lower bound") <= time(run, "simulated")
