@@ -77,7 +77,7 @@ class Settings(BaseSettings):
     neo4j_password_file: Path | None = Field(None, description="file with its password")
     neo4j_database: str = Field("neo4j", description="database on the Neo4j server")
     neo4j_port: int | None = _port("port of the embedded Neo4j (default: a free port, kept)")
-    neo4j_heap: str = Field("1g", description="largest heap of the embedded Neo4j", pattern=_SIZE)
+    neo4j_heap: str = Field("512m", description="heap of the embedded Neo4j", pattern=_SIZE)
     neo4j_pagecache: str = Field(
         "256m", description="page cache of the embedded Neo4j", pattern=_SIZE
     )

@@ -172,7 +172,7 @@ def test_closed_folders_stay_closed(own: Settings) -> None:
 def test_configuration_of_neo4j(own: Settings) -> None:
     """Memory as in the settings; no usage report, no network discovery, no HTTP, no LOAD CSV."""
     wanted = {
-        "server.memory.heap.max_size": "1.00GiB",
+        "server.memory.heap.max_size": "512.00MiB",
         "server.memory.pagecache.size": "256.00MiB",
         "dbms.usage_report.enabled": "false",
         "server.fleet_discovery.enabled": "false",
