@@ -15,7 +15,7 @@ from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.row_comparison import Depth
 from starcast.ingest.verification import verify
 from starcast.progress import Silent
-from support.checks import assert_stored
+from support.checks import assert_stored, described, match_once
 from support.fix_servers import empty, new_database
 from support.plans import plan
 
@@ -277,17 +277,6 @@ EDITS = {
         ],
     ),
 }
-
-
-def described(problems: Sequence[Problem]) -> list[str]:
-    """Return artifacts and descriptions."""
-    return [f"{problem.artifact}: {problem.description}" for problem in problems]
-
-
-def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
-    """Return whether each beginning matches one line, and every line is matched."""
-    matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
-    return len(lines) == len(beginnings) and all(len(actual) == 1 for actual in matched)
 
 
 def follow_advice(stores: Stores, problems: Sequence[Problem]) -> None:

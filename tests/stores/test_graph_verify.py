@@ -1,6 +1,5 @@
 """Scope and depth of `verify`, and what it skips; manual edits are in `test_graph_edits.py`."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,6 @@ from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError
 from starcast.graph import audit
-from starcast.graph.audit import Problem
 from starcast.graph.connection import Graph, QueryResult
 from starcast.graph.ownership import OwnershipError
 from starcast.graph.writer import create_indexes
@@ -21,7 +19,7 @@ from starcast.ingest.row_comparison import DESCRIBED, Depth
 from starcast.ingest.verification import verify
 from starcast.trees import Forest, forest
 from starcast.vocabulary import LoadMethod
-from support.checks import assert_stored
+from support.checks import assert_stored, described, match_once
 from support.plans import plan
 from support.recorder import Recorder
 
@@ -52,17 +50,6 @@ def stored_plan(stores: Stores) -> Plan:
 LEVEL = (
     "MATCH ()-[e:TREE_EDGE {forest: 'S4:greedy:1234', level: 1}]->() WITH e LIMIT 1 SET e.level = 3"
 )
-
-
-def described(problems: Sequence[Problem]) -> list[str]:
-    """Return artifacts and descriptions."""
-    return [f"{problem.artifact}: {problem.description}" for problem in problems]
-
-
-def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
-    """Return whether each beginning matches one line, and every line is matched."""
-    matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
-    return len(lines) == len(beginnings) and all(len(actual) == 1 for actual in matched)
 
 
 def test_an_ingest_has_no_problems(stores: Stores, stored_plan: Plan) -> None:

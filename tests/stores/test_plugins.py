@@ -1,6 +1,6 @@
 """What plug-ins define is stored, compared with its generator, and executed by worker processes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,6 @@ from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.graph import reader
-from starcast.graph.audit import Problem
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.artifacts import PluginMissingError
 from starcast.ingest.ingestion import RebuildRequest, rebuild
@@ -25,7 +24,7 @@ from starcast.plugins import ORIGINS
 from starcast.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
-from support.checks import assert_stored
+from support.checks import assert_stored, described
 from support.experiments import runs
 from support.fix_plugins import load_examples
 from support.plans import plan
@@ -105,11 +104,6 @@ def recorded(stores: Stores) -> dict[str, object]:
     """Return the recorded plug-ins of each artifact."""
     with session(stores.engine) as opened:
         return {row.id: row.plugins for row in opened.scalars(select(models.Materialization))}
-
-
-def described(problems: Sequence[Problem]) -> list[str]:
-    """Return artifacts and descriptions."""
-    return [f"{problem.artifact}: {problem.description}" for problem in problems]
 
 
 def test_artifacts_record_the_plug_ins_that_built_them(stores: Stores) -> None:

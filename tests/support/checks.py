@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from starcast.database import models, repository
 from starcast.database.sessions import session
 from starcast.graph import artifact_nodes, reader, rows
+from starcast.graph.audit import Problem
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows
 from starcast.graph.schema import TREE_EDGE
@@ -198,3 +199,14 @@ def _schedule_stored(stores: Stores, artifact: ScheduleArtifact) -> None:
             fresh.steps,
             fresh.forest_id,
         )
+
+
+def described(problems: Sequence[Problem]) -> list[str]:
+    """Return artifacts and descriptions."""
+    return [f"{problem.artifact}: {problem.description}" for problem in problems]
+
+
+def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
+    """Return whether each beginning matches one line, and every line is matched."""
+    matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
+    return len(lines) == len(beginnings) and all(len(actual) == 1 for actual in matched)

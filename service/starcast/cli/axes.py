@@ -43,6 +43,15 @@ AlgorithmArgument = Annotated[str, _ALGORITHM]
 OptionalCollectiveArgument = Annotated[str | None, _COLLECTIVE]
 OptionalAlgorithmArgument = Annotated[str | None, _ALGORITHM]
 
+ConditionsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="AXIS=VALUE",
+        help="Only runs with this value, such as topology=S5; repeat it for alternatives.",
+    ),
+]
+
 MESSAGE_BYTES_HELP = "Size of the message in bytes: 1024, 2.5, 23/3."
 SEGMENTS_HELP = (
     "Segments per tree, for algorithms that segment the message: a number, best, or degree (n-1 on"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import completion, run_output
+from starcast.cli import axes, completion, run_output
 from starcast.cli.db import store
 from starcast.cli.output import (
     Format,
@@ -59,14 +59,7 @@ def compare(
             help="Compare runs that differ in topology, ports, t_s or t_c; may be repeated.",
         ),
     ] = None,
-    conditions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="AXIS=VALUE",
-            help="Only runs with this value, such as topology=S5; repeat it for alternatives.",
-        ),
-    ] = None,
+    conditions: axes.ConditionsOption = None,
     baseline: Annotated[
         str | None,
         typer.Option(help="Side that the others are compared with.", show_default="the first"),
@@ -242,8 +235,8 @@ def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> N
         # A table lists the networks in its title.
         for network in comparison.networks if output is not Output.TABLE else ():
             say(f"  {network}")
-    elif axes := comparison.blocking_axes():
-        options = " ".join(f"--across {axis}" for axis in axes)
+    elif blocking := comparison.blocking_axes():
+        options = " ".join(f"--across {axis}" for axis in blocking)
         say(
             "some rows are not comparable, because they answer different questions;"
             f" {options} compares them all the same"
@@ -259,9 +252,9 @@ def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> N
 
 def _describe_crossing(comparison: "Comparison") -> str:
     what = "networks of different size" if len(comparison.networks) > 1 else "different conditions"
-    axes = ", ".join(comparison.across)
+    names = ", ".join(comparison.across)
     return (
-        f"across {axes}: {what}, nothing is normalised; each gap refers to the side's own lower"
+        f"across {names}: {what}, nothing is normalised; each gap refers to the side's own lower"
         " bound"
     )
 

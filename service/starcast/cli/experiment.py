@@ -207,7 +207,7 @@ def show(
 ) -> None:
     """Print the runs of an experiment; its command and missing runs go to stderr."""
     from starcast.comparison.listing import list_grid
-    from starcast.comparison.sides import load_side
+    from starcast.comparison.sides import experiment_side
     from starcast.database import repository
     from starcast.database.sessions import session
 
@@ -216,9 +216,9 @@ def show(
         if toml:
             print(_toml(experiment), end="")
             return
-        commands = load_side(opened, name).commands
-        runs = list_grid(opened, name)
-    for command in commands:
+        side = experiment_side(opened, name)
+        runs = list_grid(side)
+    for command in side.commands:
         say(command)
     if runs.note:
         say(runs.note)

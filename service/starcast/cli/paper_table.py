@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import completion
+from starcast.cli import axes, completion
 from starcast.cli.db import store
 from starcast.cli.output import READABLE, Format, FormatOption, emit, reporter
 
@@ -27,14 +27,7 @@ def print_table(
             show_default="that of the experiment's shipped grid",
         ),
     ] = None,
-    conditions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="AXIS=VALUE",
-            help="Only runs with this value, such as topology=S5; repeat it for alternatives.",
-        ),
-    ] = None,
+    conditions: axes.ConditionsOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Print an experiment of a shipped grid as the table of its paper, with the paper's layout.

@@ -5,11 +5,10 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from starcast.comparison.matching import figure, gap
-from starcast.comparison.sides import load_side
+from starcast.comparison.matching import Side, figure, gap
 from starcast.database import models, repository
 from starcast.errors import RejectedError
-from starcast.experiments.design import examples, read_design, sort_runs, stored_axes
+from starcast.experiments.design import examples, read_design, stored_axes
 from starcast.experiments.grid import AXES, Point
 from starcast.experiments.reproduction import FIGURES, Repetition
 from starcast.simulator.step_profile import COLUMNS as PROFILE_COLUMNS
@@ -79,17 +78,12 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
     return Table.of(rows, RUN_COLUMNS)
 
 
-def list_grid(session: Session, experiment: str) -> Table:
+def list_grid(side: Side) -> Table:
     """Return the runs of an experiment in the order of its points.
 
     The note of the table says how many runs are missing.
-
-    Raises:
-        NotFoundError: no such experiment is stored.
     """
-    stored = repository.load_experiment(session, experiment)
-    side = load_side(session, experiment)
-    rows = [run_row(run, experiment) for run in sort_runs(stored, side.runs)]
+    rows = [run_row(run, side.name) for run in side.runs]
     columns = [name for name in RUN_COLUMNS if name != "experiment"]
     return Table.of(rows, columns, side.incomplete or "")
 

@@ -37,10 +37,20 @@ def load_side(session: Session, name: str) -> Side:
     Raises:
         NotFoundError: no such experiment or run is stored.
     """
-    repeat = f"starcast experiment reproduce {name}"
     if name.isdecimal():
         run = repository.load_run(session, int(name))
+        repeat = f"starcast experiment reproduce {name}"
         return Side(f"run {name}", (run,), (Point.of(run).command(),), repeat=repeat)
+    return experiment_side(session, name)
+
+
+def experiment_side(session: Session, name: str) -> Side:
+    """Return the runs of an experiment, in the order of its points, as a side.
+
+    Raises:
+        NotFoundError: no such experiment is stored.
+    """
+    repeat = f"starcast experiment reproduce {name}"
     experiment = repository.load_experiment(session, name)
     runs = tuple(sort_runs(experiment, repository.load_runs(session, experiment.id)))
     if not experiment.grid:

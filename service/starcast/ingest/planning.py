@@ -134,7 +134,9 @@ class IngestRequest:
     def _forests(self) -> dict[str, tuple[str, Arguments]]:
         spec = self.topology.spec
         label = self.topology.label(self.root)
-        return {f"{spec}:{text}:{label}": chosen for text, chosen in self.constructions.items()}
+        ids = {f"{spec}:{text}:{label}": chosen for text, chosen in self.constructions.items()}
+        # A user's forest with the id of a construction has the same trees.
+        return {name: chosen for name, chosen in ids.items() if name not in self.forests}
 
     @cached_property
     def _schedules(self) -> dict[str, ScheduleArtifact]:
@@ -231,11 +233,7 @@ def parse_request(
         format_spec(*construction): construction for construction in map(parse_spec, texts)
     }
     own = _check_forests(topology, forests)
-    root_rank = topology.node(root)
-    ids = {f"{topology.spec}:{text}:{topology.label(root_rank)}": text for text in constructions}
-    for artifact_id in ids.keys() & own.keys():  # then both are the same trees
-        del constructions[ids[artifact_id]]
-    return IngestRequest(topology, root_rank, constructions, selection, own)
+    return IngestRequest(topology, topology.node(root), constructions, selection, own)
 
 
 def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, Forest]:

@@ -11,6 +11,7 @@ from starcast.comparison.stored import check_plot, tabulate_crossovers, tabulate
 from starcast.database.models import Run
 from starcast.errors import InputError
 from starcast.graph.connection import QueryResult
+from starcast.lab.choices import choose
 from starcast.queries import Query
 from starcast.queries.listing import as_read
 from starcast.queries.picture import build_picture
@@ -56,7 +57,7 @@ class Answer(Table):
             )
         result = QueryResult(self.columns, self.rows, self.more, (), None)
         picture = build_picture(self._query, self.parameters, result)
-        return drawing.sketch(picture, None if layout is None else _layout(layout))
+        return drawing.sketch(picture, None if layout is None else choose(Layout, layout, "layout"))
 
     def _repr_html_(self) -> str:
         read = as_read(self.head())
@@ -129,12 +130,3 @@ class _Emphasized(Table):
     """A table with emphasized cells."""
 
     best: Sequence[Collection[str]] = ()  # type: ignore[misc]
-
-
-def _layout(layout: Layout | str) -> Layout:
-    try:
-        return Layout(layout)
-    except ValueError:
-        raise InputError(
-            f"the layout is {layout!r}", hint=f"choose one of {', '.join(Layout)}"
-        ) from None

@@ -20,6 +20,7 @@ from starcast.ingest.offline import adopt
 from starcast.ingest.row_comparison import Depth
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import verify
+from starcast.lab.choices import choose
 from starcast.lab.connection import Connection
 from starcast.support.table import Row, Table
 from starcast.topologies import Topology, as_topology
@@ -350,9 +351,4 @@ def _check_types(name: str, values: Iterable[Any], types: tuple[type, ...], noun
 
 
 def _load_method(method: LoadMethod | str) -> LoadMethod:
-    try:
-        return LoadMethod(method)
-    except ValueError:
-        raise InputError(
-            f"the load method is {method!r}", hint=f"choose one of {', '.join(LoadMethod)}"
-        ) from None
+    return choose(LoadMethod, method, "load method")

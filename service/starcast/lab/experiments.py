@@ -8,6 +8,7 @@ from typing import Any
 from starcast.comparison import listing
 from starcast.comparison.paper_rows import load_table
 from starcast.comparison.paper_rows import tabulate as tabulate_paper
+from starcast.comparison.sides import experiment_side
 from starcast.comparison.stored import compare_stored, plot_stored, render_stored, tabulate
 from starcast.database import repository
 from starcast.errors import InputError
@@ -254,7 +255,7 @@ class Experiments(Connection):
         with self._session() as session:
             if experiment is None:
                 return listing.list_runs(session)
-            return listing.list_grid(session, experiment)
+            return listing.list_grid(experiment_side(session, experiment))
 
     def show_run(self, number: int) -> Row:
         """Return everything that is stored of a run: parameters, costs, seconds, provenance.
