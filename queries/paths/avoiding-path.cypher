@@ -12,7 +12,7 @@
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
 // cost: the nodes within half the path's length of either end
-// revision: 2
+// revision: 3
 // reference: Fragopoulou & Akl 1996, section 4.3; Akers & Krishnamurthy 1989 (S_n stays connected
 //     after n-2 faults)
 
@@ -33,13 +33,8 @@ MATCH path = SHORTEST 1 (source)(()-[l:LINK
     AND NOT endNode(l).label + '-' + startNode(l).label IN $avoided_links
 ]-(v WHERE NOT v.label IN $avoided_nodes))*(target)
 WHERE NOT source.label IN $avoided_nodes
-// LINK has the port of its lower end. The port of the other end differs only for residual ports of
-// (n,k)-stars.
-// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
+// LINK has the port of its lower end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
 RETURN size(links) AS length, [v IN nodes | v.label] AS path,
-  [i IN range(0, size(links) - 1) | CASE
-    WHEN nodes[i].rank > nodes[i + 1].rank AND links[i].port > properties(t).k
-      THEN t.n + properties(t).k + 1 - links[i].port
-    ELSE links[i].port
-  END] AS ports
+  [i IN range(0, size(links) - 1) | CASE WHEN nodes[i].rank < nodes[i + 1].rank
+    THEN links[i].port ELSE t.reverse_ports[links[i].port] END] AS ports

@@ -11,7 +11,7 @@
 //   ports: port through which each hop leaves
 // cost: 1000 paths, whatever k is, and the nodes within their distance; if fewer paths exist, all
 //     paths that use no link twice, which are too many on S7,1
-// revision: 2
+// revision: 3
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (t:Topology {spec: $topology})
@@ -30,15 +30,10 @@ CALL (source) {
 // step returns to the source avoids an endless search if source and target are equal.
 MATCH SHORTEST 1000 (path = (source)(()-[:LINK]-(onward WHERE onward <> source))*(target)
   WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
-// LINK has the port of its lower end. The port of the other end differs only for residual ports of
-// (n,k)-stars.
-// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
+// LINK has the port of its lower end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
 RETURN size(links) AS length, [v IN nodes | v.label] AS path,
-  [i IN range(0, size(links) - 1) | CASE
-    WHEN nodes[i].rank > nodes[i + 1].rank AND links[i].port > properties(t).k
-      THEN t.n + properties(t).k + 1 - links[i].port
-    ELSE links[i].port
-  END] AS ports
+  [i IN range(0, size(links) - 1) | CASE WHEN nodes[i].rank < nodes[i + 1].rank
+    THEN links[i].port ELSE t.reverse_ports[links[i].port] END] AS ports
 ORDER BY length, ports
 LIMIT $k

@@ -11,7 +11,7 @@
 //   distance: distance of that node from the target
 // cost: for each neighbour a shortest path: the nodes within half the distance of it and of the
 //     target
-// revision: 2
+// revision: 3
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 
 MATCH (t:Topology {spec: $topology})
@@ -30,13 +30,9 @@ CALL (next, target) {
   MATCH path = SHORTEST 1 (next)-[:LINK]-*(target)
   RETURN length(path) AS away
 }
-// LINK has the port of its lower end. The port of the other end differs only for residual ports of
-// (n,k)-stars.
-// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
-WITH next, away, CASE
-    WHEN node.rank > next.rank AND l.port > properties(t).k THEN t.n + properties(t).k + 1 - l.port
-    ELSE l.port
-  END AS port
+// LINK has the port of its lower end.
+WITH next, away,
+  CASE WHEN node.rank < next.rank THEN l.port ELSE t.reverse_ports[l.port] END AS port
 WITH min(away) AS distance, collect({port: port, next: next, away: away}) AS hops
 UNWIND [hop IN hops WHERE hop.away = distance] AS hop
 RETURN hop.port AS port, hop.next.label AS next_node, distance

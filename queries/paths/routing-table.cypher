@@ -9,7 +9,7 @@
 //   distance: its distance from the target
 //   ports: its ports on shortest paths
 // cost: every link of the topology four times: twice for the distances, twice to compare them
-// revision: 1
+// revision: 2
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 
 MATCH (t:Topology {spec: $topology})
@@ -24,12 +24,8 @@ CALL (t) {
 // Ranks are 0, 1, ... without gaps, so the list has the distance of a node at its rank.
 MATCH (node:Node {topology: t.spec} WHERE node.rank >= 0)-[l:LINK]-(next)
 WHERE distances[next.rank] < distances[node.rank]
-// LINK has the port of its lower end. The port of the other end differs only for residual ports of
-// (n,k)-stars.
-// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
-WITH t, node.rank AS rank, node.label AS label, distances[node.rank] AS distance, collect(CASE
-    WHEN node.rank > next.rank AND l.port > properties(t).k THEN t.n + properties(t).k + 1 - l.port
-    ELSE l.port
-  END) AS ports
+// LINK has the port of its lower end.
+WITH t, node.rank AS rank, node.label AS label, distances[node.rank] AS distance,
+  collect(CASE WHEN node.rank < next.rank THEN l.port ELSE t.reverse_ports[l.port] END) AS ports
 RETURN label AS node, distance, [port IN range(1, t.degree + 1) WHERE port IN ports] AS ports
 ORDER BY rank

@@ -9,7 +9,7 @@
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
 // cost: the nodes within half the distance of either end, and every link of every path
-// revision: 4
+// revision: 5
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (t:Topology {spec: $topology})
@@ -23,14 +23,9 @@ CALL (source) {
   RETURN target
 }
 MATCH path = ALL SHORTEST (source)-[:LINK]-*(target)
-// LINK has the port of its lower end. The port of the other end differs only for residual ports of
-// (n,k)-stars.
-// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
+// LINK has the port of its lower end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
 RETURN size(links) AS length, [v IN nodes | v.label] AS path,
-  [i IN range(0, size(links) - 1) | CASE
-    WHEN nodes[i].rank > nodes[i + 1].rank AND links[i].port > properties(t).k
-      THEN t.n + properties(t).k + 1 - links[i].port
-    ELSE links[i].port
-  END] AS ports
+  [i IN range(0, size(links) - 1) | CASE WHEN nodes[i].rank < nodes[i + 1].rank
+    THEN links[i].port ELSE t.reverse_ports[links[i].port] END] AS ports
 ORDER BY ports

@@ -15,7 +15,7 @@
 //   ports: port through which each hop leaves
 // cost: the links of the tree from either end up to the root, and for each the edges of all forests
 //     that enter its end
-// revision: 4
+// revision: 5
 // reference: Tseng & Sheu 1997, Def. 1 and 2
 
 MATCH (f:Forest {id: $forest})-[:ON]->(t:Topology)
@@ -39,9 +39,6 @@ WITH t, up, down,
   size([v IN nodes(down) WHERE NOT v IN nodes(up)]) AS descended
 RETURN climbed + descended AS length, climbed AS upward_links,
   [v IN nodes(up)[..climbed + 1] + reverse(nodes(down)[..descended]) | v.label] AS path,
-  // TREE_EDGE has the parent's port. The child's port differs only for residual ports of
-  // (n,k)-stars. properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star
-  // is stored.
-  [e IN relationships(up)[..climbed] | CASE WHEN e.port > properties(t).k
-    THEN t.n + properties(t).k + 1 - e.port ELSE e.port END] +
+  // TREE_EDGE has the parent's port.
+  [e IN relationships(up)[..climbed] | t.reverse_ports[e.port]] +
   [e IN reverse(relationships(down)[..descended]) | e.port] AS ports

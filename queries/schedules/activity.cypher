@@ -14,7 +14,7 @@
 //     of its source; the units that it sends in one step through one port form a packet
 //   tree: number of the tree along which the unit travels
 // cost: all sends and receptions of the node in the schedules of its topology
-// revision: 2
+// revision: 3
 // reference: conventions: all-port and one-port; Tseng & Sheu 1997, Alg. 1 and Theorem 2
 
 MATCH (s:Schedule {id: $schedule})
@@ -23,10 +23,8 @@ CALL (s, t) {
   MATCH (node:Node {topology: t.spec, label: $node})-[e:SEND {schedule: s.id}]-(partner:Node)
   RETURN e, startNode(e) = node AS out, partner
 }
-// SEND has the sender's port. The receiver's port differs only for residual ports of (n,k)-stars.
-// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
+// SEND has the sender's port.
 RETURN e.step AS step, CASE WHEN out THEN 'sends' ELSE 'receives' END AS action,
-  CASE WHEN NOT out AND e.port > properties(t).k THEN t.n + properties(t).k + 1 - e.port
-    ELSE e.port END AS port,
+  CASE WHEN out THEN e.port ELSE t.reverse_ports[e.port] END AS port,
   partner.label AS partner, e.unit AS unit, e.tree AS tree
 ORDER BY step, action, port, unit, tree

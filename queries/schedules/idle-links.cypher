@@ -10,7 +10,7 @@
 //   port: port of that node
 //   receiver (node): the node that the link enters
 // cost: every link of the topology in both directions, and the sends of that step
-// revision: 1
+// revision: 2
 // reference: Tseng & Sheu 1997, Theorem 1; Fragopoulou & Akl 1996, section 4
 
 MATCH (s:Schedule {id: $schedule})
@@ -18,12 +18,9 @@ MATCH (t:Topology {spec: s.topology})
 CALL (s, t) {
   // The index on topology and rank is used only if both are given.
   MATCH (sender:Node {topology: t.spec} WHERE sender.rank >= 0)-[l:LINK]-(receiver:Node)
-  // LINK has the port of its lower end. The port of the other end differs only for residual ports
-  // of (n,k)-stars. properties(t).k, not t.k: Neo4j warns about an unknown property if no
-  // (n,k)-star is stored.
+  // LINK has the port of its lower end.
   RETURN sender, receiver, 0 AS sends,
-    CASE WHEN sender.rank > receiver.rank AND l.port > properties(t).k
-      THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS port
+    CASE WHEN sender.rank < receiver.rank THEN l.port ELSE t.reverse_ports[l.port] END AS port
   UNION ALL
   MATCH (sender)-[e:SEND WHERE e.schedule = s.id AND e.step = $step]->(receiver)
   RETURN sender, receiver, 1 AS sends, e.port AS port

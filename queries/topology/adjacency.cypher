@@ -7,10 +7,10 @@
 // columns:
 //   adjacent: whether a link joins them
 //   port: port of the first node that leads to the second; null if they are not adjacent
-//   reverse_port: port of the second node that leads to the first; it differs only for residual
-//     ports of (n,k)-stars
+//   reverse_port: port of the second node that leads to the first; it differs for residual ports
+//     of (n,k)-stars, and in families with generators that are not their own inverses
 // cost: the links of either node
-// revision: 4
+// revision: 5
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (t:Topology {spec: $topology})
@@ -24,11 +24,8 @@ CALL (first) {
   RETURN second
 }
 OPTIONAL MATCH (first)-[l:LINK]-(second)
-// LINK has the port of its lower end. The port of the other end differs only for residual ports of
-// (n,k)-stars.
-// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
-WITH first, second, l, CASE WHEN l.port > properties(t).k
-  THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS reverse
+// LINK has the port of its lower end.
+WITH first, second, l, t.reverse_ports[l.port] AS reverse
 RETURN l IS NOT NULL AS adjacent,
   CASE WHEN first.rank < second.rank THEN l.port ELSE reverse END AS port,
   CASE WHEN first.rank < second.rank THEN reverse ELSE l.port END AS reverse_port

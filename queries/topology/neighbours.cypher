@@ -7,7 +7,7 @@
 //   port: port of the node
 //   neighbour (node): the node across the port
 // cost: the links of the node
-// revision: 3
+// revision: 4
 // reference: Akers & Krishnamurthy 1989 (port i exchanges the symbols in positions 1 and i)
 
 MATCH (t:Topology {spec: $topology})
@@ -15,10 +15,7 @@ CALL (t) {
   MATCH (node:Node {topology: t.spec, label: $node})-[l:LINK]-(neighbour:Node)
   RETURN node, l, neighbour
 }
-// LINK has the port of its lower end. The port of the other end differs only for residual ports of
-// (n,k)-stars.
-// properties(t).k, not t.k: Neo4j warns about an unknown property if no (n,k)-star is stored.
-RETURN CASE WHEN node.rank > neighbour.rank AND l.port > properties(t).k
-  THEN t.n + properties(t).k + 1 - l.port ELSE l.port END AS port,
+// LINK has the port of its lower end.
+RETURN CASE WHEN node.rank < neighbour.rank THEN l.port ELSE t.reverse_ports[l.port] END AS port,
   neighbour.label AS neighbour
 ORDER BY port

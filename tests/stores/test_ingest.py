@@ -374,7 +374,7 @@ def test_a_foreign_graph_is_unchanged(stores: Stores, stored_plan: Plan) -> None
 
 def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
     """The ids are compared before anything is written."""
-    stores.graph.write("CREATE (:Store {id: 'another', schema: 2})")
+    stores.graph.write("CREATE (:Store {id: 'another', schema: 3})")
     with pytest.raises(UnavailableError, match="another PostgreSQL database"):
         ingest(stores, stored_plan)
     assert counts(stores.graph) == (1, 0)

@@ -97,7 +97,12 @@ def numbers(lines: Table, *names: str) -> list[tuple[int, ...]]:
 
 def test_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
     """Properties in the order of declaration, with their types, after the node numbers."""
-    kinds = {"STRING": "string", "INTEGER": "long", "BOOLEAN": "boolean"}
+    kinds = {
+        "STRING": "string",
+        "INTEGER": "long",
+        "BOOLEAN": "boolean",
+        "LIST<INTEGER NOT NULL>": "long[]",
+    }
     for artifact in (*LABELS, *RELATIONSHIPS):
         ids = ":ID" if artifact in LABELS else ":START_ID,:END_ID"
         expected = ",".join(
@@ -148,6 +153,8 @@ def test_artifact_nodes_have_all_properties_and_are_imported(
 def _text(value: Any) -> str:
     if value is None:
         return ""
+    if isinstance(value, list):
+        return ";".join(str(element) for element in value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -76,6 +76,7 @@ def topology_node(topology: Topology) -> ArtifactNode:
     """Return the node of a topology."""
     names = ("family", "n", "k", "nodes", "links", "degree", "diameter")
     properties = {name: getattr(topology, name) for name in names}
+    properties["reverse_ports"] = topology.reverse_ports()[: max(topology.ports) + 1].tolist()
     return ArtifactNode(TOPOLOGY, {"spec": topology.spec, **properties})
 
 

@@ -46,6 +46,7 @@ _TYPES = {
     PropertyType.STRING: "string",
     PropertyType.INTEGER: "long",
     PropertyType.BOOLEAN: "boolean",
+    PropertyType.INTEGERS: "long[]",
 }
 
 #: Lines that are formatted at a time: few enough to stay in the processor's cache.
@@ -61,7 +62,7 @@ def _digit_table(size: int) -> NDArray[Any]:
 #: Decimal digits of numbers in groups of 4, 2 and 1.
 _DIGITS = {size: _digit_table(size) for size in (4, 2, 1)}
 
-Value = str | int | bool | None
+Value = str | int | bool | list[int] | None
 Column = NDArray[Any] | Value
 
 
@@ -335,7 +336,8 @@ def _format(value: Value) -> bytes:
         return b""
     if isinstance(value, bool):
         return b"true" if value else b"false"
-    text = str(value)
+    # The importer separates the elements of a list by semicolons.
+    text = ";".join(map(str, value)) if isinstance(value, list) else str(value)
     if not text or any(symbol in text for symbol in ',"\n'):
         escaped = text.replace('"', '""')
         text = f'"{escaped}"'

@@ -14,8 +14,9 @@ from starcast.topologies import Topology
 from starcast.topologies.families import SHIPPED
 
 #: Version of the schema, stored in `STORE`. Increase it with every change that an older or a newer
-#: starcast cannot read; 2 renamed Topology.name to spec and SEND.payload to unit.
-VERSION = 2
+#: starcast cannot read; 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
+#: Topology.reverse_ports.
+VERSION = 3
 
 #: Ranks are at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON and JavaScript are exact.
 RANK_BITS = 32
@@ -29,6 +30,7 @@ class PropertyType(StrEnum):
     STRING = "STRING"
     INTEGER = "INTEGER"
     BOOLEAN = "BOOLEAN"
+    INTEGERS = "LIST<INTEGER NOT NULL>"
 
 
 class GraphState(StrEnum):
@@ -221,6 +223,11 @@ TOPOLOGY = Label(
         _integer("links", "number of undirected links"),
         _integer("degree", "links per node"),
         _integer("diameter", "greatest distance, in links"),
+        Property(
+            "reverse_ports",
+            PropertyType.INTEGERS,
+            "at index p, the port at the other end of the links of port p; 0 if there is no port p",
+        ),
         _STATE,
     ),
     unique=(("spec",),),

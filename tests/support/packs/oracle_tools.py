@@ -63,7 +63,7 @@ def oracle(
 
 @cache
 def sizes(spec: str) -> tuple[int, int | None]:
-    """Return n and k of S_{n,k}, n and None of S_n, d and None of Q_d."""
+    """Return n and k of S_{n,k}, n and None of S_n and R_n, d and None of Q_d."""
     first, *second = (int(number) for number in spec[1:].split(","))
     return first, second[0] if second else None
 
@@ -83,8 +83,10 @@ def ranks(spec: str) -> dict[Label, int]:
 
 
 def ports(spec: str) -> range:
-    """Return the ports of a node: 2..n in S_n and S_{n,k}, 1..d in Q_d."""
+    """Return the ports of a node: 2..n in S_n and S_{n,k}, 1..d in Q_d, 2..4 in R_n."""
     n, _ = sizes(spec)
+    if spec.startswith("R"):
+        return range(2, 5)
     return range(1, n + 1) if spec.startswith("Q") else range(2, n + 1)
 
 
@@ -93,9 +95,12 @@ def across(spec: str, label: Label, port: int) -> Label:
 
     In Q_d the bit at that position is flipped. In S_n and S_{n,k} positions 1 and ``port`` are
     exchanged if the label is long enough; the residual port k+s replaces the first symbol by the
-    one s places further, cyclically, among the sorted symbols that are possible there.
+    one s places further, cyclically, among the sorted symbols that are possible there. In R_n the
+    label is rotated to the left or to the right, or its first two symbols are exchanged.
     """
     n, k = sizes(spec)
+    if spec.startswith("R"):
+        return (label[1:] + label[0], label[-1] + label[:-1], label[1::-1] + label[2:])[port - 2]
     if spec.startswith("Q"):
         return label[: port - 1] + "10"[int(label[port - 1])] + label[port:]
     if k is None or port <= k:

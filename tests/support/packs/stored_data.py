@@ -5,16 +5,28 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import starcast
 from starcast.collectives import Schedule, schedule
 from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
 from starcast.graph.writer import BoltWriter, refresh_plans
+from starcast.plugins import load as load_plugins
 from starcast.progress import Silent
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
+from support.fix_plugins import EXAMPLES
 
-SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4")
+load_plugins([str(EXAMPLES / "breadth_first.py")])
+
+
+@starcast.family("rotation", pattern=r"R(\d+)", source="this module", noun="rotation graphs")
+def _rotations(n: int) -> list[list[int]]:
+    """Return both rotations and the exchange of the first two: the port back differs."""
+    return [[*range(2, n + 1), 1], [n, *range(1, n)], [2, 1, *range(3, n + 1)]]
+
+
+SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "R3")
 #: The last node of a topology; on stars it is not a cyclic shift of the identity.
 LAST = -1
 
@@ -37,6 +49,7 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S4,2": (("nk-greedy", 0), ("nk-multiple", LAST)),
     "S5,3": (("nk-multiple", LAST),),
     "Q4": (("binomial", LAST), ("edge-disjoint-binomial", 0)),
+    "R3": (("breadth-first", LAST), ("breadth-first", 0)),
 }
 
 #: Schedules: collective, algorithm, root and arguments. With and without packets, under both port
@@ -72,6 +85,10 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
     "Q4": (
         ("broadcast", "binomial", LAST, {"ports": "all", "segments": 2}),
         ("broadcast", "edge-disjoint-binomial", 0, {"messages": 2, "copies": 3}),
+    ),
+    "R3": (
+        ("broadcast", "forest", LAST, {"base": "breadth-first", "ports": "all", "segments": 2}),
+        ("scatter", "forest", 0, {"base": "breadth-first"}),
     ),
 }
 
