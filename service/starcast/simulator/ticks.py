@@ -1,6 +1,5 @@
 """Exact times as integers: every time of an execution is a multiple of one tick."""
 
-from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from math import gcd, isfinite
@@ -71,12 +70,9 @@ class Ticks:
         if self.tick.denominator == 1 and latest * self.tick < _LARGEST:
             whole = ticks.astype(object) if self.dtype is object else ticks
             return np.where(known, whole * int(self.tick), -1).astype(np.int64)
-        exact = [self.time(value) if is_known else -1 for value, is_known in _pairs(ticks, known)]
-        return np.array(exact, dtype=object)
-
-
-def _pairs(ticks: Times, known: NDArray[np.bool_]) -> Iterable[tuple[int, bool]]:
-    return zip(ticks.tolist(), known.tolist(), strict=True)
+        exact = np.full(ticks.shape, -1, dtype=object)
+        exact[known] = [self.time(value) for value in ticks[known].tolist()]
+        return exact
 
 
 def exact_number(value: object, name: str) -> Fraction:
