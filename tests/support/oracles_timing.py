@@ -56,10 +56,7 @@ def timed(plan: Plan, machine: Machine, faults: Faults = NO_FAULTS, *, by_steps:
         groups[row.step, row.sender, row.port].append(row)
     packets = [Packet(groups[key]) for key in sorted(groups)]
     everyone = expanded(plan) if plan.symmetric else plan
-    if by_steps:
-        latest = clock(packets, machine)
-    else:
-        latest = events(everyone, packets, machine)
+    latest = clock(packets, machine) if by_steps else events(everyone, packets, machine)
     busy = defaultdict[tuple[str, int], Fraction](Fraction)
     for packet in packets:
         row = packet.rows[0]
@@ -125,9 +122,7 @@ def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
     return [("link", row.sender, row.port)]
 
 
-def arrivals(
-    plan: Plan, packets: list[Packet], faults: Faults
-) -> dict[str, Fraction | None]:
+def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fraction | None]:
     """Return when each node has all units that it should have."""
     dead = {node for node in plan.world.nodes if frozenset([node]) in faults}
     voided = dead if plan.collective in ("allgather", "gather", "alltoall") else set()
@@ -145,6 +140,8 @@ def arrivals(
             for node in plan.world.nodes if destination is None else [destination]:
                 owed[node].append(first.get((node, unit)))
     return {
-        node: None if node in dead or None in times else max(filter(None, times), default=Fraction(0))
+        node: None
+        if node in dead or None in times
+        else max(filter(None, times), default=Fraction(0))
         for node, times in owed.items()
     }

@@ -153,7 +153,7 @@ def test_steps_executed_together_take_the_times_of_single_steps(data: st.DataObj
     assert found.critical_path == expected.critical_path
 
 
-# Rows of one's own
+# Hand-written rows
 
 
 def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters: Any) -> Schedule:

@@ -29,7 +29,7 @@ one, which descend from upper bounds, until nothing changes.
 import numpy as np
 
 from starcast.simulator.dependencies import Dependencies
-from starcast.simulator.packets import Batch, Chain, Packets
+from starcast.simulator.packets import Batch, Packets
 from starcast.simulator.rows import Column, Indices, Mask, pack_sort, repeats_previous
 from starcast.simulator.ticks import Ticks, Times
 
@@ -37,16 +37,25 @@ from starcast.simulator.ticks import Ticks, Times
 class AsynchronousExecution:
     """The ends of all packets, and the arrivals of units.
 
+    Args:
+        packets: the packets.
+        dependencies: what their rows need and give.
+        ticks: the durations of packets.
+        clock: ``[steps + 1]``, the ends of the steps in the synchronous model.
+
     Attributes:
         end: ``[packets]``, the end of each packet, in ticks.
         arrival: ``[entries]``, the earliest delivery of each entry of the dependencies.
         duration: ``[packets]``.
     """
 
-    def __init__(self, packets: Packets, dependencies: Dependencies, ticks: Ticks) -> None:
+    def __init__(
+        self, packets: Packets, dependencies: Dependencies, ticks: Ticks, clock: Times
+    ) -> None:
         self._packets = packets
         self._dependencies = dependencies
         self._ticks = ticks
+        self._clock = clock
         self._chains = packets.chains()
         self.duration = ticks.durations(packets.units)
         self.end = ticks.full(len(packets), 0)
@@ -60,68 +69,83 @@ class AsynchronousExecution:
         free = [self._ticks.full(chain.count, 0) for chain in self._chains]
         changed = False
         for batch in self._packets.batches():
-            before = self.end[batch.packets].copy()
-            self._execute_batch(batch, free)
-            changed = changed or not np.array_equal(before, self.end[batch.packets])
+            step = self._packets.step[batch.rows]
+            end = (self._execute_step if step[0] == step[-1] else self._execute_steps)(batch, free)
+            changed = changed or not np.array_equal(end, self.end[batch.packets])
+            self.end[batch.packets] = end
         return changed
 
-    def _execute_batch(self, batch: Batch, free: list[Times]) -> None:
-        step = self._packets.step[batch.rows]
+    def _execute_step(self, batch: Batch, free: list[Times]) -> Times:
+        """Return the ends of the packets of one step."""
+        packets = self._packets
+        start = self.arrival[self._dependencies.needs(batch.rows)]
+        if not packets.single:
+            start = np.maximum.reduceat(start, packets.begins[batch.packets] - batch.rows.start)
+        used = [
+            (free_from, chain.number[batch.packets])
+            for free_from, chain in zip(free, self._chains, strict=True)
+        ]
+        for free_from, number in used:
+            np.maximum(start, free_from[number], out=start)
+        end: Times = start + self.duration[batch.packets]
+        for free_from, number in used:
+            free_from[number] = end
+        rows_end = end if packets.single else np.repeat(end, packets.units[batch.packets])
+        self._deliver(self._dependencies.gives(batch.rows), rows_end)
+        return end
+
+    def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
+        """Iterate F on the packets of a batch, in the order of their first queue."""
         queues = [
-            _Queue(chain, batch.packets, free_from)
+            _Queue(chain.number[batch.packets], free_from)
             for chain, free_from in zip(self._chains, free, strict=True)
         ]
-        if step[0] == step[-1]:
-            self._execute_step(batch, queues)
-        else:
-            self._execute_steps(batch, queues)
-
-    def _execute_step(self, batch: Batch, queues: list["_Queue"]) -> None:
-        start = self._ready(batch, self._dependencies.needs(batch.rows))
-        for queue in queues:
-            np.maximum(start, queue.free[queue.number], out=start)
-        end = start + self.duration[batch.packets]
-        for queue in queues:
-            queue.free[queue.number] = end
-        self.end[batch.packets] = end
-        self._deliver(self._dependencies.gives(batch.rows), self._of_rows(batch, end))
-
-    def _execute_steps(self, batch: Batch, queues: list["_Queue"]) -> None:
-        """Iterate from the least times: units that the batch itself delivers are there at 0."""
-        needs = self._dependencies.needs(batch.rows)
-        gives = self._dependencies.gives(batch.rows)
+        order = queues[0].order
+        row_order = self._row_order(batch, order)
+        units = self._packets.units[batch.packets][order]
+        needs = self._dependencies.needs(batch.rows)[row_order]
+        gives = self._dependencies.gives(batch.rows)[row_order]
+        first = _FirstQueue(queues[0], self.duration[batch.packets][order], self._ticks)
         before = self.arrival[gives]
-        self.arrival[gives[before == self._ticks.never]] = 0
-        first, *others = queues
-        for queue in queues:
-            queue.sort()
-        duration = self.duration[batch.packets]
-        end = self._ticks.full(len(duration), -1)
+        begins = np.cumsum(units) - units
+        end = self._guess(batch, free)[order]
         while True:
-            start = self._ready(batch, needs)
-            for queue in others:
-                np.maximum(start, queue.previous_end(end), out=start)
-            changed = first.ends(start, duration)
+            if not self._dependencies.unique:
+                self.arrival[gives] = before
+            self._deliver(gives, end if self._packets.single else np.repeat(end, units))
+            start = self.arrival[needs]
+            if not self._packets.single:
+                start = np.maximum.reduceat(start, begins)
+            if len(queues) > 1:
+                ends = np.empty_like(end)
+                ends[order] = end
+                np.maximum(start, queues[1].previous_end(ends)[order], out=start)
+            changed = first.ends(start)
             if np.array_equal(changed, end):
                 break
             end = changed
-            if not self._dependencies.unique:
-                self.arrival[gives] = before
-            self._deliver(gives, self._of_rows(batch, end))
+        result = np.empty_like(end)
+        result[order] = end
         for queue in queues:
-            queue.release(end)
-        self.end[batch.packets] = end
+            queue.release(result)
+        return result
 
-    def _ready(self, batch: Batch, needs: Indices) -> Times:
-        """Return when the last unit of each packet of a batch is at its sender."""
-        arrival: Times = self.arrival[needs]
+    def _guess(self, batch: Batch, free: list[Times]) -> Times:
+        """Return times between 0 and the synchronous ones.
+
+        They are exact if links are idle in the batch only as long as in the synchronous model.
+        """
+        step = self._packets.step[self._packets.begins[batch.packets]]
+        early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
+        return np.maximum(self._clock[step] - max(early, 0), 0).astype(self._ticks.dtype)
+
+    def _row_order(self, batch: Batch, order: Indices) -> Indices:
+        """Return the rows of packets in another order."""
         if self._packets.single:
-            return arrival
-        begins = self._packets.begins[batch.packets] - batch.rows.start
-        return np.asarray(np.maximum.reduceat(arrival, begins))
-
-    def _of_rows(self, batch: Batch, end: Times) -> Times:
-        return end if self._packets.single else np.repeat(end, self._packets.units[batch.packets])
+            return order
+        units = self._packets.units[batch.packets][order]
+        begins = self._packets.begins[batch.packets][order] - batch.rows.start
+        return np.repeat(begins - np.cumsum(units) + units, units) + np.arange(units.sum())
 
     def _deliver(self, gives: Indices, end: Times) -> None:
         if self._dependencies.unique:
@@ -131,49 +155,55 @@ class AsynchronousExecution:
 
 
 class _Queue:
-    """The packets of a batch that use the same link or node, one after the other."""
+    """The packets of a batch that use the same link or node, one after the other.
 
-    def __init__(self, chain: Chain, packets: slice, free: Times) -> None:
-        self.number: Column = chain.number[packets]
-        self.free = free
+    Attributes:
+        order: the packets of each link or node together, in the order of steps.
+        is_first: whether each packet in this order is the first of its queue.
+        first_free: when the queue of each packet in this order is free.
+    """
 
-    def sort(self) -> None:
-        """Put the packets of each link or node together, in the order of steps."""
-        number, self._order = pack_sort(self.number)
-        self._is_first: Mask = ~repeats_previous(number)
-        self._is_last: Mask = np.append(self._is_first[1:], np.ones(min(len(number), 1), bool))
-        self._queue = np.cumsum(self._is_first) - 1
-        self._first_free = self.free[number]
-
-    def ends(self, ready: Times, duration: Times) -> Times:
-        """Return the ends of packets that start once they are ready and the queue is free.
-
-        In the order of a queue, the end of packet i is the greatest of ready_j + d_j + .. + d_i
-        over j <= i: with the sums D_i = d_1 + .. + d_i, a prefix maximum of ready_j - D_{j-1}.
-        """
-        sorted_duration = duration[self._order]
-        total = np.cumsum(sorted_duration)
-        total -= (total - sorted_duration)[self._is_first][self._queue]
-        start = np.where(
-            self._is_first, np.maximum(ready[self._order], self._first_free), ready[self._order]
-        )
-        start -= total - sorted_duration
-        # Adding more per queue than times can differ makes one prefix maximum serve all queues.
-        width = int(start.max()) - int(start.min()) + 1
-        apart = self._queue.astype(start.dtype) * width
-        end = np.empty_like(start)
-        end[self._order] = np.maximum.accumulate(start + apart) - apart + total
-        return end
+    def __init__(self, number: Column, free: Times) -> None:
+        self._number = number
+        self._free = free
+        numbers, self.order = pack_sort(number)
+        self.is_first: Mask = ~repeats_previous(numbers)
+        self.first_free: Times = free[numbers]
 
     def previous_end(self, end: Times) -> Times:
         """Return when the queue is free for each packet, if its packets end at these times."""
-        sorted_end = end[self._order]
-        free = np.where(self._is_first, self._first_free, np.roll(sorted_end, 1))
+        free = np.where(self.is_first, self.first_free, np.roll(end[self.order], 1))
         result = np.empty_like(free)
-        result[self._order] = free
+        result[self.order] = free
         return result
 
     def release(self, end: Times) -> None:
-        """Record when the queue is free after the batch."""
-        last = self._order[self._is_last]
-        self.free[self.number[last]] = end[last]
+        """Record when the queues are free after the batch."""
+        last = self.order[np.append(self.is_first[1:], True)]
+        self._free[self._number[last]] = end[last]
+
+
+class _FirstQueue:
+    """The ends of packets that start once they are ready and their queue is free.
+
+    The end of packet i of a queue is the greatest of ready_j + d_j + .. + d_i over j <= i: with the
+    sums D_i = d_1 + .. + d_i, a prefix maximum of ready_j - D_{j-1}. Adding more per queue than
+    these can differ makes one prefix maximum serve all queues.
+    """
+
+    def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:
+        self._least = np.where(queue.is_first, queue.first_free, 0)
+        number = np.cumsum(queue.is_first) - 1
+        total = np.cumsum(duration, dtype=ticks.wide_dtype)
+        total -= (total - duration)[queue.is_first][number]
+        apart = number.astype(ticks.wide_dtype) * (2 * ticks.never + 1)
+        self._before = apart - (total - duration)
+        self._after = total - apart
+        self._dtype = ticks.dtype
+
+    def ends(self, ready: Times) -> Times:
+        """Return the ends of packets, in the order of the queue."""
+        start = np.maximum(ready, self._least) + self._before
+        np.maximum.accumulate(start, out=start)
+        start += self._after
+        return start.astype(self._dtype, copy=False)

@@ -10,7 +10,6 @@ from starcast.simulator.dependencies import Dependencies
 from starcast.simulator.packets import Packets
 from starcast.simulator.rows import Indices, pack_sort, repeats_previous
 from starcast.simulator.ticks import Ticks, Times
-from starcast.topologies import Topology
 
 
 class CriticalSend(NamedTuple):
@@ -40,7 +39,7 @@ class CriticalSend(NamedTuple):
     waits_for: str
 
 
-class Bound(NamedTuple):
+class TracedPacket(NamedTuple):
     """A packet on the critical path, with times in ticks.
 
     Attributes:
@@ -58,7 +57,7 @@ class Bound(NamedTuple):
     waits_for: str
 
 
-def trace_steps(packets: Packets, clock: Times) -> list[Bound]:
+def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
     """Return the first largest packet of each step; ``clock`` is the end of each step."""
     step = packets.first_of(packets.step)
     begins = np.flatnonzero(~repeats_previous(step))
@@ -68,7 +67,7 @@ def trace_steps(packets: Packets, clock: Times) -> list[Bound]:
     order = np.lexsort((-np.arange(len(step)), packets.units, step))
     largest = order[np.append(begins[1:], len(step)) - 1]
     return [
-        Bound(
+        TracedPacket(
             packet,
             int(packets.begins[packet]),
             int(clock[step[packet] - 1]),
@@ -81,16 +80,13 @@ def trace_steps(packets: Packets, clock: Times) -> list[Bound]:
 
 def trace_data(
     packets: Packets, dependencies: Dependencies, execution: AsynchronousExecution
-) -> list[Bound]:
+) -> list[TracedPacket]:
     """Return the packets that a last packet waited for, and itself, in the order of time."""
     if not len(packets):
         return []
     end = execution.end
     start = end - execution.duration
-    before = {
-        chain.name: _previous(chain.number)
-        for chain in packets.chains()
-    }
+    before = {chain.name: _previous(chain.number) for chain in packets.chains()}
     every_row = slice(0, len(packets.step))
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
     needs = dependencies.needs(every_row)
@@ -113,28 +109,29 @@ def trace_data(
                 rows = np.arange(begin, begin + int(packets.units[packet]))
                 row = int(rows[execution.arrival[needs[rows]] == start[packet]][0])
                 waits_for, previous = "unit", int(row_packet[giver[needs[row]]])
-        path.append(Bound(packet, row, int(start[packet]), int(end[packet]), waits_for))
+        path.append(TracedPacket(packet, row, int(start[packet]), int(end[packet]), waits_for))
         if previous < 0:
             return path[::-1]
         packet = previous
 
 
 def describe_path(
-    topology: Topology, packets: Packets, ticks: Ticks, path: list[Bound]
+    packets: Packets, ticks: Ticks, path: list[TracedPacket]
 ) -> tuple[CriticalSend, ...]:
     """Return the packets of a path with labels and times."""
+    topology = packets.links.topology
     return tuple(
         CriticalSend(
-            step=int(packets.step[bound.row]),
-            sender=topology.label(int(packets.sender[bound.row])),
-            port=int(packets.port[bound.row]),
-            receiver=topology.label(int(packets.receiver[bound.row])),
-            units=int(packets.units[bound.packet]),
-            start=ticks.time(bound.start),
-            end=ticks.time(bound.end),
-            waits_for=bound.waits_for,
+            step=int(packets.step[traced.row]),
+            sender=topology.label(int(packets.sender[traced.row])),
+            port=int(packets.port[traced.row]),
+            receiver=topology.label(int(packets.receiver[traced.row])),
+            units=int(packets.units[traced.packet]),
+            start=ticks.time(traced.start),
+            end=ticks.time(traced.end),
+            waits_for=traced.waits_for,
         )
-        for bound in path
+        for traced in path
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from starcast.simulator.ownership import Places, make_places
 from starcast.simulator.packets import Packets
 from starcast.simulator.postconditions import Postcondition
-from starcast.simulator.rows import Indices, pack_sort
+from starcast.simulator.rows import Column, Indices, pack_sort
 from starcast.simulator.simulation import Executed
 
 _MAX_HOPS = 32  # of a journey; units of the catalogue make at most one hop more than the diameter
@@ -110,16 +110,34 @@ def _follow_journeys(packets: Packets, postcondition: Postcondition) -> Indices 
     begins[1:] = unit[1:] != unit[:-1]
     sound = begins & (sender == source)
     sound[1:] |= continues
-    if not sound.all() or (receiver == source).any():
+    if not sound.all():
         return None
-    for hops in range(1, _MAX_HOPS + 1):
-        same_journey = unit[hops:] == unit[:-hops]
-        if not same_journey.any():
-            break
-        if (same_journey & (receiver[hops:] == receiver[:-hops])).any():
-            return None
-    else:
+    if not (_keeps_direction(packets, postcondition) or _never_returns(unit, receiver, source)):
         return None
     previous = np.zeros(len(unit), dtype=np.int64)
     previous[order[1:]] = np.where(begins[1:], 0, order[:-1] + 1)
     return previous
+
+
+def _keeps_direction(packets: Packets, postcondition: Postcondition) -> bool:
+    """Return whether every row leads away from the root (in a gather, towards it)."""
+    if postcondition.collective == "alltoall":
+        return False
+    distance = packets.links.topology.distances(postcondition.root)
+    sender = distance[packets.sender]
+    receiver = distance[packets.receiver]
+    away = sender > receiver if postcondition.collective == "gather" else sender < receiver
+    return bool(away.all())
+
+
+def _never_returns(unit: Indices, receiver: Column, source: Indices) -> bool:
+    """Return whether every unit visits each node once, for rows sorted by unit."""
+    if (receiver == source).any():
+        return False
+    for hops in range(1, _MAX_HOPS + 1):
+        same_journey = unit[hops:] == unit[:-hops]
+        if not same_journey.any():
+            return True
+        if (same_journey & (receiver[hops:] == receiver[:-hops])).any():
+            return False
+    return False

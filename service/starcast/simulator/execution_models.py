@@ -11,7 +11,6 @@ from starcast.collectives.model import Schedule
 from starcast.errors import InputError, RejectedError
 from starcast.simulator.asynchronous import AsynchronousExecution
 from starcast.simulator.critical_path import (
-    Bound,
     CriticalSend,
     describe_path,
     trace_data,
@@ -20,6 +19,7 @@ from starcast.simulator.critical_path import (
 from starcast.simulator.dependencies import make_dependencies
 from starcast.simulator.faults import FaultLike
 from starcast.simulator.packets import Packets
+from starcast.simulator.postconditions import Postcondition
 from starcast.simulator.simulation import Executed, Simulation, execute
 from starcast.simulator.ticks import Number, Ticks, Times, exact_number
 from starcast.topologies import memory
@@ -135,92 +135,94 @@ def timing(
         steps * ticks.start_up + sent * ticks.per_unit,
         schedule.topology.degree * schedule.topology.nodes,
     )
+    clock = ticks.full(steps + 1, 0)
+    clock[1:] = np.cumsum(ticks.durations(simulation.packet_sizes))
     packets = Packets(executed)
     if execution == "synchronous":
-        return _time_steps(executed, packets, ticks)
-    return _time_data(executed, packets, ticks)
+        return _time_steps(executed, packets, ticks, clock)
+    return _time_data(executed, packets, ticks, clock)
 
 
-def _time_steps(executed: Executed, packets: Packets, ticks: Ticks) -> Timing:
+def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
     """Return the times of a synchronous execution."""
-    clock = ticks.full(executed.simulation.steps + 1, 0)
-    clock[1:] = np.cumsum(ticks.durations(executed.simulation.packet_sizes))
-    rows_end = clock[packets.step]
-    return _make_timing(
-        "synchronous",
-        executed,
-        packets,
-        ticks,
-        rows_end,
-        int(clock[-1]),
-        lambda: trace_steps(packets, clock),
-    )
-
-
-def _time_data(executed: Executed, packets: Packets, ticks: Ticks) -> Timing:
-    """Return the times of an asynchronous execution."""
-    dependencies = make_dependencies(packets, executed)
-    execution = AsynchronousExecution(packets, dependencies, ticks)
-    rows_end = execution.end if packets.single else np.repeat(execution.end, packets.units)
-    return _make_timing(
-        "asynchronous",
-        executed,
-        packets,
-        ticks,
-        rows_end,
-        int(execution.end.max(initial=0)),
-        lambda: trace_data(packets, dependencies, execution),
-    )
-
-
-def _make_timing(
-    model: ExecutionModel,
-    executed: Executed,
-    packets: Packets,
-    ticks: Ticks,
-    rows_end: Times,
-    latest: int,
-    trace: Callable[[], list[Bound]],
-) -> Timing:
-    topology = executed.rows.schedule.topology
+    postcondition = executed.postcondition
+    end = clock[packets.step]
+    first = None
+    if postcondition.to_all:
+        first = _make_table(postcondition, ticks)
+        place = packets.receiver * np.int64(postcondition.units) + packets.unit
+        # Of several values for one place the last one is kept: the earliest step.
+        first[place[::-1]] = end[::-1]
     return Timing(
-        model,
-        ticks.time(latest),
-        ticks.times(_find_arrivals(executed, packets, ticks, rows_end)),
+        "synchronous",
+        ticks.time(clock[-1]),
+        ticks.times(_find_arrivals(executed, packets, ticks, end, first)),
         ticks.times(_sum_link_times(packets, ticks)),
         executed.simulation,
-        lambda: describe_path(topology, packets, ticks, trace()),
+        lambda: describe_path(packets, ticks, trace_steps(packets, clock)),
     )
+
+
+def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
+    """Return the times of an asynchronous execution."""
+    if executed.postcondition.to_all:
+        _check_memory(executed.postcondition)
+    dependencies = make_dependencies(packets, executed)
+    execution = AsynchronousExecution(packets, dependencies, ticks, clock)
+    end = execution.end if packets.single else np.repeat(execution.end, packets.units)
+    return Timing(
+        "asynchronous",
+        ticks.time(execution.end.max(initial=0)),
+        ticks.times(_find_arrivals(executed, packets, ticks, end, execution.arrival)),
+        ticks.times(_sum_link_times(packets, ticks)),
+        executed.simulation,
+        lambda: describe_path(packets, ticks, trace_data(packets, dependencies, execution)),
+    )
+
+
+def _check_memory(postcondition: Postcondition) -> None:
+    memory.require(
+        8 * postcondition.pairs, "the arrivals of all units", "use fewer segments or messages"
+    )
+
+
+def _make_table(postcondition: Postcondition, ticks: Ticks) -> Times:
+    _check_memory(postcondition)
+    return ticks.full(postcondition.pairs, ticks.never)
 
 
 def _find_arrivals(
-    executed: Executed, packets: Packets, ticks: Ticks, rows_end: Times
+    executed: Executed, packets: Packets, ticks: Ticks, end: Times, first: Times | None
 ) -> Times:
-    """Return when each node has all of its units, ``[nodes]``, in ticks."""
+    """Return when each node has all of its units, ``[nodes]``, in ticks.
+
+    Args:
+        executed: the executed rows and their postcondition.
+        packets: the same rows in the order of packets.
+        ticks: the dtype of times.
+        end: ``[rows]``, when each row ends.
+        first: ``[nodes * units]``, if every node must receive every unit: the earliest deliveries.
+    """
     postcondition = executed.postcondition
+    alive = executed.alive
     units = np.arange(postcondition.units)
     source = postcondition.source(units)
-    alive = executed.alive
-    owed = np.ones(len(units), dtype=bool)
     if alive is not None and postcondition.many_senders:
-        owed = alive[source]
-    if postcondition.to_all:
-        memory.require(
-            16 * postcondition.pairs, "the arrivals of all units", "use fewer segments or messages"
-        )
-        first = ticks.full(postcondition.pairs, ticks.never)
-        place = packets.receiver * np.int64(postcondition.units) + packets.unit
-        np.minimum.at(first, place, rows_end)
+        units = units[alive[source]]
+        source = source[alive[source]]
+    if postcondition.to_all and first is not None:
         table = first.reshape(postcondition.nodes, postcondition.units)
         table[source, units] = 0
-        arrivals = table[:, owed].max(axis=1, initial=0) if not owed.all() else table.max(axis=1, initial=0)
+        required = table if len(units) == postcondition.units else table[:, units]
+        arrivals = required.max(axis=1, initial=0)
     else:
-        destination = postcondition.destination(units)
-        first = np.where(source == destination, 0, ticks.full(len(units), ticks.never))
+        destination = postcondition.destination(np.arange(postcondition.units))
+        delivery = ticks.full(postcondition.units, ticks.never)
         delivers = packets.receiver == destination[packets.unit]
-        np.minimum.at(first, packets.unit[delivers], rows_end[delivers])
+        np.minimum.at(delivery, packets.unit[delivers], end[delivers])
+        delivery[units[source == destination[units]]] = 0
         arrivals = ticks.full(postcondition.nodes, 0)
-        np.maximum.at(arrivals, destination[owed], first[owed])
+        np.maximum.at(arrivals, destination[units], delivery[units])
     if packets.symmetric:  # every node receives from other sources what they receive from this one
         arrivals[:] = arrivals.max(initial=0)
     if alive is not None:
@@ -236,6 +238,8 @@ def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
     link = port if packets.symmetric else packets.links.number(packets.sender, packets.port)
     count = shape[0] * shape[1]
     sent = np.bincount(packets.first_of(link), minlength=count).astype(ticks.dtype)
-    units = np.bincount(link, minlength=count).astype(ticks.dtype)
+    units = sent
+    if not packets.single:
+        units = np.bincount(link, minlength=count).astype(ticks.dtype)
     busy = (sent * ticks.start_up + units * ticks.per_unit).reshape(shape).T
     return np.broadcast_to(busy, (topology.nodes, topology.degree))

@@ -14,14 +14,14 @@ import numpy as np
 from starcast.simulator.links import Links
 from starcast.simulator.rows import (
     Column,
-    Indices,
     complete_steps,
     pack_sort,
     repeats_previous,
 )
 from starcast.simulator.simulation import Executed
 
-_BATCH = 2**16  # rows per batch
+_BATCH = 2**16  # rows per batch of small steps
+_LARGE_STEP = 1000  # rows: the cost per step is then less than that of a batch per row
 
 
 class Chain(NamedTuple):
@@ -107,8 +107,10 @@ class Packets:
         return (Chain("link", self.links.number(sender, port), self.links.count),)
 
     def batches(self) -> Iterator[Batch]:
-        """Yield batches of complete steps."""
-        for rows in complete_steps(self.step, _BATCH):
+        """Yield batches of complete steps; single steps if they are large on average."""
+        steps = int(self.step[-1] - self.step[0]) + 1 if len(self.step) else 1
+        size = 1 if len(self.step) > steps * _LARGE_STEP else _BATCH
+        for rows in complete_steps(self.step, size):
             first, end = np.searchsorted(self.begins, (rows.start, rows.stop))
             yield Batch(rows, slice(int(first), int(end)))
 

@@ -13,10 +13,11 @@ from starcast.errors import InputError
 
 #: Values of these types have an exact value as a fraction.
 Number = int | float | Fraction | Decimal
-#: Ticks: int64, or Python integers (dtype object) if int64 could overflow.
+#: Ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 
 _LARGEST = 2**62
+_LARGEST_SHORT = 2**30
 
 
 class Ticks:
@@ -35,17 +36,20 @@ class Ticks:
         self.tick = Fraction(divisor, common)
         self.start_up = one // divisor
         self.per_unit = other // divisor
+        self.never = 0
         self.dtype: type = object
+        self.wide_dtype: type = object
 
     def choose_dtype(self, latest: int, links: int) -> None:
-        """Choose the dtype of arrays; `asynchronous` adds twice the latest time per queue.
+        """Choose the dtypes of arrays, and of sums in which `asynchronous` sets queues apart.
 
         Args:
             latest: an upper bound of all times, in ticks.
             links: the number of directed links.
         """
-        self.never = latest + 1
-        self.dtype = np.int64 if 2 * self.never * (links + 2) < _LARGEST else object
+        self.never = max(latest, self.start_up + self.per_unit) + 1
+        self.wide_dtype = np.int64 if 2 * (self.never + 1) * (links + 2) < _LARGEST else object
+        self.dtype = np.int32 if self.never < _LARGEST_SHORT else self.wide_dtype
 
     def full(self, size: int, value: int) -> Times:
         """Return an array of ``size`` equal times."""
@@ -68,8 +72,9 @@ class Ticks:
         known = ticks < self.never
         latest = int(ticks[known].max(initial=0))
         if self.tick.denominator == 1 and latest * self.tick < _LARGEST:
-            whole = ticks.astype(object) if self.dtype is object else ticks
-            return np.where(known, whole * int(self.tick), -1).astype(np.int64)
+            known_times = np.full(ticks.shape, -1, dtype=np.int64)
+            known_times[known] = ticks[known].astype(np.int64) * int(self.tick)
+            return known_times
         exact = np.full(ticks.shape, -1, dtype=object)
         exact[known] = [self.time(value) for value in ticks[known].tolist()]
         return exact
