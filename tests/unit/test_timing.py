@@ -218,6 +218,7 @@ def test_no_rows_take_no_time(execution: ExecutionModel) -> None:
     assert (found.time, found.critical_path) == (0, ())
     assert found.arrivals.tolist() == [0, -1, -1, -1, -1, -1]
     assert not found.link_busy.any()
+    assert timing(empty, 10**30, 10**40, execution=execution).time == 0
 
 
 # Known figures

@@ -1,5 +1,6 @@
 """``starcast schedule``: simulate schedules and print their rows; manage stored schedules."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -199,9 +200,9 @@ def simulate(
         schedule = schedule.expand()
     faults = [simulator.Fault.parse(text) for text in fault or ()]
     if wait:
-        execution = simulator.simulate_acknowledged(schedule, faults)
-        say(f"{len(execution.stalled)} traversals wait for an acknowledgement that never comes")
-        result = execution.simulation
+        acknowledged = simulator.simulate_acknowledged(schedule, faults)
+        say(f"{len(acknowledged.stalled)} traversals wait for an acknowledgement that never comes")
+        result = acknowledged.simulation
     else:
         result = simulator.simulate(schedule, faults)
     for remark in result.remarks:
@@ -417,12 +418,17 @@ def _times(
     known = timing.arrivals[timing.arrivals >= 0]
     return {
         "execution": timing.execution,
-        "time": timing.time,
-        "last_arrival": max(known.tolist(), default=0),
-        "greatest_link_busy": max(timing.link_busy.ravel().tolist(), default=0),
+        "time": _exact(timing.time),
+        "last_arrival": _exact(max(known.tolist(), default=0)),
+        "greatest_link_busy": _exact(max(timing.link_busy.ravel().tolist(), default=0)),
         "critical_packets": len(timing.critical_path),
         "critical_path": [_describe_send(send) for send in timing.critical_path[-_MOST_SENDS:]],
     }
+
+
+def _exact(time: int | Fraction) -> int | str:
+    """Return a time as JSON can hold it exactly."""
+    return time if isinstance(time, int) else str(time)
 
 
 def _describe_send(send: "CriticalSend") -> str:

@@ -66,7 +66,7 @@ class AsynchronousExecution:
 
     def _execute_pass(self) -> bool:
         """Execute all packets in the order of steps; return whether an end changed."""
-        free = [self._ticks.full(chain.count, 0) for chain in self._chains]
+        free = [self._ticks.full(chain.size, 0) for chain in self._chains]
         changed = False
         for batch in self._packets.batches():
             step = self._packets.step[batch.rows]
@@ -102,19 +102,19 @@ class AsynchronousExecution:
         ]
         order = queues[0].order
         row_order = self._row_order(batch, order)
-        units = self._packets.units[batch.packets][order]
+        units = None if self._packets.single else self._packets.units[batch.packets][order]
+        begins = None if units is None else np.cumsum(units) - units
         needs = self._dependencies.needs(batch.rows)[row_order]
         gives = self._dependencies.gives(batch.rows)[row_order]
         first = _FirstQueue(queues[0], self.duration[batch.packets][order], self._ticks)
-        before = self.arrival[gives]
-        begins = np.cumsum(units) - units
+        before = None if self._dependencies.unique else self.arrival[gives]
         end = self._guess(batch, free)[order]
         while True:
-            if not self._dependencies.unique:
+            if before is not None:
                 self.arrival[gives] = before
-            self._deliver(gives, end if self._packets.single else np.repeat(end, units))
+            self._deliver(gives, end if units is None else np.repeat(end, units))
             start = self.arrival[needs]
-            if not self._packets.single:
+            if begins is not None:
                 start = np.maximum.reduceat(start, begins)
             if len(queues) > 1:
                 ends = np.empty_like(end)
@@ -137,7 +137,7 @@ class AsynchronousExecution:
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
-        return np.maximum(self._clock[step] - max(early, 0), 0).astype(self._ticks.dtype)
+        return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
     def _row_order(self, batch: Batch, order: Indices) -> Indices:
         """Return the rows of packets in another order."""
@@ -194,9 +194,9 @@ class _FirstQueue:
     def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:
         self._least = np.where(queue.is_first, queue.first_free, 0)
         number = np.cumsum(queue.is_first) - 1
-        total = np.cumsum(duration, dtype=ticks.wide_dtype)
+        total: Times = np.cumsum(duration, dtype=ticks.wide_dtype)
         total -= (total - duration)[queue.is_first][number]
-        apart = number.astype(ticks.wide_dtype) * (2 * ticks.never + 1)
+        apart: Times = number.astype(ticks.wide_dtype) * (2 * ticks.never + 1)
         self._before = apart - (total - duration)
         self._after = total - apart
         self._dtype = ticks.dtype
@@ -206,4 +206,4 @@ class _FirstQueue:
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
         start += self._after
-        return start.astype(self._dtype, copy=False)
+        return np.asarray(start, dtype=self._dtype)

@@ -8,7 +8,7 @@ import numpy as np
 from starcast.simulator.asynchronous import AsynchronousExecution
 from starcast.simulator.dependencies import Dependencies
 from starcast.simulator.packets import Packets
-from starcast.simulator.rows import Indices, pack_sort, repeats_previous
+from starcast.simulator.rows import Column, Indices, pack_sort, repeats_previous
 from starcast.simulator.ticks import Ticks, Times
 
 
@@ -135,7 +135,7 @@ def describe_path(
     )
 
 
-def _previous(number: Indices) -> Indices:
+def _previous(number: Column) -> Indices:
     """Return the packet before each packet on the same link or node; -1 if it is the first."""
     keys, order = pack_sort(number)
     previous = np.full(len(number), -1, dtype=np.int64)

@@ -214,7 +214,7 @@ def _find_arrivals(
         table = first.reshape(postcondition.nodes, postcondition.units)
         table[source, units] = 0
         required = table if len(units) == postcondition.units else table[:, units]
-        arrivals = required.max(axis=1, initial=0)
+        arrivals: Times = required.max(axis=1, initial=0)
     else:
         destination = postcondition.destination(np.arange(postcondition.units))
         delivery = ticks.full(postcondition.units, ticks.never)
@@ -237,7 +237,7 @@ def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
     shape = topology.degree, (1 if packets.symmetric else topology.nodes)
     link = port if packets.symmetric else packets.links.number(packets.sender, packets.port)
     count = shape[0] * shape[1]
-    sent = np.bincount(packets.first_of(link), minlength=count).astype(ticks.dtype)
+    sent: Times = np.bincount(packets.first_of(link), minlength=count).astype(ticks.dtype)
     units = sent
     if not packets.single:
         units = np.bincount(link, minlength=count).astype(ticks.dtype)

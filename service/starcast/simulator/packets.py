@@ -30,12 +30,12 @@ class Chain(NamedTuple):
     Attributes:
         name: ``link``, ``sender`` or ``receiver``.
         number: int64 ``[packets]``, the link or node that each packet uses.
-        count: the number of links or nodes.
+        size: the number of links or nodes.
     """
 
     name: str
     number: Column
-    count: int
+    size: int
 
 
 class Batch(NamedTuple):

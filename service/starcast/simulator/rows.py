@@ -151,7 +151,7 @@ def pack_sort(keys: Column) -> SortedKeys:
     """
     if keys.max(initial=0) >= 2**31:
         order = np.argsort(keys, kind="stable")
-        return SortedKeys(keys[order], order)
+        return SortedKeys(keys[order].astype(np.int64), order)
     packed = keys.astype(np.int64) << 32
     packed |= np.arange(len(keys))
     packed.sort()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from starcast.errors import InputError
 
 #: Values of these types have an exact value as a fraction.
-Number = int | float | Fraction | Decimal
+Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 #: Ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 
@@ -71,7 +71,7 @@ class Ticks:
         """
         known = ticks < self.never
         latest = int(ticks[known].max(initial=0))
-        if self.tick.denominator == 1 and latest * self.tick < _LARGEST:
+        if self.tick.denominator == 1 and max(latest, 1) * self.tick < _LARGEST:
             known_times = np.full(ticks.shape, -1, dtype=np.int64)
             known_times[known] = ticks[known].astype(np.int64) * int(self.tick)
             return known_times
