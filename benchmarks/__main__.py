@@ -9,6 +9,7 @@ from starcast.cli.output import emit, say
 MODULES = (
     "arrays",
     "simulator",
+    "timing",
     "startup",
     "trees",
     "stores",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import exact_alltoall
+import execution_models
 import fault_tolerance
 import typer
 from typer.testing import CliRunner
@@ -218,6 +219,7 @@ PAGES = {
     "queries.md": queries_page,
     "claims.md": claims_page,
     "exact-alltoall.md": exact_alltoall.page,
+    "execution-models.md": execution_models.page,
     "fault-tolerance.md": fault_tolerance.page,
 }
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starcast.collectives.model import Schedule
     from starcast.lab import Lab, connect
     from starcast.plugins import algorithm, construction, family
-    from starcast.simulator import Fault, Simulation, simulate
+    from starcast.simulator import Fault, Simulation, Timing, simulate, timing
     from starcast.topologies import Topology, topology
     from starcast.trees.catalogue import constructions, forest
     from starcast.trees.model import Forest
@@ -30,6 +30,7 @@ __all__ = [
     "Schedule",
     "Simulation",
     "StarcastError",
+    "Timing",
     "Topology",
     "algorithm",
     "algorithms",
@@ -43,6 +44,7 @@ __all__ = [
     "schedule_from_columns",
     "schedule_from_csv",
     "simulate",
+    "timing",
     "topology",
 ]
 
@@ -52,6 +54,7 @@ _PACKAGES = {
     "Lab": "starcast.lab",
     "Schedule": "starcast.collectives",
     "Simulation": "starcast.simulator",
+    "Timing": "starcast.simulator",
     "Topology": "starcast.topologies",
     "algorithm": "starcast.plugins",
     "algorithms": "starcast.collectives",
@@ -65,6 +68,7 @@ _PACKAGES = {
     "schedule_from_columns": "starcast.collectives",
     "schedule_from_csv": "starcast.collectives",
     "simulate": "starcast.simulator",
+    "timing": "starcast.simulator",
     "topology": "starcast.topologies",
 }
 

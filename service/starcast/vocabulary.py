@@ -9,6 +9,9 @@ from typing import Literal, get_args
 Collective = Literal["broadcast", "allgather", "scatter", "gather", "alltoall"]
 #: The port models: a node uses all its ports in a step, or sends one packet and receives one.
 Ports = Literal["all", "one"]
+#: The execution models: all packets of a step start together, or each as soon as it can.
+ExecutionModel = Literal["synchronous", "asynchronous"]
+EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
 
 
 class LoadMethod(StrEnum):

@@ -294,3 +294,49 @@ ENDS = ("sender", "receiver")
 @pytest.mark.parametrize("words", [("--labels", "2"), ("--labels", "x")])
 def test_labels_begin_with_0_or_1(starcast: Starcast, words: tuple[str, str]) -> None:
     assert starcast("schedule", "rows", "S3", "broadcast", "greedy", *words).code == 2
+
+
+# Times
+
+
+TIMED = ("schedule", "simulate", "S4", "broadcast", "multiple", "--segments", "4")
+
+
+@pytest.mark.parametrize(
+    ("options", "execution", "time"),
+    [
+        ((), "synchronous", 2444),
+        (("--execution", "synchronous"), "synchronous", 2444),
+        (("--execution", "asynchronous"), "asynchronous", 2124),
+        (("--execution", "asynchronous", "--unit-bytes", "32", "--t-c", "2"), "asynchronous", 2124),
+        (("--t-s", "100/3", "--t-c", "1/3"), "synchronous", "2444/3"),
+    ],
+)
+def test_times_are_printed(
+    starcast: Starcast, options: tuple[str, ...], execution: str, time: int | str
+) -> None:
+    found = properties(starcast(*TIMED, "--time", *options, "--format", "json"))
+    assert (found["execution"], str(found["time"])) == (execution, str(time))
+    assert len(found["critical_path"]) == found["critical_packets"] == 11
+    assert str(time) in found["critical_path"][-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--time", "--unit-bytes", "0"), "unit_bytes is 0"),
+        (("--time", "--t-s", "-1"), "t_s is -1, a negative number"),
+        (("--time", "--t-c", "x"), "t_c is 'x', which is not a valid number"),
+        (("--time", "--execution", "clocked"), "unknown execution model 'clocked'"),
+        (("--t-s", "5"), "--t-s belongs to --time"),
+        (("--execution", "asynchronous"), "--execution belongs to --time"),
+        (("--time", "--steps"), "--time cannot be combined with"),
+    ],
+)
+def test_bad_options_of_times_print_nothing(
+    starcast: Starcast, options: tuple[str, ...], message: str
+) -> None:
+    refused = starcast(*TIMED, *options)
+    assert refused.code == 2
+    assert refused.out == ""
+    assert message in refused.err

@@ -16,14 +16,19 @@ are counted.
 """
 
 from starcast.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged
+from starcast.simulator.critical_path import CriticalSend
+from starcast.simulator.execution_models import Timing, timing
 from starcast.simulator.faults import Fault, FaultLike
 from starcast.simulator.simulation import Simulation, simulate
 
 __all__ = [
     "AcknowledgedRun",
+    "CriticalSend",
     "Fault",
     "FaultLike",
     "Simulation",
+    "Timing",
     "simulate",
     "simulate_acknowledged",
+    "timing",
 ]

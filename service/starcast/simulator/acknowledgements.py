@@ -18,7 +18,7 @@ from starcast.simulator.faults import FaultLike, Outages
 from starcast.simulator.links import Links
 from starcast.simulator.postconditions import derive_postcondition
 from starcast.simulator.rows import Indices, Mask, Rows, repeats_previous
-from starcast.simulator.simulation import Simulation, simulate, simulate_under_faults
+from starcast.simulator.simulation import Simulation, execute_outages, simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
         none = np.empty(0, dtype=np.int64)
         return AcknowledgedRun(by_steps, none, none, none)
     attempted, stalled, hops = traversals.find_stalled(outages)
-    simulation = simulate_under_faults(rows.schedule, outages, attempted=attempted)
+    simulation = execute_outages(rows.schedule, outages, attempted=attempted).simulation
     return AcknowledgedRun(simulation, traversals.source[stalled], traversals.tree[stalled], hops)
 
 

@@ -12,7 +12,15 @@ import numpy as np
 
 from starcast.errors import LimitError
 from starcast.simulator.postconditions import Postcondition
-from starcast.simulator.rows import Column, Indices, Mask, Rows, Violation, repeats_previous
+from starcast.simulator.rows import (
+    Column,
+    Indices,
+    Mask,
+    Rows,
+    Violation,
+    pack_sort,
+    repeats_previous,
+)
 
 #: ``held(node, unit)``: whether each node holds the unit at the same index.
 Held = Callable[[Indices, Indices], Mask]
@@ -198,10 +206,8 @@ class Journeys(Deliveries):
         rows = self.rows
         first = slice(self.end)
         trees = int(rows.tree[first].max(initial=0)) + 1
-        # Keys of 32 bits are sorted faster.
-        dtype = np.int32 if self.postcondition.units * trees < 2**31 else np.int64
-        key = np.multiply(rows.unit[first], trees, dtype=dtype) + rows.tree[first]
-        order = np.argsort(key, kind="stable")
+        key = np.multiply(rows.unit[first], trees, dtype=np.int64) + rows.tree[first]
+        order = pack_sort(key).order
         unit = rows.unit[order]
         step = rows.step[order]
         sender = rows.sender[order]

@@ -58,13 +58,7 @@ class Rows:
 
     def batches(self, end: int) -> Iterator[slice]:
         """Yield the first ``end`` rows in batches of complete steps."""
-        begin = 0
-        step = self.step[:end]
-        while begin < end:
-            last = step[min(begin + _BATCH, end) - 1]
-            stop = int(np.searchsorted(step, last, side="right"))
-            yield slice(begin, stop)
-            begin = stop
+        return complete_steps(self.step[:end])
 
     def first_rows(self, end: int) -> Schedule:
         """Return the schedule of the first ``end`` rows."""
@@ -96,6 +90,22 @@ class Rows:
         return topology.label(int(rank)) if 0 <= rank < topology.nodes else f"node {rank}"
 
 
+def complete_steps(step: Column, rows: int = _BATCH) -> Iterator[slice]:
+    """Yield batches of about ``rows`` rows, of complete steps.
+
+    Args:
+        step: the steps of all rows, ascending.
+        rows: the number of rows per batch; a batch has more if a step has more.
+    """
+    begin = 0
+    end = len(step)
+    while begin < end:
+        last = step[min(begin + rows, end) - 1]
+        stop = int(np.searchsorted(step, last, side="right"))
+        yield slice(begin, stop)
+        begin = stop
+
+
 def repeats_previous(*columns: Column) -> Mask:
     """Return the rows that agree with the row before them in all columns."""
     same = np.zeros(len(columns[0]), dtype=bool)
@@ -125,3 +135,24 @@ def _is_part_sorted(columns: list[Column]) -> bool:
     for column in columns[::-1]:
         in_order = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & in_order)
     return bool(in_order.all())
+
+
+class SortedKeys(NamedTuple):
+    """Keys in ascending order, and the order that sorts them, equal keys in their given order."""
+
+    keys: Indices
+    order: Indices
+
+
+def pack_sort(keys: Column) -> SortedKeys:
+    """Sort keys of 0 or more, equal keys in their given order.
+
+    Sorting pairs of key and row as single integers is several times as fast as a stable argsort.
+    """
+    if keys.max(initial=0) >= 2**31:
+        order = np.argsort(keys, kind="stable")
+        return SortedKeys(keys[order].astype(np.int64), order)
+    packed = keys.astype(np.int64) << 32
+    packed |= np.arange(len(keys))
+    packed.sort()
+    return SortedKeys(packed >> 32, packed & (2**32 - 1))

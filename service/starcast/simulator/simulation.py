@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,26 @@ class Simulation:
     remarks: tuple[str, ...] = ()
 
 
+class Executed(NamedTuple):
+    """The executed rows of a schedule, with the results of their simulation.
+
+    Attributes:
+        simulation: the results.
+        rows: all rows in the order of time; under faults, those of all sources.
+        selection: the executed rows: the first ones, or under faults a mask of ``rows``.
+        sources: the number of sources that each row represents.
+        postcondition: the postcondition of ``rows``.
+        alive: bool ``[nodes]``, the nodes that never die; None without faults.
+    """
+
+    simulation: Simulation
+    rows: Rows
+    selection: slice | Mask
+    sources: int
+    postcondition: Postcondition
+    alive: Mask | None
+
+
 def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation:
     """Execute a schedule and check it.
 
@@ -76,6 +97,11 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
         >>> simulation.complete, simulation.steps, simulation.violation
         (True, 4, None)
     """
+    return execute(schedule, faults).simulation
+
+
+def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
+    """Execute a schedule like `simulate`, and return the executed rows with the results."""
     outages = Outages(schedule.topology, faults)
     postcondition = derive_postcondition(schedule)
     check_size(postcondition)
@@ -85,19 +111,19 @@ def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation
     violation = traffic.find_violation(_end(rows, violation)) or violation
     if outages:
         valid = rows.first_rows(rows.count_before(_end(rows, violation)))
-        return simulate_under_faults(valid.expand(), outages, violation)
+        return execute_outages(valid.expand(), outages, violation)
     deliveries = make_deliveries(postcondition, rows, _end(rows, violation))
     violation = deliveries.find_early_send() or violation
     done = rows.count_before(_end(rows, violation))
     return _summarize(traffic, postcondition, slice(done), deliveries.held_after(done), violation)
 
 
-def simulate_under_faults(
+def execute_outages(
     schedule: Schedule,
     outages: Outages,
     violation: Violation | None = None,
     attempted: Mask | None = None,
-) -> Simulation:
+) -> Executed:
     """Execute a schedule whose rows have valid addresses under faults.
 
     Args:
@@ -124,12 +150,12 @@ def _summarize(
     held: Held,
     violation: Violation | None,
     outages: Outages | None = None,
-) -> Simulation:
+) -> Executed:
     alive = outages.alive() if outages else None
     missing, examples = find_missing(postcondition, held, alive, _EXAMPLES)
     links_used, packet_sizes = traffic.measure(executed)
     label = traffic.rows.schedule.topology.label
-    return Simulation(
+    simulation = Simulation(
         steps=len(links_used),
         transmissions=len(traffic.rows.step[executed]) * traffic.sources,
         largest_packet=int(packet_sizes.max(initial=0)),
@@ -141,3 +167,5 @@ def _summarize(
         packet_sizes=packet_sizes,
         remarks=outages.remarks(postcondition) if outages else (),
     )
+    rows = traffic.rows
+    return Executed(simulation, rows, executed, traffic.sources, postcondition, alive)

@@ -1,0 +1,143 @@
+"""Which deliveries each row waits for: an entry in the table of arrivals for every unit at a node.
+
+Every row *needs* the entry of its unit at its sender and *gives* that of its unit at its receiver.
+If every node must receive every unit (broadcast, allgather), the table has an entry for every
+(node, unit) pair. A unit with one destination makes a journey from node to node: then each row has
+an entry, which the next row of the journey needs. If journeys branch, meet or return to a node
+(copies of units along several trees), the pairs that occur are sorted, and a pair is looked up.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from starcast.simulator.ownership import Places, make_places
+from starcast.simulator.packets import Packets
+from starcast.simulator.postconditions import Postcondition
+from starcast.simulator.rows import Column, Indices, pack_sort
+from starcast.simulator.simulation import Executed
+
+_MAX_HOPS = 32  # of a journey; units of the catalogue make at most one hop more than the diameter
+
+
+class Dependencies(ABC):
+    """The entries that rows need and give.
+
+    Attributes:
+        size: the number of entries.
+        initial: the entries of units at their sources.
+        unique: True if no entry is given twice, or given and initial.
+    """
+
+    size: int
+    initial: Indices
+    unique: bool
+
+    @abstractmethod
+    def needs(self, rows: slice) -> Indices:
+        """Return the entry that each of these rows needs."""
+
+    @abstractmethod
+    def gives(self, rows: slice) -> Indices:
+        """Return the entry that each of these rows gives."""
+
+
+class PairDependencies(Dependencies):
+    """An entry for every (node, unit) pair, or for every pair that occurs."""
+
+    def __init__(self, packets: Packets, executed: Executed) -> None:
+        postcondition = executed.postcondition
+        self._packets = packets
+        self.places: Places = make_places(postcondition, executed.rows, len(executed.rows))
+        self.size = self.places.size
+        units = np.arange(postcondition.units)
+        self.initial = self.places.of(postcondition.source(units), units)
+        # If rows are as many as the pairs that hold at the end and not at the start, no row gives
+        # a pair twice.
+        gained = (postcondition.pairs - postcondition.units) * executed.sources
+        gained -= executed.simulation.missing
+        is_counted = postcondition.to_all and executed.alive is None
+        self.unique = is_counted and executed.simulation.transmissions == gained
+
+    def needs(self, rows: slice) -> Indices:
+        """See `Dependencies.needs`."""
+        return self.places.of(self._packets.sender[rows], self._packets.unit[rows])
+
+    def gives(self, rows: slice) -> Indices:
+        """See `Dependencies.gives`."""
+        return self.places.of(self._packets.receiver[rows], self._packets.unit[rows])
+
+
+class JourneyDependencies(Dependencies):
+    """An entry for every row; entry 0 belongs to all units at their sources."""
+
+    def __init__(self, previous: Indices) -> None:
+        self._previous = previous
+        self.size = len(previous) + 1
+        self.initial = np.zeros(1, dtype=np.int64)
+        self.unique = True
+
+    def needs(self, rows: slice) -> Indices:
+        """See `Dependencies.needs`."""
+        return self._previous[rows]
+
+    def gives(self, rows: slice) -> Indices:
+        """See `Dependencies.gives`."""
+        return np.arange(rows.start + 1, rows.stop + 1)
+
+
+def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
+    """Return the dependencies of the executed rows, in the form that suits the collective."""
+    if not executed.postcondition.to_all:
+        previous = _follow_journeys(packets, executed.postcondition)
+        if previous is not None:
+            return JourneyDependencies(previous)
+    return PairDependencies(packets, executed)
+
+
+def _follow_journeys(packets: Packets, postcondition: Postcondition) -> Indices | None:
+    """Return the entry that each row needs, or None if units do not make simple journeys.
+
+    A simple journey starts at the unit's source and never returns to a node.
+    """
+    unit, order = pack_sort(packets.unit)
+    sender = packets.sender[order]
+    receiver = packets.receiver[order]
+    step = packets.step[order]
+    source = postcondition.source(unit)
+    continues = (unit[1:] == unit[:-1]) & (sender[1:] == receiver[:-1]) & (step[1:] > step[:-1])
+    begins = np.ones(len(unit), dtype=bool)
+    begins[1:] = unit[1:] != unit[:-1]
+    sound = begins & (sender == source)
+    sound[1:] |= continues
+    if not sound.all():
+        return None
+    if not (_keeps_direction(packets, postcondition) or _never_returns(unit, receiver, source)):
+        return None
+    previous = np.zeros(len(unit), dtype=np.int64)
+    previous[order[1:]] = np.where(begins[1:], 0, order[:-1] + 1)
+    return previous
+
+
+def _keeps_direction(packets: Packets, postcondition: Postcondition) -> bool:
+    """Return whether every row leads away from the root (in a gather, towards it)."""
+    if postcondition.collective == "alltoall":
+        return False
+    distance = packets.links.topology.distances(postcondition.root)
+    sender = distance[packets.sender]
+    receiver = distance[packets.receiver]
+    away = sender > receiver if postcondition.collective == "gather" else sender < receiver
+    return bool(away.all())
+
+
+def _never_returns(unit: Indices, receiver: Column, source: Indices) -> bool:
+    """Return whether every unit visits each node once, for rows sorted by unit."""
+    if (receiver == source).any():
+        return False
+    for hops in range(1, _MAX_HOPS + 1):
+        same_journey = unit[hops:] == unit[:-hops]
+        if not same_journey.any():
+            return True
+        if (same_journey & (receiver[hops:] == receiver[:-hops])).any():
+            return False
+    return False

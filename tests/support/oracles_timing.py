@@ -1,0 +1,147 @@
+"""Executions event by event, with dictionaries and fractions.
+
+This module does not import starcast. It takes the executed rows of all sources from the plain
+simulator of `oracles_simulator`, and knows no symmetry.
+"""
+
+import heapq
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from support.oracles_simulator import NO_FAULTS, Faults, Plan, Row, execute_all, expanded
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Bytes of a unit, start-up time of a packet, and time per byte."""
+
+    unit_bytes: Fraction
+    t_s: Fraction
+    t_c: Fraction
+
+    def duration(self, units: int) -> Fraction:
+        """Return the duration of a packet."""
+        return self.t_s + units * self.unit_bytes * self.t_c
+
+
+@dataclass
+class Packet:
+    """The rows of one step, sender and port, with the times of their packet."""
+
+    rows: list[Row]
+    start: Fraction | None = None
+    end: Fraction | None = None
+
+
+@dataclass
+class Times:
+    """The times of an execution.
+
+    ``arrivals`` has None for nodes that lack a unit or are dead.
+    """
+
+    time: Fraction
+    arrivals: dict[str, Fraction | None]
+    link_busy: dict[tuple[str, int], Fraction]
+    packets: list[Packet]
+
+
+def timed(plan: Plan, machine: Machine, faults: Faults = NO_FAULTS, *, by_steps: bool) -> Times:
+    """Execute a schedule without violations by steps, or as soon as data arrive."""
+    moved = execute_all(plan, faults).moved
+    groups = defaultdict[tuple[int, str, int], list[Row]](list)
+    for row in moved:
+        groups[row.step, row.sender, row.port].append(row)
+    packets = [Packet(groups[key]) for key in sorted(groups)]
+    everyone = expanded(plan) if plan.symmetric else plan
+    latest = clock(packets, machine) if by_steps else events(everyone, packets, machine)
+    busy = defaultdict[tuple[str, int], Fraction](Fraction)
+    for packet in packets:
+        row = packet.rows[0]
+        busy[row.sender, row.port] += machine.duration(len(packet.rows))
+    return Times(latest, arrivals(everyone, packets, faults), busy, packets)
+
+
+def clock(packets: list[Packet], machine: Machine) -> Fraction:
+    """Start all packets of a step together, and return the end of the last step."""
+    now = Fraction(0)
+    for step in range(1, max((packet.rows[0].step for packet in packets), default=0) + 1):
+        together = [packet for packet in packets if packet.rows[0].step == step]
+        last = now + machine.duration(max((len(packet.rows) for packet in together), default=0))
+        for packet in together:
+            packet.start, packet.end = now, last
+        now = last
+    return now
+
+
+def events(plan: Plan, packets: list[Packet], machine: Machine) -> Fraction:
+    """Start every packet as soon as it can; advance the clock from end to end."""
+    held = {(source, unit) for unit, source, _ in plan.messages()}
+    queues = defaultdict[Hashable, deque[int]](deque)
+    for number, packet in enumerate(packets):
+        for resource in resources(plan, packet):
+            queues[resource].append(number)
+    waiting = set(range(len(packets)))
+    running: list[tuple[Fraction, int]] = []
+    now = Fraction(0)
+    while waiting:
+        for number in sorted(waiting):
+            packet = packets[number]
+            is_next = all(queues[name][0] == number for name in resources(plan, packet))
+            if is_next and all((row.sender, row.unit) in held for row in packet.rows):
+                waiting.remove(number)
+                packet.start = now
+                packet.end = now + machine.duration(len(packet.rows))
+                heapq.heappush(running, (packet.end, number))
+        assert running, "no packet can start"
+        now = running[0][0]
+        while running and running[0][0] == now:
+            finish(plan, packets[heapq.heappop(running)[1]], queues, held)
+    return max((end for end, _ in running), default=now)
+
+
+def finish(
+    plan: Plan,
+    packet: Packet,
+    queues: dict[Hashable, deque[int]],
+    held: set[tuple[str, int]],
+) -> None:
+    """Free the resources of a packet and deliver its units."""
+    for resource in resources(plan, packet):
+        queues[resource].popleft()
+    held |= {(row.receiver, row.unit) for row in packet.rows}
+
+
+def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
+    """Return what the packet occupies while it is sent."""
+    row = packet.rows[0]
+    if plan.one_port:
+        return [("sends", row.sender), ("receives", row.receiver)]
+    return [("link", row.sender, row.port)]
+
+
+def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fraction | None]:
+    """Return when each node has all units that it should have."""
+    dead = {node for node in plan.world.nodes if frozenset([node]) in faults}
+    voided = dead if plan.collective in ("allgather", "gather", "alltoall") else set()
+    first: dict[tuple[str, int], Fraction] = {}
+    for packet in packets:
+        for row in packet.rows:
+            assert packet.end is not None
+            place = (row.receiver, row.unit)
+            first[place] = min(first.get(place, packet.end), packet.end)
+    for unit, source, _ in plan.messages():
+        first[source, unit] = Fraction(0)
+    owed: dict[str, list[Fraction | None]] = {node: [] for node in plan.world.nodes}
+    for unit, source, destination in plan.messages():
+        if source not in voided:
+            for node in plan.world.nodes if destination is None else [destination]:
+                owed[node].append(first.get((node, unit)))
+    return {
+        node: None
+        if node in dead or None in times
+        else max(filter(None, times), default=Fraction(0))
+        for node, times in owed.items()
+    }

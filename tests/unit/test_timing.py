@@ -1,0 +1,320 @@
+"""Exact times of both execution models against an execution event by event."""
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starcast import Schedule, Timing, schedule, simulate, timing
+from starcast.costs import Machine, price_simulation
+from starcast.errors import InputError, RejectedError
+from starcast.simulator import Fault, packets
+from starcast.topologies import as_topology, topology
+from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel
+from support import oracles_timing
+from support.simulator_cases import Base, bases, built, changed, down, fault_sets, plan_of
+
+#: The schedules of all sources of these have at most some ten thousand rows.
+SMALL = ("S2", "S3", "S4", "S3,1", "S3,2", "S4,2", "Q1", "Q2", "Q3")
+BASES = bases(*SMALL)
+BOTH = pytest.mark.parametrize("execution", EXECUTION_MODELS)
+MACHINES = (
+    (64, 100, 1),
+    (1, 0, 1),
+    (Fraction(23, 7), Fraction(5, 3), Fraction(1, 9)),
+    (3, 1, 0),
+)
+
+Numbers = tuple[Any, Any, Any]
+
+
+def assert_same_times(
+    judged: Schedule, execution: ExecutionModel, machine: Numbers, faults: list[Fault] | None = None
+) -> Timing:
+    """Assert that the time, arrivals and busy links are those of the plain implementation."""
+    found = timing(judged, *machine, execution=execution, faults=faults or ())
+    expected = oracles_timing.timed(
+        plan_of(judged),
+        oracles_timing.Machine(*map(Fraction, machine)),
+        down(faults or ()),
+        by_steps=execution == "synchronous",
+    )
+    assert found.time == expected.time
+    nodes = topology(judged.topology.spec).labels().tolist()
+    assert found.arrivals.tolist() == [
+        -1 if expected.arrivals[node] is None else expected.arrivals[node] for node in nodes
+    ]
+    assert found.link_busy.tolist() == [
+        [expected.link_busy.get((node, port), 0) for port in judged.topology.ports]
+        for node in nodes
+    ]
+    assert_path_is_tight(found, expected)
+    return found
+
+
+def assert_path_is_tight(found: Timing, expected: oracles_timing.Times) -> None:
+    """Assert that the critical path consists of executed packets without gaps, up to the end."""
+    path = found.critical_path
+    if not path:
+        assert found.time == 0 or found.execution == "synchronous"
+        return
+    executed = {
+        (packet.rows[0].step, packet.rows[0].sender, packet.rows[0].port, packet.start, packet.end)
+        for packet in expected.packets
+    }
+    assert all((s.step, s.sender, s.port, s.start, s.end) in executed for s in path)
+    assert path[-1].end == found.time
+    if found.execution == "asynchronous":
+        assert path[0].start == 0
+        assert all(before.end == after.start for before, after in pairwise(path))
+        assert [send.waits_for == "" for send in path] == [True] + [False] * (len(path) - 1)
+
+
+# The catalogue
+
+
+@BOTH
+@pytest.mark.parametrize("base", BASES, ids=":".join)
+def test_the_whole_catalogue_takes_the_times_of_the_plain_implementation(
+    base: Base, execution: ExecutionModel
+) -> None:
+    for machine in MACHINES[::3] if base[0] in ("S4", "S4,2") else MACHINES:
+        assert_same_times(built(base), execution, machine)
+
+
+@pytest.mark.parametrize("base", BASES, ids=":".join)
+def test_synchronous_times_are_the_prices_of_the_simulation(base: Base) -> None:
+    judged = built(base)
+    for unit, t_s, t_c in MACHINES:
+        machine = Machine(Fraction(t_s), Fraction(t_c))
+        priced = price_simulation(simulate(judged), Fraction(unit), machine)
+        assert timing(judged, unit, t_s, t_c).time == priced.time
+        assert timing(judged, unit, t_s, t_c, execution="asynchronous").time <= priced.time
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("spec", "collective", "algorithm", "arguments"),
+    [
+        ("S4", "broadcast", "multiple", {"segments": 5}),
+        ("S4", "broadcast", "multiple", {"segments": 3, "ports": "one"}),
+        ("S4", "broadcast", "edge-disjoint", {"messages": 3, "copies": 2}),
+        ("S4", "broadcast", "edge-disjoint", {"messages": 2, "copies": 3}),
+        ("S4", "scatter", "edge-disjoint", {"messages": 2, "copies": 2}),
+        ("S3", "alltoall", "edge-disjoint", {"messages": 2, "copies": 2}),
+        ("S3", "allgather", "edge-disjoint", {"messages": 2, "copies": 2}),
+        ("S4", "scatter", "perfectly-balanced", {"messages": 3}),
+        ("S4", "gather", "balanced", {"messages": 2}),
+        ("S3", "alltoall", "exact", {"messages": 2}),
+        ("S4,2", "broadcast", "nk-multiple", {"segments": 3}),
+        ("Q3", "broadcast", "edge-disjoint-binomial", {"messages": 4}),
+    ],
+)
+@pytest.mark.parametrize("machine", MACHINES[::2])
+def test_segments_messages_and_copies(
+    spec: str,
+    collective: Any,
+    algorithm: str,
+    arguments: dict[str, Any],
+    machine: Numbers,
+    execution: ExecutionModel,
+) -> None:
+    assert_same_times(schedule(spec, collective, algorithm, **arguments), execution, machine)
+
+
+@BOTH
+@given(data=st.data())
+@settings(max_examples=60)
+def test_faults(execution: ExecutionModel, data: st.DataObject) -> None:
+    small = [base for base in BASES if base[0] in ("S3", "S4", "S3,1", "Q2")]
+    base = data.draw(st.sampled_from([base for base in small if base[:2] != ("S4", "alltoall")]))
+    judged = built(base)
+    faults = data.draw(fault_sets(as_topology(base[0]), judged.steps + 1))
+    assert_same_times(judged, execution, data.draw(st.sampled_from(MACHINES)), faults)
+
+
+@given(data=st.data())
+@settings(max_examples=60)
+def test_steps_executed_together_take_the_times_of_single_steps(data: st.DataObject) -> None:
+    """The number of rows per batch changes nothing."""
+    judged = built(data.draw(st.sampled_from(BASES)))
+    expected = timing(judged, execution="asynchronous")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packets, "_BATCH", data.draw(st.integers(1, 200)))
+        found = timing(judged, execution="asynchronous")
+    assert found.time == expected.time
+    assert np.array_equal(found.arrivals, expected.arrivals)
+    assert found.critical_path == expected.critical_path
+
+
+# Hand-written rows
+
+
+def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters: Any) -> Schedule:
+    """Return a broadcast of rows (step, sender, port, unit)."""
+    network = as_topology(spec)
+    step, sender, port, unit = map(np.array, zip(*rows, strict=True))
+    ranks = np.array([network.rank(label) for label in sender], dtype=np.int32)
+    receiver = network.step(port.astype(np.uint8), ranks)
+    return Schedule(
+        network,
+        **{"collective": "broadcast", "ports": "all", "packets": True, **parameters},
+        algorithm="own",
+        units=units,
+        step=step,
+        sender=ranks,
+        port=port,
+        receiver=receiver,
+        tree=np.zeros(len(step), dtype=np.uint8),
+        unit=unit,
+    )
+
+
+@pytest.mark.parametrize("batch", [1, 2**16])
+def test_a_delivery_of_a_later_step_can_be_the_earlier_one(
+    batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Node 11 gets unit 0 in step 2 after a packet of 9 units, and in step 4 along a free path."""
+    monkeypatch.setattr(packets, "_BATCH", batch)
+    big = [(1, "000", 1, unit) for unit in range(1, 10)]
+    rows = [
+        *big,
+        (2, "000", 1, 0),
+        (3, "100", 2, 0),  # to 110
+        (3, "000", 2, 0),
+        (5, "010", 1, 0),  # to 110 again, two steps later but much earlier
+        (4, "110", 3, 0),  # sent on
+    ]
+    judged = _rows("Q3", 10, *rows)
+    found = assert_same_times(judged, "asynchronous", (1, 1, 1))
+    sent_on = found.link_busy[as_topology("Q3").rank("110")].sum()
+    assert sent_on == 2
+    assert timing(judged, 1, 1, 1).time == 10 + 4 * 2
+
+
+@BOTH
+@given(data=st.data())
+@settings(max_examples=40)
+def test_rows_moved_to_other_steps(execution: ExecutionModel, data: st.DataObject) -> None:
+    """Schedules with gaps between steps, in any order of rows."""
+    base = data.draw(st.sampled_from([base for base in BASES if base[0] in ("S3", "S4", "Q3")]))
+    judged = built(base)
+    delay = np.sort(data.draw(st.lists(st.integers(0, 3), min_size=judged.steps)))[: judged.steps]
+    step = judged.step + delay[judged.step - 1]
+    assert_same_times(replace(judged, step=step.astype(np.int32)), execution, (2, 3, 1))
+
+
+@BOTH
+def test_no_rows_take_no_time(execution: ExecutionModel) -> None:
+    full = schedule("S3", "broadcast", "greedy")
+    empty = replace(full, **{name: column[:0] for name, column in full.columns._asdict().items()})
+    found = timing(empty, execution=execution)
+    assert (found.time, found.critical_path) == (0, ())
+    assert found.arrivals.tolist() == [0, -1, -1, -1, -1, -1]
+    assert not found.link_busy.any()
+    assert timing(empty, 10**30, 10**40, execution=execution).time == 0
+
+
+# Known figures
+
+
+@pytest.mark.parametrize(
+    ("spec", "collective", "algorithm", "arguments", "synchronous", "asynchronous"),
+    [
+        ("S4", "broadcast", "multiple", {"segments": 4}, 2444, 2124),
+        ("S5", "broadcast", "multiple", {"segments": 16}, 5636, 5344),
+        ("S6", "broadcast", "multiple", {"segments": 4}, 3748, 3236),
+        ("S4", "alltoall", "exact", {}, 3444, 3444),
+        ("S5", "alltoall", "exact", {}, 18204, 18204),
+        ("S5", "scatter", "balanced", {}, 4920, 4920),
+        ("S5", "broadcast", "recursive-substar", {}, 1148, 1148),
+    ],
+)
+def test_times_that_unrelated_simulators_agree_with(
+    spec: str,
+    collective: Any,
+    algorithm: str,
+    arguments: dict[str, Any],
+    synchronous: int,
+    asynchronous: int,
+) -> None:
+    judged = schedule(spec, collective, algorithm, **arguments)
+    assert timing(judged).time == synchronous
+    assert timing(judged, execution="asynchronous").time == asynchronous
+    if not judged.symmetric:
+        return
+    assert timing(judged.expand(), execution="asynchronous").time == asynchronous
+
+
+# Exactness
+
+
+@BOTH
+def test_times_are_exact_at_any_size(execution: ExecutionModel) -> None:
+    """Multiples of a tick that do not fit into int64 are Python integers."""
+    judged = schedule("S4", "broadcast", "multiple", segments=4)
+    huge = timing(judged, 64 * 10**30, 100 * 10**30, 1, execution=execution)
+    assert huge.time == timing(judged, execution=execution).time * 10**30
+    odd = (Fraction(10**20 + 39, 3), Fraction(10**25 + 13, 7), 1)
+    found = assert_same_times(judged, execution, odd)
+    assert isinstance(found.time, Fraction)
+    assert found.arrivals.dtype == object
+
+
+def test_floats_and_decimals_are_taken_exactly() -> None:
+    judged = schedule("S3", "broadcast", "greedy")
+    assert timing(judged, 1, Decimal("0.1"), 0).time == Fraction(judged.steps, 10)
+    assert timing(judged, 1, 0.1, 0).time == judged.steps * Fraction(0.1)
+    assert timing(judged, np.int64(64), 0.5, 0).time == Fraction(judged.steps, 2)
+
+
+def test_whole_times_are_integers() -> None:
+    judged = schedule("S4", "broadcast", "multiple", segments=4)
+    found = timing(judged, Fraction(1, 2), 2, 2, execution="asynchronous")
+    assert isinstance(found.time, int)
+    assert found.arrivals.dtype == np.int64
+    assert found.link_busy.shape == (24, 3)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("values", "message", "hint"),
+    [
+        ({"unit_bytes": 0}, "unit_bytes is 0", "more than 0 bytes"),
+        ({"unit_bytes": -1}, "unit_bytes is -1, a negative number", "0 or more"),
+        ({"t_s": -5}, "t_s is -5, a negative number", "0 or more"),
+        ({"t_c": Fraction(-1, 2)}, "t_c is -1/2, a negative number", "0 or more"),
+        ({"t_s": float("nan")}, "t_s is nan, which is not a number", "finite"),
+        ({"t_c": "1"}, "t_c is '1', which is not a number", "Fraction"),
+        ({"t_c": True}, "t_c is True, which is not a number", "Fraction"),
+        ({"execution": "clocked"}, "unknown execution model 'clocked'", "synchronous or asynch"),
+        ({"faults": ["99"]}, "99", ""),
+    ],
+)
+def test_bad_input_is_refused_with_a_hint(values: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        timing(schedule("S3", "broadcast", "greedy"), **values)
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_an_invalid_schedule_has_no_time() -> None:
+    judged = schedule("S4", "broadcast", "greedy")
+    spoilt = changed(judged, len(judged) - 1, step=1)
+    with pytest.raises(RejectedError, match="has no time, because it is invalid: step 1:"):
+        timing(spoilt, execution="asynchronous")
+
+
+def test_packets_without_duration_take_no_time() -> None:
+    """With T_s = T_c = 0 all times are 0."""
+    found = timing(schedule("S4", "alltoall", "exact"), 1, 0, 0, execution="asynchronous")
+    assert found.time == 0
+    assert not found.arrivals.any()
