@@ -10,6 +10,11 @@ Collective = Literal["broadcast", "allgather", "scatter", "gather", "alltoall"]
 #: The port models: a node uses all its ports in a step, or sends one packet and receives one.
 Ports = Literal["all", "one"]
 
+#: File formats of other tools that schedules, topologies and forests are exported to.
+ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
+TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
+ForestFormat = Literal["dot", "newick", "json"]
+
 
 class LoadMethod(StrEnum):
     """Method of loading rows into Neo4j: over Bolt, by offline import, or the faster possible."""
