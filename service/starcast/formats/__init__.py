@@ -4,6 +4,7 @@
 """
 
 from starcast.formats.goal_reader import schedule_from_goal
-from starcast.formats.writing import FORMATS, export, render, suffixes
+from starcast.formats.reading import read_schedule
+from starcast.formats.writing import export, render
 
-__all__ = ["FORMATS", "export", "render", "schedule_from_goal", "suffixes"]
+__all__ = ["export", "read_schedule", "render", "schedule_from_goal"]

@@ -17,7 +17,7 @@ from starcast.collectives import Schedule
 from starcast.errors import LimitError
 from starcast.formats.packets import Numbers, Packets, find_deliveries, find_packets
 
-#: LogGOPSim keeps the number of a CPU and of a network interface in one byte.
+#: LogGOPSim keeps the number of a network interface in one byte.
 MAX_INTERFACES = 256
 
 
@@ -25,8 +25,9 @@ def write_goal(schedule: Schedule, unit_bytes: int) -> Iterator[str]:
     """Yield a GOAL file.
 
     A send requires the receives of its units and the packet before it on its link; in the one-port
-    model, the packet before it of its node. All-port nodes have a CPU and a network interface per
-    port, so that ports do not wait for each other.
+    model, the packet before it of its node. All-port nodes have a network interface per port, so that
+    ports do not wait for each other. They have one CPU: LogGOPSim keeps a clock per CPU, and a send
+    would not wait for a receive on another CPU that it requires.
 
     Raises:
         LimitError: a node has more ports than LogGOPSim has interfaces.
@@ -107,7 +108,7 @@ class _Operations:
 
     def _interface(self, port: int) -> str:
         number = self._interfaces[port]
-        return "" if self._one_port else f" cpu {number} nic {number}"
+        return "" if self._one_port else f" nic {number}"
 
 
 def _list_arrivals(schedule: Schedule, packets: Packets) -> tuple[list[int], list[int]]:

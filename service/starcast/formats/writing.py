@@ -152,11 +152,26 @@ def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
 
     An error is raised by the call or by the first part, except for limits of single nodes.
     """
-    kind = next(kind for kind in FORMATS if isinstance(artifact, kind))
+    kind = kind_of(artifact)
     chosen = find_format(kind, to)
     values = _check_options(kind, to, options)
     parts = chosen.write(artifact, values)
     return (part.encode() if isinstance(part, str) else part for part in parts)
+
+
+def kind_of(artifact: Artifact) -> type[Artifact]:
+    """Return the kind of an artifact, which selects its formats.
+
+    Raises:
+        InputError: it is neither a topology nor a forest nor a schedule.
+    """
+    for kind in FORMATS:
+        if isinstance(artifact, kind):
+            return kind
+    raise InputError(
+        f"an object of type {type(artifact).__name__} cannot be exported",
+        hint="give a topology, a forest or a schedule",
+    )
 
 
 def find_format(kind: type[Artifact], name: str) -> FileFormat:
@@ -172,11 +187,6 @@ def find_format(kind: type[Artifact], name: str) -> FileFormat:
             hint=f"{did_you_mean(name, formats)}the formats are {', '.join(formats)}",
         )
     return formats[name]
-
-
-def suffixes(kind: type[Artifact], name: str) -> tuple[str, ...]:
-    """Return the usual endings of the names of files in a format; see `find_format`."""
-    return find_format(kind, name).suffixes
 
 
 def _check_options(kind: type[Artifact], to: str, options: Values) -> Values:
