@@ -140,7 +140,8 @@ def import_library(module: str, extra: str = "") -> Any:
         if (error.name or "").partition(".")[0] != package:
             raise
         raise UnavailableError(
-            f"{package} is not installed", hint=f"install it: pip install 'starcast[{extra or package}]'"
+            f"{package} is not installed",
+            hint=f"install it: pip install 'starcast[{extra or package}]'",
         ) from None
 
 

@@ -216,9 +216,7 @@ def rows(
     """
     from starcast.formats.tables import table_columns
 
-    schedule = build(
-        topology, collective, algorithm, ports, root, segments, messages, copies, base
-    )
+    schedule = build(topology, collective, algorithm, ports, root, segments, messages, copies, base)
     if expand:
         schedule = schedule.expand()
     columns = table_columns(schedule)

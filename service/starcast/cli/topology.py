@@ -12,9 +12,7 @@ from starcast.vocabulary import TopologyFormat
 
 app = typer.Typer(
     no_args_is_help=True,
-    help=(
-        "Topologies: show, draw and export any topology; list, show and drop stored topologies."
-    ),
+    help=("Topologies: show, draw and export any topology; list, show and drop stored topologies."),
 )
 
 

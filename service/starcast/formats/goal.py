@@ -25,9 +25,9 @@ def write_goal(schedule: Schedule, unit_bytes: int) -> Iterator[str]:
     """Yield a GOAL file.
 
     A send requires the receives of its units and the packet before it on its link; in the one-port
-    model, the packet before it of its node. All-port nodes have a network interface per port, so that
-    ports do not wait for each other. They have one CPU: LogGOPSim keeps a clock per CPU, and a send
-    would not wait for a receive on another CPU that it requires.
+    model, the packet before it of its node. All-port nodes have a network interface per port, so
+    that ports do not wait for each other. They have one CPU: LogGOPSim keeps a clock per CPU, and a
+    send would not wait for a receive on another CPU that it requires.
 
     Raises:
         LimitError: a node has more ports than LogGOPSim has interfaces.

@@ -135,7 +135,7 @@ class _Reader:
             elif self._rank is None:
                 self.fail(f"has '{text}' outside a rank", "write operations in rank N { ... }")
             else:
-                self._read_operation(text)
+                self._read_operation(text, self._rank)
         if self._rank is not None:
             self.fail(f"ends within rank {self._rank}", "the file is cut off: copy it again")
         if len(ranks) < self._nodes:
@@ -199,7 +199,7 @@ class _Reader:
         if self._rows:
             self.fail("follows units of a packet without its send", "write the send after them")
 
-    def _read_operation(self, text: str) -> None:
+    def _read_operation(self, text: str, rank: int) -> None:
         if match := _REQUIREMENT.fullmatch(text):
             first, kind, second = match.groups()
             operation = self._operations[self._named(first)]
@@ -212,19 +212,16 @@ class _Reader:
                 f"{self._path} has more than {2 * MAX_ROWS:,} operations",
                 hint="use a smaller topology or fewer units",
             )
-        assert self._rank is not None
         if match := _TRANSFER.fullmatch(text):
             name, kind, size, preposition, peer, tag = match.groups()
             if (kind == "send") != (preposition == "to") or int(peer) >= self._nodes:
                 self.fail(
                     f"has '{text}'", f"write send .. to, or recv .. from, 0 to {self._nodes - 1}"
                 )
-            operation = _Operation(
-                kind, self._line, self._rank, int(peer), int(size), int(tag or 0)
-            )
+            operation = _Operation(kind, self._line, rank, int(peer), int(size), int(tag or 0))
         elif match := _CALCULATION.fullmatch(text):
             name = match[1]
-            operation = _Operation("calc", self._line, self._rank)
+            operation = _Operation("calc", self._line, rank)
         else:
             self.fail(f"has '{text}'", f"GOAL has {_FORMS}; any source and any tag are unsupported")
         if operation.kind == "send":
@@ -259,8 +256,8 @@ def _columns(
         units = send.rows or [_Row(send.tag, 0, steps[number])]
         rows += [(row.step, send.rank, send.peer, row.tree, row.unit, send.line) for row in units]
     table = np.array(rows, dtype=np.int64).reshape(-1, 6)
-    step, sender, receiver, tree, unit, line = table.T
-    port = _find_ports(reader, topology, sender, receiver, line)
+    step, sender, receiver, tree, unit, lines = table.T
+    port = _find_ports(reader, topology, sender, receiver, lines)
     columns = (step, sender, port, receiver, tree, unit)
     names = ("step", "sender", "port", "receiver", "tree", "unit")
     return dict(zip(names, columns, strict=True))

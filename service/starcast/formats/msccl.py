@@ -58,7 +58,7 @@ class _Copy(NamedTuple):
 
     source: int
     target: int
-    count: int
+    chunks: int
 
 
 def write_msccl(schedule: Schedule) -> Iterator[str]:
@@ -133,7 +133,7 @@ class _Program:
             for key, rows in sends.items()
         ]
         copy = self._copy(rank)
-        if copy.count:
+        if copy.chunks:
             elements.append(_copy_block(len(elements), copy))
         sizes = self.sizes(rank)
         self._check(rank, elements, copy, sizes)
@@ -150,9 +150,9 @@ class _Program:
                 f"{MAX_DEPENDED_BLOCKS} that depend on each other",
                 hint=_HINT,
             )
-        if copy.count > MAX_STEPS * MAX_CHUNKS_PER_STEP:
+        if copy.chunks > MAX_STEPS * MAX_CHUNKS_PER_STEP:
             raise LimitError(
-                f"{subject} {copy.count:,} chunks to copy; MSCCL XML copies at most "
+                f"{subject} {copy.chunks:,} chunks to copy; MSCCL XML copies at most "
                 f"{MAX_STEPS * MAX_CHUNKS_PER_STEP:,}",
                 hint=_HINT,
             )
@@ -311,9 +311,9 @@ def _group(keys: list[int], count: int) -> list[list[int]]:
 
 
 def _copy_block(number: int, copy: _Copy) -> str:
-    steps = []
-    for done in range(0, copy.count, MAX_CHUNKS_PER_STEP):
-        count = min(MAX_CHUNKS_PER_STEP, copy.count - done)
+    steps: list[str] = []
+    for done in range(0, copy.chunks, MAX_CHUNKS_PER_STEP):
+        count = min(MAX_CHUNKS_PER_STEP, copy.chunks - done)
         buffers = (
             f'srcbuf="i" srcoff="{copy.source + done}" dstbuf="o" dstoff="{copy.target + done}"'
         )

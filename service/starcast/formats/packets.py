@@ -42,11 +42,13 @@ def find_packets(schedule: Schedule) -> Packets:
     """Return the packets of a schedule."""
     begins = ~repeats_previous(schedule.step, schedule.sender, schedule.port)
     first = np.flatnonzero(begins)
-    columns = (schedule.step, schedule.sender, schedule.port, schedule.receiver)
     return Packets(
-        np.append(first, len(schedule)),
-        np.cumsum(begins) - 1,
-        *(column[first].astype(np.int64) for column in columns),
+        bounds=np.append(first, len(schedule)),
+        of_row=np.cumsum(begins) - 1,
+        step=schedule.step[first].astype(np.int64),
+        sender=schedule.sender[first].astype(np.int64),
+        port=schedule.port[first].astype(np.int64),
+        receiver=schedule.receiver[first].astype(np.int64),
         size=np.diff(first, append=len(schedule)),
     )
 
@@ -82,5 +84,6 @@ def time_packets(
     """
     t_s, t_byte = float(machine.t_s), float(machine.t_c * unit_bytes)
     units_before = np.cumsum(simulation.packet_sizes) - simulation.packet_sizes
-    start = (packets.step - 1) * t_s + units_before[packets.step - 1] * t_byte
+    steps_before = packets.step - 1
+    start = np.asarray(steps_before * t_s + units_before[steps_before] * t_byte, dtype=np.float64)
     return start, t_s + packets.size * t_byte

@@ -96,9 +96,9 @@ FOREST_FORMATS: dict[ForestFormat, FileFormat] = {
 }
 #: The formats of each kind of artifact.
 FORMATS: dict[type[Artifact], dict[str, FileFormat]] = {
-    Schedule: {**SCHEDULE_FORMATS},
-    Topology: {**TOPOLOGY_FORMATS},
-    Forest: {**FOREST_FORMATS},
+    Schedule: {str(name): item for name, item in SCHEDULE_FORMATS.items()},
+    Topology: {str(name): item for name, item in TOPOLOGY_FORMATS.items()},
+    Forest: {str(name): item for name, item in FOREST_FORMATS.items()},
 }
 _NOUNS = {Schedule: "schedule", Topology: "topology", Forest: "forest"}
 _DEFAULTS: Values = {"unit_bytes": UNIT_BYTES, "t_s": T_S, "t_c": T_C, "tree": None}
@@ -139,8 +139,8 @@ def export(
 
     Example:
         >>> export(topology("S4"), "s4.graph", "metis")
-        >>> open("s4.graph").readlines()[1]
-        '24 36\\n'
+        >>> open("s4.graph").read().splitlines()[1]
+        '24 36'
     """
     parts = render(artifact, to, unit_bytes=unit_bytes, t_s=t_s, t_c=t_c, tree=tree)
     with atomic_write(path) as file:
