@@ -4,7 +4,9 @@ import json
 import re
 import sys
 import tomllib
-import xml.etree.ElementTree as ET  # noqa: S405 - the files are ours
+import warnings
+import xml.etree.ElementTree as ET
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +56,16 @@ def links(spec: str) -> set[tuple[int, int]]:
 
 def edges(graph: nx.Graph) -> set[tuple[int, int]]:
     """Return the edges of a graph that was read, as pairs of ranks."""
-    return {(min(ends), max(ends)) for ends in (map(int, pair) for pair in graph.edges())}
+    return {(min(ends), max(ends)) for ends in (tuple(map(int, pair)) for pair in graph.edges())}
+
+
+def read_dot(text: str) -> Any:
+    """Return the graph that pydot reads."""
+    with warnings.catch_warnings():
+        # pydot 4 uses old names of pyparsing.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        (graph,) = pydot.graph_from_dot_data(text)
+    return graph
 
 
 # Topologies
@@ -76,7 +87,7 @@ def test_networkx_reads_the_same_graph_with_labels_and_ports(
 
 @each_topology
 def test_pydot_reads_the_same_topology(spec: str) -> None:
-    (graph,) = pydot.graph_from_dot_data(written(topology(spec), "dot"))
+    graph = read_dot(written(topology(spec), "dot"))
     read = nx.Graph((edge.get_source(), edge.get_destination()) for edge in graph.get_edges())
     assert edges(read) == links(spec)
     labels = {int(node.get_name()): node.get_label().strip('"') for node in graph.get_nodes()}
@@ -139,7 +150,7 @@ def tree_edges(trees: Any, tree: int) -> set[tuple[str, str]]:
 @each_forest
 def test_pydot_reads_every_edge_of_every_tree(spec: str, construction: str) -> None:
     trees = forest(spec, construction, root=1)
-    (graph,) = pydot.graph_from_dot_data(written(trees, "dot"))
+    graph = read_dot(written(trees, "dot"))
     read = sorted(
         (int(edge.get_source()), int(edge.get_destination()), int(edge.get("tree")),
          int(edge.get("level")), int(edge.get("port")))
@@ -243,7 +254,7 @@ b: send 1b to 2
 }
 /* a comment
 over lines */
-rank 1 { 
+rank 1 {
 l1: recv 1b from 0 tag 0
 c: calc 5
 c requires l1
@@ -278,8 +289,8 @@ def test_the_binomial_tree_of_another_program_is_a_broadcast(tmp_path: Path) -> 
         ("rank 3", "rank 2", "line 19 has the rank 2 twice"),
         ("rank 3", "rank 9", "line 19 has the rank 9 of 4"),
         ("rank 3 {\nrecv 1b from 1 tag 0\n}", "", "has no rank 3"),
-        ("from 1 tag 0\n}", "from 1 tag 0\n", "line 20 ends within rank 3"),
-        ("recv 1b from 1 tag 0", "", "line 14 sends to rank 3, which does not receive"),
+        ("from 1 tag 0\n}", "from 1 tag 0\n", "line 21 ends within rank 3"),
+        ("recv 1b from 1 tag 0", "", "line 13 sends to rank 3, which does not receive"),
         ("recv 1b from 1 tag 0", "recv 2b from 1 tag 0", "line 20 receives 2 bytes"),
         ("recv 1b from 1 tag 0", "recv 1b from 1 tag 7", "receives 1 bytes with the tag 7"),
         ("recv 1b from 1", "recv 1b from -1", "line 20 has 'recv 1b from -1 tag 0'"),
@@ -310,21 +321,11 @@ def test_a_damaged_goal_file_is_refused_with_its_line(
 
 def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "tree.goal"
-    text = written(schedule("Q3", "broadcast", "binomial"), "goal").replace(
-        "num_ranks 8", "num_ranks 6"
-    )
-    file.write_text(text)
-    with pytest.raises(InputError):
-        schedule_from_goal(file, "S3", "broadcast")
-    file.write_text(
-        BINOMIAL.replace("to 2", "to 3").replace("rank 2 {\nrecv", "rank 2 {\ncalc 1 //")
-    )
-    file.write_text(BINOMIAL.replace("b: send 1b to 2", "b: send 1b to 3"))
-    with pytest.raises(InputError, match="sends to rank 3, which does not receive"):
-        schedule_from_goal(file, "Q2", "broadcast")
-    swapped = BINOMIAL.replace("send 1b to 2", "send 1b to 3").replace("rank 2", "rank X")
-    file.write_text(swapped.replace("rank 3", "rank 2").replace("rank X", "rank 3"))
-    with pytest.raises(InputError):
+    pair = "rank 0 {\nsend 1b to 3\n}\nrank 1 {\n}\nrank 2 {\n}\nrank 3 {\nrecv 1b from 0\n}\n"
+    file.write_text(f"num_ranks 4\n{pair}")
+    with pytest.raises(
+        InputError, match="line 3 sends from rank 0 to rank 3, which are not linked"
+    ):
         schedule_from_goal(file, "Q2", "broadcast")
 
 
@@ -477,8 +478,8 @@ def test_a_chrome_trace_has_every_packet_in_its_step(
     result = simulate(built)
     assert len(packets) == int(result.links_used.sum())
     assert sum(len(packet["args"]["units"]) for packet in packets) == result.transmissions
-    machine = Machine(starcast_fraction("5/2"), starcast_fraction("2"))
-    cost = price_simulation(result, starcast_fraction("10"), machine)
+    machine = Machine(Fraction("5/2"), Fraction("2"))
+    cost = price_simulation(result, Fraction("10"), machine)
     assert max(packet["ts"] + packet["dur"] for packet in packets) == pytest.approx(cost.time)
     for packet in packets:
         assert packet["dur"] == 2.5 + 20 * len(packet["args"]["units"])
@@ -489,13 +490,6 @@ def test_a_chrome_trace_has_every_packet_in_its_step(
     assert [by_step[step] for step in sorted(by_step)] == sorted(by_step.values(), key=min)
     names = [event for event in trace["traceEvents"] if event["name"] == "process_name"]
     assert [event["args"]["name"] for event in names] == built.topology.labels().tolist()
-
-
-def starcast_fraction(text: str) -> Any:
-    """Return an exact number."""
-    from fractions import Fraction
-
-    return Fraction(text)
 
 
 # Bad input
