@@ -64,8 +64,9 @@ def read_dot(text: str) -> Any:
     with warnings.catch_warnings():
         # pydot 4 uses old names of pyparsing.
         warnings.simplefilter("ignore", DeprecationWarning)
-        (graph,) = pydot.graph_from_dot_data(text)
-    return graph
+        graphs = pydot.graph_from_dot_data(text)
+    assert graphs is not None
+    return graphs[0]
 
 
 # Topologies
@@ -361,10 +362,11 @@ def execute_msccl(text: str, built: Schedule) -> None:
     progress = True
     while progress:
         progress = False
-        for (rank, block), steps in blocks.items():
-            send, receive, channel = peers[rank, block]
-            while done[rank, block] < len(steps):
-                step = steps[done[rank, block]]
+        for key, steps in blocks.items():
+            rank = key[0]
+            send, receive, channel = peers[key]
+            while done[key] < len(steps):
+                step = steps[done[key]]
                 needed = int(step["depid"]), int(step["deps"])
                 if needed[0] >= 0:
                     assert blocks[rank, needed[0]][needed[1]]["hasdep"] == "1"
@@ -386,12 +388,12 @@ def execute_msccl(text: str, built: Schedule) -> None:
                             memory[rank, "o", target[2] + place] = moved
                     case kind:
                         assert kind == "nop"
-                done[rank, block] += 1
+                done[key] += 1
                 progress = True
     assert all(done[key] == len(steps) for key, steps in blocks.items())
     assert not any(wires.values())
     for rank in range(nodes):
-        outputs = {key[2]: value for key, value in memory.items() if key[:2] == (rank, "o")}
+        outputs = {place[2]: value for place, value in memory.items() if place[:2] == (rank, "o")}
         assert outputs == promised(built, rank, nodes, units)
 
 

@@ -86,4 +86,5 @@ def time_packets(
     units_before = np.cumsum(simulation.packet_sizes) - simulation.packet_sizes
     steps_before = packets.step - 1
     start = np.asarray(steps_before * t_s + units_before[steps_before] * t_byte, dtype=np.float64)
-    return start, t_s + packets.size * t_byte
+    duration = np.asarray(t_s + packets.size * t_byte, dtype=np.float64)
+    return start, duration
