@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from starcast.collectives.columns import schedule_from_columns
     from starcast.collectives.csv_files import schedule_from_csv
     from starcast.collectives.model import Schedule
+    from starcast.formats import export, schedule_from_goal
     from starcast.lab import Lab, connect
     from starcast.plugins import algorithm, construction, family
     from starcast.simulator import Fault, Simulation, Timing, simulate, timing
@@ -38,11 +39,13 @@ __all__ = [
     "connect",
     "construction",
     "constructions",
+    "export",
     "family",
     "forest",
     "schedule",
     "schedule_from_columns",
     "schedule_from_csv",
+    "schedule_from_goal",
     "simulate",
     "timing",
     "topology",
@@ -62,11 +65,13 @@ _PACKAGES = {
     "connect": "starcast.lab",
     "construction": "starcast.plugins",
     "constructions": "starcast.trees",
+    "export": "starcast.formats",
     "family": "starcast.plugins",
     "forest": "starcast.trees",
     "schedule": "starcast.collectives",
     "schedule_from_columns": "starcast.collectives",
     "schedule_from_csv": "starcast.collectives",
+    "schedule_from_goal": "starcast.formats",
     "simulate": "starcast.simulator",
     "timing": "starcast.simulator",
     "topology": "starcast.topologies",

@@ -52,7 +52,7 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
         >>> to_networkx(forest("S4", "multiple"), tree=1).number_of_edges()
         23
     """
-    nx = _import_library("networkx")
+    nx = import_library("networkx")
     topology, edges = _topology_of(artifact), _edges(artifact, tree)
     if isinstance(artifact, Topology):
         graph, ranks = nx.Graph(), np.arange(topology.nodes)
@@ -86,7 +86,7 @@ def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.G
         InputError: there is no such tree.
         RejectedError: the array is not a forest.
     """
-    igraph = _import_library("igraph")
+    igraph = import_library("igraph")
     topology, edges = _topology_of(artifact), _edges(artifact, tree)
     return igraph.Graph(
         n=topology.nodes,
@@ -115,7 +115,7 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
         InputError: there is no such tree.
         RejectedError: the array is not a forest.
     """
-    sparse = _import_library("scipy.sparse")
+    sparse = import_library("scipy.sparse")
     topology, edges = _topology_of(artifact), _edges(artifact, tree)
     ones = np.ones(len(edges.start), dtype=np.int16)
     shape = (topology.nodes, topology.nodes)
@@ -123,7 +123,16 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
     return matrix + matrix.T if isinstance(artifact, Topology) else matrix
 
 
-def _import_library(module: str) -> Any:
+def import_library(module: str, extra: str = "") -> Any:
+    """Import a module of an optional library.
+
+    Args:
+        module: the module.
+        extra: the extra of starcast that installs it; by default that of the library's name.
+
+    Raises:
+        UnavailableError: the library is not installed.
+    """
     package = module.partition(".")[0]
     try:
         return import_module(module)
@@ -131,7 +140,8 @@ def _import_library(module: str) -> Any:
         if (error.name or "").partition(".")[0] != package:
             raise
         raise UnavailableError(
-            f"{package} is not installed", hint=f"install it: pip install 'starcast[{package}]'"
+            f"{package} is not installed",
+            hint=f"install it: pip install 'starcast[{extra or package}]'",
         ) from None
 
 

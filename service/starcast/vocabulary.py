@@ -13,6 +13,11 @@ Ports = Literal["all", "one"]
 ExecutionModel = Literal["synchronous", "asynchronous"]
 EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
 
+#: File formats of other tools that schedules, topologies and forests are exported to.
+ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
+TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
+ForestFormat = Literal["dot", "newick", "json"]
+
 
 class LoadMethod(StrEnum):
     """Method of loading rows into Neo4j: over Bolt, by offline import, or the faster possible."""

@@ -28,6 +28,7 @@ MATHEMATICS = {
     "simulator",
     "costs",
     "convert",
+    "formats",
     "drawing",
     "plugins",
 }
@@ -51,6 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "simulator": {"permutations", "topologies", "collectives"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
+    "formats": {"topologies", "trees", "collectives", "simulator", "costs", "convert"},
     "drawing": {"permutations", "topologies", "trees", "collectives"},
     "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
     "settings": set(),

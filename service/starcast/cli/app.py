@@ -29,6 +29,7 @@ from starcast.cli import (
     renamed,
     run,
     schedule,
+    schedule_files,
     stack,
     topology,
 )
@@ -62,6 +63,7 @@ app.command("backup")(backup.back_up)
 app.command("restore")(backup.restore)
 app.add_typer(topology.app, name="topology")
 app.add_typer(forest.app, name="forest")
+schedule_files.add_commands(schedule.app)
 app.add_typer(schedule.app, name="schedule")
 app.add_typer(cost.app, name="cost")
 app.add_typer(query.app, name="query")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, completion, forest_source, stored
+from starcast.cli import axes, completion, forest_source, formats, stored
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import (
     Format,
@@ -17,13 +17,16 @@ from starcast.cli.output import (
     write_text,
 )
 from starcast.errors import InputError, RejectedError
+from starcast.vocabulary import ForestFormat
 
 if TYPE_CHECKING:
     from starcast.trees import Forest
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Forests: build, verify, measure and draw them; list, show and drop stored forests.",
+    help=(
+        "Forests: build, verify, measure, draw and export them; list, show and drop stored forests."
+    ),
 )
 
 _OTHER_NAME = "save it under another name: Forest(..., construction='mine'); or build it again"
@@ -245,6 +248,36 @@ def draw(
     if out is not None and output is not Format.TABLE:
         drawn = {"id": forest.id, "tree": number, "file": str(out), "bytes": out.stat().st_size}
         emit_properties(drawn, output)
+
+
+@app.command("export")
+def export_forest(
+    source: forest_source.SourceArgument,
+    to: Annotated[ForestFormat, typer.Option("--to", help="Format of the file.")],
+    construction: forest_source.ConstructionArgument = None,
+    number: Annotated[
+        int | None, typer.Option("--tree", help="Number of the only tree to write, from 0.")
+    ] = None,
+    root: forest_source.RootOption = None,
+    base: forest_source.BaseOption = None,
+    i: forest_source.PlacesOption = None,
+    out: formats.OutOption = None,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
+) -> None:
+    """Verify a forest and write it to a file of another tool. No server is needed.
+
+    dot has an edge from parent to child for every edge of a tree; newick has a line per tree; json
+    has nested nodes with their children.
+
+    \b
+    starcast forest export S5 multiple --to dot --out s5.dot
+    starcast forest export S4 greedy --root 4321 --to newick
+    """
+    forest = forest_source.load_forest(source, construction, root, base, i)
+    forest.verify()
+    if sentence := forest_source.describe_other_trees(source, forest):
+        say(sentence)
+    formats.write(forest, to, out, tree=number)
 
 
 stored.add_drop_command(app, "forest", completion.stored_forests)

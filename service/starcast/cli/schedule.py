@@ -106,7 +106,7 @@ def simulate(
     base: BaseOption = None,
     rows: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A CSV file with the rows, instead of an algorithm."),
+        typer.Option(metavar="FILE", help="A CSV or GOAL file, instead of an algorithm."),
     ] = None,
     rows_collective: Annotated[
         str | None,
@@ -167,7 +167,8 @@ def simulate(
 
     With --rows FILE, rows of your own are simulated: a CSV file whose first line names the columns
     step, sender, port and unit, and optionally tree and receiver, as 'schedule rows -f csv' writes
-    them. Nodes are labels, or ranks if not all senders are labels; #6 is always rank 6.
+    them. Nodes are labels, or ranks if not all senders are labels; #6 is always rank 6. A file that
+    ends in .goal is read as by 'schedule import'.
 
     With --time, the exact time of the execution is printed as well, and the end of the critical
     path: the packets that decide the time.
@@ -186,14 +187,14 @@ def simulate(
     collective = _collective(collective, rows_collective, rows)
     if rows is not None:
         options = {"segments": segments, "messages": messages, "copies": copies, "base": base}
-        schedule = _read(rows, topology, collective, algorithm, ports, root, options)
+        schedule = read(rows, topology, collective, algorithm, ports, root, options)
     elif algorithm is None:
         raise InputError(
             f"no algorithm of {collective} is given",
             hint="name one ('starcast schedule algorithms' lists them), or give --rows FILE",
         )
     else:
-        schedule = _build(
+        schedule = build(
             topology, collective, algorithm, ports, root, segments, messages, copies, base
         )
     if expand:
@@ -210,12 +211,12 @@ def simulate(
     if steps:
         emit(_steps(result), ["step", "links_used", "largest_packet"], output)
     else:
-        properties = _results(schedule, result, [str(item) for item in faults])
+        properties = results(schedule, result, [str(item) for item in faults])
         if time and result.violation is None:
             properties |= _times(schedule, faults, numbers)
         emit_properties(properties, output)
     hint = _DEFECT if rows is None else f"correct the rows in {rows}"
-    _check(schedule, result, hint, with_faults=bool(faults))
+    check(schedule, result, hint, with_faults=bool(faults))
 
 
 @app.command("rows")
@@ -244,20 +245,12 @@ def rows(
     starcast schedule rows S3 alltoall exact
     starcast schedule rows S5 allgather necklace --format csv > rows.csv
     """
-    schedule = _build(
-        topology, collective, algorithm, ports, root, segments, messages, copies, base
-    )
+    from starcast.formats.tables import table_columns
+
+    schedule = build(topology, collective, algorithm, ports, root, segments, messages, copies, base)
     if expand:
         schedule = schedule.expand()
-    names = schedule.topology.labels()
-    columns = {
-        "step": schedule.step,
-        "sender": names[schedule.sender],
-        "port": schedule.port,
-        "receiver": names[schedule.receiver],
-        "tree": schedule.tree,
-        "unit": schedule.unit,
-    }
+    columns = table_columns(schedule)
     values = zip(*(column.tolist() for column in columns.values()), strict=True)
     emit((dict(zip(columns, row, strict=True)) for row in values), list(columns), output)
 
@@ -292,7 +285,7 @@ def show(
 stored.add_drop_command(app, "schedule", completion.stored_schedules)
 
 
-def _build(
+def build(
     spec: str,
     collective: str,
     algorithm: str,
@@ -336,7 +329,7 @@ def _collective(argument: str | None, option: str | None, rows: Path | None) -> 
     return collective
 
 
-def _read(
+def read(
     rows: Path,
     spec: str,
     collective: str,
@@ -345,8 +338,8 @@ def _read(
     root: str | None,
     options: dict[str, Any],
 ) -> "Schedule":
-    """Read the schedule of a CSV file, which no argument of an algorithm changes."""
-    from starcast import collectives
+    """Read the schedule of a CSV or GOAL file, which no argument of an algorithm changes."""
+    from starcast import formats
     from starcast.collectives.model import check_collective, check_ports
 
     given = [f"--{name}" for name, value in options.items() if value is not None]
@@ -357,7 +350,7 @@ def _read(
         )
     check_collective(collective)
     check_ports(ports or "all")
-    return collectives.schedule_from_csv(
+    return formats.read_schedule(
         rows,
         spec,
         cast("Collective", collective),
@@ -366,7 +359,8 @@ def _read(
     )
 
 
-def _results(schedule: "Schedule", result: "Simulation", faults: list[str]) -> dict[str, Any]:
+def results(schedule: "Schedule", result: "Simulation", faults: list[str]) -> dict[str, Any]:
+    """Return the results of a simulation, as `simulate` prints them."""
     properties: dict[str, Any] = {
         "id": schedule.id,
         "symmetric": schedule.symmetric,
@@ -446,7 +440,12 @@ def _steps(result: "Simulation") -> list[dict[str, int]]:
     ]
 
 
-def _check(schedule: "Schedule", result: "Simulation", hint: str, *, with_faults: bool) -> None:
+def check(schedule: "Schedule", result: "Simulation", hint: str, *, with_faults: bool) -> None:
+    """Check that a simulation found no violation and, without faults, no missing units.
+
+    Raises:
+        RejectedError: the schedule is invalid.
+    """
     if result.violation is not None:
         raise RejectedError(f"{schedule.id} is invalid: {result.violation}", hint=hint)
     if not (result.complete or with_faults):

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from starcast.cli import axes, completion, stored
+from starcast.cli import axes, completion, formats, stored
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import Format, FormatOption, check_suffix, emit_properties, write_text
+from starcast.vocabulary import TopologyFormat
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Topologies: show and draw any topology; list, show and drop stored topologies.",
+    help=("Topologies: show, draw and export any topology; list, show and drop stored topologies."),
 )
 
 
@@ -84,6 +85,26 @@ def draw(
     topology = topologies.topology(spec)
     picture = drawing.draw_topology(topology)
     write_text(picture, out, f"drew {topology.spec} to {out}")
+
+
+@app.command("export")
+def export_topology(
+    spec: axes.TopologyArgument,
+    to: Annotated[TopologyFormat, typer.Option("--to", help="Format of the file.")],
+    out: formats.OutOption = None,
+    labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
+) -> None:
+    """Write a topology to a file of another tool. No server is needed.
+
+    Nodes are ranks from 0, from 1 for metis. graphml, gexf and dot also hold labels and ports.
+
+    \b
+    starcast topology export S5 --to graphml --out s5.graphml
+    starcast topology export S6 --to metis --out s6.graph
+    """
+    from starcast import topologies
+
+    formats.write(topologies.topology(spec), to, out)
 
 
 stored.add_drop_command(app, "topology", completion.stored_topologies)

@@ -1,0 +1,354 @@
+"""Schedules from GOAL files, those of `starcast.formats.goal` and those of other programs.
+
+A file is not trusted: lines, numbers and the count of operations have limits, and errors name the
+file and the line. Whether a schedule is valid is not decided here: the simulator judges it.
+"""
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, NoReturn
+
+import numpy as np
+
+from starcast.collectives.columns import schedule_from_columns
+from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
+from starcast.errors import InputError, LimitError, StarcastError
+from starcast.formats.packets import Numbers
+from starcast.topologies import Topology, as_topology
+from starcast.vocabulary import Collective, Ports
+
+_LONGEST_LINE = 4096
+_NUMBER = r"(\d{1,10})"
+_NAME = r"([A-Za-z][A-Za-z0-9_]*)"
+_RANKS = re.compile(rf"num_ranks\s+{_NUMBER}")
+_RANK = re.compile(rf"rank\s+{_NUMBER}\s*\{{")
+_PLACE = r"(?:\s+cpu\s+\d{1,3})?(?:\s+nic\s+\d{1,3})?"
+_TRANSFER = re.compile(
+    rf"(?:{_NAME}\s*:\s*)?(send|recv)\s+(\d{{1,19}})\s*b\s+(to|from)\s+{_NUMBER}"
+    rf"(?:\s+tag\s+{_NUMBER})?{_PLACE}"
+)
+_CALCULATION = re.compile(rf"(?:{_NAME}\s*:\s*)?calc\s+\d{{1,19}}(?:\s+cpu\s+\d{{1,3}})?")
+_REQUIREMENT = re.compile(rf"{_NAME}\s+(i?requires)\s+{_NAME}")
+_ROW = re.compile(rf"//\s*unit\s+{_NUMBER}\s+tree\s+{_NUMBER}\s+step\s+{_NUMBER}")
+_FORMS = "num_ranks, rank, send, recv, calc, requires, irequires, comments and }"
+
+
+class _Row(NamedTuple):
+    """A unit of a packet as a comment of starcast describes it."""
+
+    unit: int
+    tree: int
+    step: int
+
+
+@dataclass
+class _Operation:
+    """A send, a receive or a calculation, and the operations that must end or start before it."""
+
+    kind: str
+    line: int
+    rank: int
+    peer: int = -1
+    size: int = 0
+    tag: int = 0
+    rows: list[_Row] = field(default_factory=list)
+    requires: list[int] = field(default_factory=list)
+    start_requires: list[int] = field(default_factory=list)
+
+
+def schedule_from_goal(
+    path: str | Path,
+    topology: Topology | str,
+    collective: Collective,
+    ports: Ports = "all",
+    root: int | str = 0,
+) -> Schedule:
+    """Return the schedule of a GOAL file, whose ranks are the nodes of a topology.
+
+    A file that starcast wrote has the units, trees and steps of its packets in comments. In other
+    files, a send carries one unit, whose number is its tag, and its step follows from `requires`: a
+    send is in the first step after all sends that it depends on. Nothing in the schedule is
+    trusted: `starcast.simulate` judges it.
+
+    Args:
+        path: the file.
+        topology: the topology or its spec; the file must have a rank for every node.
+        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        ports: the port model: ``all`` or ``one``.
+        root: rank or label of the root.
+
+    Raises:
+        InputError: the file cannot be read, is not GOAL, has a send without its receive, or sends
+            between nodes that are not linked; the message names the file and the line.
+        LimitError: the file has too many operations.
+    """
+    network = as_topology(topology)
+    check_collective(collective)
+    check_ports(ports)
+    origin = network.node(root)
+    reader = _Reader(str(path), network.nodes)
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
+            operations = reader.read(file)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}", hint="check its path and its mode"
+        ) from None
+    columns = _columns(reader, network, operations)
+    try:
+        return schedule_from_columns(columns, network, collective, ports=ports, root=origin)
+    except StarcastError as error:
+        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
+
+
+class _Reader:
+    """Reads the operations of one file; `fail` reports a line, by default the last."""
+
+    def __init__(self, path: str, nodes: int) -> None:
+        self._path = path
+        self._nodes = nodes
+        self._line = 0
+        self._rank: int | None = None
+        self._names: dict[str, int] = {}
+        self._rows: list[_Row] = []
+        self._operations: list[_Operation] = []
+
+    def read(self, file: BinaryIO) -> list[_Operation]:
+        """Return all operations; requirements are their numbers."""
+        ranks: set[int] = set()
+        has_count = False
+        for text in self._lines(file):
+            if text.startswith("//"):
+                self._read_comment(text)
+            elif match := _RANKS.fullmatch(text):
+                has_count = True
+                self._check_count(int(match[1]))
+            elif match := _RANK.fullmatch(text):
+                if not has_count:
+                    self.fail("precedes 'num_ranks'", "begin the file with num_ranks")
+                self._begin_rank(int(match[1]), ranks)
+            elif text == "}" and self._rank is not None:
+                self._end_rank()
+            elif self._rank is None:
+                self.fail(f"has '{text}' outside a rank", "write operations in rank N { ... }")
+            else:
+                self._read_operation(text, self._rank)
+        if self._rank is not None:
+            self.fail(f"ends within rank {self._rank}", "the file is cut off: copy it again")
+        if len(ranks) < self._nodes:
+            missing = min(set(range(self._nodes)) - ranks)
+            raise InputError(
+                f"{self._path} has no rank {missing}",
+                hint=f"give all ranks from 0 to {self._nodes - 1}, also those without operations",
+            )
+        return self._operations
+
+    def fail(self, problem: str, hint: str, line: int | None = None) -> NoReturn:
+        """Raise the error of a line."""
+        raise InputError(f"{self._path}, line {line or self._line} {problem}", hint=hint)
+
+    def _lines(self, file: BinaryIO) -> Iterator[str]:
+        """Yield the lines without blanks, empty lines and comments over several lines."""
+        inside = False
+        while line := file.readline(_LONGEST_LINE + 1):
+            self._line += 1
+            if len(line) > _LONGEST_LINE:
+                self.fail(f"has more than {_LONGEST_LINE} bytes", "give a GOAL file as text")
+            try:
+                text = line.decode("ascii").strip()
+            except UnicodeDecodeError:
+                self.fail("is not text", "give a GOAL file as text, before txt2bin")
+            while inside or text.startswith("/*"):
+                _, end, rest = text.partition("*/")
+                inside = not end
+                text = rest.strip()
+                if inside:
+                    break
+            if text and not inside:
+                yield text
+
+    def _check_count(self, count: int) -> None:
+        if count != self._nodes:
+            self.fail(
+                f"has {count} ranks, and the topology has {self._nodes} nodes",
+                "name the topology that the file is for",
+            )
+
+    def _begin_rank(self, rank: int, ranks: set[int]) -> None:
+        if self._rank is not None:
+            self.fail(f"begins rank {rank} within rank {self._rank}", "end each rank with }")
+        if rank >= self._nodes or rank in ranks:
+            problem = "twice" if rank in ranks else f"of {self._nodes}"
+            self.fail(f"has the rank {rank} {problem}", f"ranks go from 0 to {self._nodes - 1}")
+        ranks.add(rank)
+        self._rank = rank
+
+    def _end_rank(self) -> None:
+        self._check_comments()
+        self._rank = None
+        self._names = {}
+
+    def _read_comment(self, text: str) -> None:
+        if match := _ROW.fullmatch(text):
+            self._rows.append(_Row(*map(int, match.groups())))
+
+    def _check_comments(self) -> None:
+        if self._rows:
+            self.fail("follows units of a packet without its send", "write the send after them")
+
+    def _read_operation(self, text: str, rank: int) -> None:
+        if match := _REQUIREMENT.fullmatch(text):
+            first, kind, second = match.groups()
+            operation = self._operations[self._named(first)]
+            is_start = kind == "irequires"
+            needs = operation.start_requires if is_start else operation.requires
+            needs.append(self._named(second))
+            return
+        if len(self._operations) == 2 * MAX_ROWS:
+            raise LimitError(
+                f"{self._path} has more than {2 * MAX_ROWS:,} operations",
+                hint="use a smaller topology or fewer units",
+            )
+        if match := _TRANSFER.fullmatch(text):
+            name, kind, size, preposition, peer, tag = match.groups()
+            if (kind == "send") != (preposition == "to") or int(peer) >= self._nodes:
+                self.fail(
+                    f"has '{text}'", f"write send .. to, or recv .. from, 0 to {self._nodes - 1}"
+                )
+            operation = _Operation(kind, self._line, rank, int(peer), int(size), int(tag or 0))
+        elif match := _CALCULATION.fullmatch(text):
+            name = match[1]
+            operation = _Operation("calc", self._line, rank)
+        else:
+            self.fail(f"has '{text}'", f"GOAL has {_FORMS}; any source and any tag are unsupported")
+        if operation.kind == "send":
+            operation.rows, self._rows = self._rows, []
+        self._check_comments()
+        if name is not None:
+            if name in self._names:
+                self.fail(f"has the label {name} twice", "give each operation its own label")
+            self._names[name] = len(self._operations)
+        self._operations.append(operation)
+
+    def _named(self, name: str) -> int:
+        if name not in self._names:
+            self.fail(f"names the unknown label {name}", "define a label before it is required")
+        return self._names[name]
+
+
+def _columns(
+    reader: _Reader, topology: Topology, operations: list[_Operation]
+) -> dict[str, Numbers]:
+    """Return the columns of a schedule with one row per unit of each send."""
+    receives = _match(reader, operations)
+    sends = [number for number, operation in enumerate(operations) if operation.kind == "send"]
+    described = [bool(operations[number].rows) for number in sends]
+    if any(described) and not all(described):
+        line = operations[sends[described.index(False)]].line
+        reader.fail("has a send without its units", "describe all sends or none", line)
+    steps = {} if all(described) else _derive_steps(reader, operations, receives)
+    rows = []
+    for number in sends:
+        send = operations[number]
+        units = send.rows or [_Row(send.tag, 0, steps[number])]
+        rows += [(row.step, send.rank, send.peer, row.tree, row.unit, send.line) for row in units]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 6)
+    step, sender, receiver, tree, unit, lines = table.T
+    port = _find_ports(reader, topology, sender, receiver, lines)
+    columns = (step, sender, port, receiver, tree, unit)
+    names = ("step", "sender", "port", "receiver", "tree", "unit")
+    return dict(zip(names, columns, strict=True))
+
+
+def _match(reader: _Reader, operations: list[_Operation]) -> dict[int, int]:
+    """Return the send of each receive: the first with its ends and its tag that is left."""
+    waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+    for number, operation in enumerate(operations):
+        if operation.kind == "send":
+            waiting[operation.rank, operation.peer, operation.tag].append(number)
+    sends: dict[int, int] = {}
+    for number, operation in enumerate(operations):
+        if operation.kind == "recv":
+            queue = waiting[operation.peer, operation.rank, operation.tag]
+            if not queue or operations[queue[0]].size != operation.size:
+                reader.fail(
+                    f"receives {operation.size} bytes with the tag {operation.tag}, which rank "
+                    f"{operation.peer} does not send",
+                    "the file is damaged: write it again",
+                    operation.line,
+                )
+            sends[number] = queue.popleft()
+    left = [queue[0] for queue in waiting.values() if queue]
+    if left:
+        send = operations[min(left)]
+        reader.fail(
+            f"sends to rank {send.peer}, which does not receive",
+            "the file is damaged: write it again",
+            send.line,
+        )
+    return sends
+
+
+def _derive_steps(
+    reader: _Reader, operations: list[_Operation], sends: dict[int, int]
+) -> dict[int, int]:
+    """Return the step of each send: the first after the sends that it depends on."""
+    # Before an operation: pairs of another operation, and whether its start suffices.
+    before: list[list[tuple[int, bool]]] = [
+        [
+            *((needed, False) for needed in operation.requires),
+            *((needed, True) for needed in operation.start_requires),
+            *([(sends[number], False)] if number in sends else []),
+        ]
+        for number, operation in enumerate(operations)
+    ]
+    after: list[list[int]] = [[] for _ in operations]
+    for number, needs in enumerate(before):
+        for needed, _ in needs:
+            after[needed].append(number)
+    left = [len(needs) for needs in before]
+    ready = deque(number for number, count in enumerate(left) if not count)
+    # Step of a send; for other operations, the last step on which they depend.
+    level = [0] * len(operations)
+    done = 0
+    while ready:
+        number = ready.popleft()
+        done += 1
+        is_send = operations[number].kind == "send"
+        level[number] = int(is_send)
+        for needed, start_suffices in before[number]:
+            is_later = is_send and not (start_suffices and operations[needed].kind == "send")
+            level[number] = max(level[number], level[needed] + is_later)
+        for following in after[number]:
+            left[following] -= 1
+            if not left[following]:
+                ready.append(following)
+    if done < len(operations):
+        line = next(operations[number].line for number, count in enumerate(left) if count)
+        reader.fail("requires an operation that waits for it", "remove the cycle", line)
+    return {number: level[number] for number in range(len(operations))}
+
+
+def _find_ports(
+    reader: _Reader,
+    topology: Topology,
+    sender: Numbers,
+    receiver: Numbers,
+    line: Numbers,
+) -> Numbers:
+    ports = np.zeros(len(sender), dtype=np.int64)
+    for port in topology.ports:
+        ports[topology.neighbours(port, sender) == receiver] = port
+    unlinked = np.flatnonzero(ports == 0)
+    if len(unlinked):
+        first = int(unlinked[0])
+        reader.fail(
+            f"sends from rank {sender[first]} to rank {receiver[first]}, which are not linked in "
+            f"{topology.spec}",
+            "name the topology that the file is for",
+            int(line[first]),
+        )
+    return ports

@@ -1,0 +1,341 @@
+"""MSCCL XML: algorithms that MSCCL and RCCL execute on GPUs.
+
+A node is a GPU, a unit is a chunk, and each direction of a link is a thread block at either end:
+one sends the chunks of the link in the order of the steps, one receives them. A send waits for the
+receive that brought its chunk. Chunks in transit are kept in the scratch buffer.
+
+Reference: ``src/include/msccl.h`` and ``src/graph/xml.h`` of microsoft/msccl; M. Cowan et al.,
+"MSCCLang: Microsoft Collective Communication Language", ASPLOS 2023.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from starcast.collectives import Schedule
+from starcast.errors import LimitError
+from starcast.formats.packets import Numbers, find_deliveries
+
+#: Limits of MSCCL. A file is parsed by every rank, which keeps the elements of its own GPU.
+MAX_CHANNELS = 32
+MAX_STEPS = 256
+MAX_BLOCKS = 216
+MAX_ELEMENTS = 4096
+MAX_CHILDREN = 1024
+MAX_CHUNKS_PER_STEP = 71
+#: Bits of a block's number in a dependency, and of an offset in a buffer, without their signs.
+MAX_DEPENDED_BLOCKS = 2**7
+MAX_OFFSET = 2**15 - 1
+#: One step of a further channel is kept for a dependency on the channel before.
+_SENDS_PER_CHANNEL = MAX_STEPS - 1
+_LONGEST_NAME = 63
+#: Any message may use the algorithm.
+_MAX_BYTES = 2**62
+
+_NO_BUFFERS = 'srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1"'
+_HINT = "use a smaller topology, or fewer segments or messages"
+
+
+class _Place(NamedTuple):
+    """A chunk of a buffer: i(nput), o(utput) or s(cratch)."""
+
+    buffer: str
+    offset: int
+
+
+class _Sizes(NamedTuple):
+    """Chunks of the input and output buffer of a rank, and per loop."""
+
+    inputs: int
+    outputs: int
+    loop: int
+
+
+class _Copy(NamedTuple):
+    """Chunks that a rank copies from its input to its output."""
+
+    source: int
+    target: int
+    chunks: int
+
+
+def write_msccl(schedule: Schedule) -> Iterator[str]:
+    """Yield an MSCCL XML file; there is no XML declaration, which the parsers do not know.
+
+    Raises:
+        LimitError: the file would exceed a limit of MSCCL.
+    """
+    nodes = schedule.topology.nodes
+    if nodes > MAX_CHILDREN:
+        raise LimitError(
+            f"{schedule.topology.spec} has {nodes:,} nodes; MSCCL XML has at most "
+            f"{MAX_CHILDREN:,} GPUs",
+            hint="use a smaller topology",
+        )
+    program = _Program(schedule)
+    blocks = [program.write_gpu(rank) for rank in range(nodes)]
+    yield (
+        f'<algo name="{schedule.id[:_LONGEST_NAME]}" proto="Simple" nchannels="{program.channels}" '
+        f'nchunksperloop="{program.sizes(0).loop}" ngpus="{nodes}" coll="{schedule.collective}" '
+        f'inplace="0" outofplace="1" minBytes="0" maxBytes="{_MAX_BYTES}">\n'
+    )
+    yield from blocks
+    yield "</algo>\n"
+
+
+class _Program:
+    """The thread blocks of a schedule, as text."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._ranks = schedule.topology.nodes
+        self._chunks = schedule.message_units
+        place, longest = _places_on_links(schedule)
+        self.channels = max(1, -(-longest // _SENDS_PER_CHANNEL))
+        if self.channels > MAX_CHANNELS:
+            raise LimitError(
+                f"a link carries {longest:,} units, which take {self.channels} channels of "
+                f"{MAX_STEPS} steps; MSCCL XML has at most {MAX_CHANNELS} channels",
+                hint=_HINT,
+            )
+        self._channel = (place // _SENDS_PER_CHANNEL).tolist()
+        self._step = (place % _SENDS_PER_CHANNEL).tolist()
+        self._sender = schedule.sender.tolist()
+        self._receiver = schedule.receiver.tolist()
+        self._delivery = find_deliveries(schedule).tolist()
+        self._needed = set(self._delivery)
+        self._number_scratch()
+        source = self._locate(self._sender)
+        target = self._locate(self._receiver)
+        self._text = [
+            f'srcbuf="{a.buffer}" srcoff="{a.offset}" dstbuf="{b.buffer}" dstoff="{b.offset}"'
+            for a, b in zip(source, target, strict=True)
+        ]
+        self._sends = _group(self._sender, self._ranks)
+        self._receives = _group(self._receiver, self._ranks)
+
+    def write_gpu(self, rank: int) -> str:
+        """Return the element of a GPU.
+
+        Raises:
+            LimitError: it exceeds a limit.
+        """
+        receives = self._blocks(self._receives[rank], self._sender)
+        sends = self._blocks(self._sends[rank], self._receiver)
+        numbers = {("r", *key): number for number, key in enumerate(receives)}
+        numbers |= {("s", *key): len(receives) + number for number, key in enumerate(sends)}
+        self._last_steps: dict[int, int] = {}
+        elements = [self._receive_block(numbers, key, rows) for key, rows in receives.items()]
+        elements += [
+            self._send_block(numbers, key, rows, is_last=(key[0], key[1] + 1) not in sends)
+            for key, rows in sends.items()
+        ]
+        copy = self._copy(rank)
+        if copy.chunks:
+            elements.append(_copy_block(len(elements), copy))
+        sizes = self.sizes(rank)
+        self._check(rank, elements, copy, sizes)
+        return (
+            f'  <gpu id="{rank}" i_chunks="{sizes.inputs}" o_chunks="{sizes.outputs}" '
+            f's_chunks="{self._scratch_sizes[rank]}">\n' + "".join(elements) + "  </gpu>\n"
+        )
+
+    def _check(self, rank: int, blocks: list[str], copy: _Copy, sizes: _Sizes) -> None:
+        subject = f"{self._schedule.id} has for node {self._schedule.topology.label(rank)}"
+        if len(blocks) > min(MAX_BLOCKS, MAX_DEPENDED_BLOCKS):
+            raise LimitError(
+                f"{subject} {len(blocks)} thread blocks; MSCCL XML has at most "
+                f"{MAX_DEPENDED_BLOCKS} that depend on each other",
+                hint=_HINT,
+            )
+        if copy.chunks > MAX_STEPS * MAX_CHUNKS_PER_STEP:
+            raise LimitError(
+                f"{subject} {copy.chunks:,} chunks to copy; MSCCL XML copies at most "
+                f"{MAX_STEPS * MAX_CHUNKS_PER_STEP:,}",
+                hint=_HINT,
+            )
+        # The parser also counts the root and the GPUs, and needs a free place for an end tag.
+        elements = 1 + self._ranks + sum(block.count("<tb ") for block in blocks)
+        elements += sum(block.count("<step ") for block in blocks)
+        if elements >= MAX_ELEMENTS:
+            raise LimitError(
+                f"{subject} {elements:,} XML elements to keep; MSCCL XML has less than "
+                f"{MAX_ELEMENTS:,} per rank",
+                hint=_HINT,
+            )
+        largest = max(sizes.inputs, sizes.outputs, self._scratch_sizes[rank])
+        if largest - 1 > MAX_OFFSET:
+            raise LimitError(
+                f"{subject} a buffer of {largest:,} chunks; MSCCL XML has offsets up to "
+                f"{MAX_OFFSET:,}",
+                hint=_HINT,
+            )
+
+    def _blocks(self, rows: list[int], peer: list[int]) -> dict[tuple[int, int], list[int]]:
+        """Return the rows of each thread block by (peer, channel), in order."""
+        blocks: dict[tuple[int, int], list[int]] = {}
+        for row in rows:
+            blocks.setdefault((peer[row], self._channel[row]), []).append(row)
+        return dict(sorted(blocks.items()))
+
+    def _receive_block(
+        self, numbers: dict[tuple[str, int, int], int], key: tuple[int, int], rows: list[int]
+    ) -> str:
+        steps = [
+            _step(self._step[row], "r", self._text[row], has_dependent=row in self._needed)
+            for row in rows
+        ]
+        return _block(numbers["r", *key], send=-1, receive=key[0], channel=key[1], steps=steps)
+
+    def _send_block(
+        self,
+        numbers: dict[tuple[str, int, int], int],
+        key: tuple[int, int],
+        rows: list[int],
+        *,
+        is_last: bool,
+    ) -> str:
+        peer, channel = key
+        steps: list[str] = []
+        waits = (-1, -1)
+        if channel:
+            # The units of a link keep their order: wait for the last send of the channel before.
+            before = numbers["s", peer, channel - 1]
+            waits = before, self._last_steps[before]
+        for row in rows:
+            needs = waits
+            delivery = self._delivery[row]
+            if delivery >= 0:
+                # A step has one dependency, so another dependency is a step of its own.
+                if waits != (-1, -1):
+                    steps.append(_step(len(steps), "nop", _NO_BUFFERS, waits, count=0))
+                block = numbers["r", self._sender[delivery], self._channel[delivery]]
+                needs = block, self._step[delivery]
+            waits = (-1, -1)
+            dependent = not is_last and row == rows[-1]
+            step = _step(len(steps), "s", self._text[row], needs, has_dependent=dependent)
+            steps.append(step)
+        self._last_steps[numbers["s", *key]] = len(steps) - 1
+        return _block(numbers["s", *key], send=peer, receive=-1, channel=channel, steps=steps)
+
+    def sizes(self, rank: int) -> _Sizes:
+        """Return the sizes of the buffers of a rank, in chunks."""
+        chunks, everything = self._chunks, self._chunks * self._ranks
+        is_root = rank == self._schedule.root
+        match self._schedule.collective:
+            case "broadcast":
+                return _Sizes(chunks, chunks, chunks)
+            case "allgather":
+                return _Sizes(chunks, everything, everything)
+            case "scatter":
+                return _Sizes(everything if is_root else 0, chunks, chunks)
+            case "gather":
+                return _Sizes(chunks, everything if is_root else 0, chunks)
+            case _:
+                return _Sizes(everything, everything, everything)
+
+    def _copy(self, rank: int) -> _Copy:
+        chunks, own = self._chunks, rank * self._chunks
+        is_root = rank == self._schedule.root
+        match self._schedule.collective:
+            case "broadcast":
+                return _Copy(0, 0, chunks if is_root else 0)
+            case "allgather":
+                return _Copy(0, own, chunks)
+            case "scatter":
+                return _Copy(own, 0, chunks if is_root else 0)
+            case "gather":
+                return _Copy(0, own, chunks if is_root else 0)
+            case _:
+                return _Copy(own, own, chunks)
+
+    def _fixed_place(self, node: int, unit: int) -> _Place | None:
+        """Return the place of a unit in a node's input or output; None if it is in transit."""
+        chunks, root = self._chunks, self._schedule.root
+        owner, index = divmod(unit, chunks)
+        match self._schedule.collective:
+            case "broadcast":
+                return _Place("i" if node == root else "o", unit)
+            case "allgather":
+                return _Place("i", index) if node == owner else _Place("o", unit)
+            case "scatter":
+                if node == root:
+                    return _Place("i", unit)
+                return _Place("o", index) if node == owner else None
+            case "gather":
+                if node == owner:
+                    return _Place("i", index)
+                return _Place("o", unit) if node == root else None
+            case _:
+                source, destination = divmod(owner, self._ranks)
+                if node == source:
+                    return _Place("i", destination * chunks + index)
+                if node == destination:
+                    return _Place("o", source * chunks + index)
+                return None
+
+    def _number_scratch(self) -> None:
+        """Give each unit in transit a chunk of its own in the scratch buffer of the node."""
+        self._scratch: dict[tuple[int, int], int] = {}
+        self._scratch_sizes: Counter[int] = Counter()
+        for node, unit in zip(self._receiver, self._schedule.unit.tolist(), strict=True):
+            if (node, unit) not in self._scratch and self._fixed_place(node, unit) is None:
+                self._scratch[node, unit] = self._scratch_sizes[node]
+                self._scratch_sizes[node] += 1
+
+    def _locate(self, nodes: list[int]) -> list[_Place]:
+        units = self._schedule.unit.tolist()
+        return [
+            self._fixed_place(node, unit) or _Place("s", self._scratch[node, unit])
+            for node, unit in zip(nodes, units, strict=True)
+        ]
+
+
+def _places_on_links(schedule: Schedule) -> tuple[Numbers, int]:
+    """Return the place of each row among those of its link, from 0, and the greatest number."""
+    link = schedule.sender * np.int64(256) + schedule.port
+    order = np.argsort(link, kind="stable")  # rows are in the order of steps
+    _, first, counts = np.unique(link[order], return_index=True, return_counts=True)
+    place = np.empty(len(link), dtype=np.int64)
+    place[order] = np.arange(len(link)) - np.repeat(first, counts)
+    return place, int(counts.max(initial=0))
+
+
+def _group(keys: list[int], count: int) -> list[list[int]]:
+    groups: list[list[int]] = [[] for _ in range(count)]
+    for row, key in enumerate(keys):
+        groups[key].append(row)
+    return groups
+
+
+def _copy_block(number: int, copy: _Copy) -> str:
+    steps: list[str] = []
+    for done in range(0, copy.chunks, MAX_CHUNKS_PER_STEP):
+        count = min(MAX_CHUNKS_PER_STEP, copy.chunks - done)
+        buffers = (
+            f'srcbuf="i" srcoff="{copy.source + done}" dstbuf="o" dstoff="{copy.target + done}"'
+        )
+        steps.append(_step(len(steps), "cpy", buffers, count=count))
+    return _block(number, send=-1, receive=-1, channel=0, steps=steps)
+
+
+def _block(number: int, send: int, receive: int, channel: int, steps: list[str]) -> str:
+    head = f'    <tb id="{number}" send="{send}" recv="{receive}" chan="{channel}">\n'
+    return head + "".join(steps) + "    </tb>\n"
+
+
+def _step(
+    number: int,
+    kind: str,
+    buffers: str,
+    needs: tuple[int, int] = (-1, -1),
+    *,
+    has_dependent: bool = False,
+    count: int = 1,
+) -> str:
+    return (
+        f'      <step s="{number}" type="{kind}" {buffers} cnt="{count}" depid="{needs[0]}" '
+        f'deps="{needs[1]}" hasdep="{int(has_dependent)}"/>\n'
+    )

@@ -1,0 +1,45 @@
+"""Rows of a schedule as CSV and Parquet."""
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from numpy.typing import NDArray
+
+from starcast.collectives import Schedule
+from starcast.convert import import_library
+
+_CHUNK = 2**16
+
+
+def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
+    """Return the columns of a schedule by name, with labels for ranks."""
+    names = schedule.topology.labels()
+    return {
+        "step": schedule.step,
+        "sender": names[schedule.sender],
+        "port": schedule.port,
+        "receiver": names[schedule.receiver],
+        "tree": schedule.tree,
+        "unit": schedule.unit,
+    }
+
+
+def write_csv(schedule: Schedule) -> Iterator[str]:
+    """Yield the parts of a CSV file that `starcast.schedule_from_csv` reads."""
+    columns = table_columns(schedule)
+    yield ",".join(columns) + "\n"
+    for first in range(0, len(schedule), _CHUNK):
+        part = io.StringIO()
+        values = (column[first : first + _CHUNK].tolist() for column in columns.values())
+        csv.writer(part, lineterminator="\n").writerows(zip(*values, strict=True))
+        yield part.getvalue()
+
+
+def write_parquet(schedule: Schedule) -> Iterator[bytes]:
+    """Yield the only part of a Parquet file with the columns of `write_csv`."""
+    polars = import_library("polars", extra="parquet")
+    file = io.BytesIO()
+    polars.DataFrame(table_columns(schedule)).write_parquet(file)
+    yield file.getvalue()

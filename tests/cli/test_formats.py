@@ -1,0 +1,126 @@
+"""`starcast ... export` and `schedule import`: files, results, exit codes, and what is refused."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import networkx as nx
+import polars as pl
+import pytest
+
+from starcast.collectives import schedule
+from starcast.simulator import simulate
+from support.fix_cli import Starcast
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Run each test in its own folder, where no server can be reached."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
+
+
+MULTIPLE = ("S4", "broadcast", "multiple", "--segments", "2")
+
+
+def test_csv_is_what_rows_prints(starcast: Starcast) -> None:
+    """On stdout and in a file; for the rows of one source and of all sources."""
+    for more in ((), ("--expand",), ("--labels", "0")):
+        words = ("S3", "alltoall", "exact", *more)
+        printed = starcast("schedule", "rows", *words, "-f", "csv").out
+        assert starcast("schedule", "export", *words, "--to", "csv").out == printed
+        wrote = starcast("schedule", "export", *words, "--to", "csv", "--out", "rows.csv")
+        assert (wrote.code, wrote.out) == (0, "")
+        assert "to rows.csv" in wrote.err
+        assert Path("rows.csv").read_text() == printed
+    starcast("schedule", "export", *MULTIPLE, "--to", "parquet", "--out", "rows.parquet")
+    assert len(pl.read_parquet("rows.parquet")) == len(schedule(*MULTIPLE[:3], segments=2))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "goal"])
+def test_an_exported_schedule_is_imported_with_the_same_results(
+    starcast: Starcast, suffix: str
+) -> None:
+    file = f"mine.{suffix}"
+    assert starcast("schedule", "export", *MULTIPLE, "--to", suffix, "--out", file).code == 0
+    command = ("schedule", "import", file, "--topology", "S4", "--collective", "broadcast")
+    shown = json.loads(starcast(*command, "-f", "json").out)
+    result = simulate(schedule(*MULTIPLE[:3], segments=2))
+    assert (shown["steps"], shown["transmissions"]) == (result.steps, result.transmissions)
+    assert shown["complete"] is True
+    rows = ("schedule", "simulate", "S4", "broadcast", "--rows", file, "-f", "json")
+    assert json.loads(starcast(*rows).out) == shown
+    rejected = starcast(*command, "--ports", "one", "--to", "goal", "--out", "one.goal")
+    assert rejected.code == 6
+    assert "one-port: the sender already sends" in rejected.err
+    assert f"hint: correct {file}" in rejected.err
+    assert not Path("one.goal").exists()
+
+
+def test_an_imported_schedule_is_converted(starcast: Starcast) -> None:
+    starcast("schedule", "export", *MULTIPLE, "--to", "goal", "--out", "mine.goal")
+    command = ("schedule", "import", "mine.goal", "--topology", "S4", "--collective", "broadcast")
+    assert starcast(*command, "--to", "csv", "--out", "mine.csv").code == 0
+    listed = list(csv.DictReader(io.StringIO(Path("mine.csv").read_text())))
+    assert len(listed) == len(schedule(*MULTIPLE[:3], segments=2))
+    trace = ("--to", "chrome-trace", "--out", "mine.json", "--t-s", "7", "--unit-bytes", "1")
+    assert starcast(*command, *trace).code == 0
+    events = json.loads(Path("mine.json").read_text())["traceEvents"]
+    assert min(event["dur"] for event in events if event["ph"] == "X") == 8
+
+
+def test_topologies_and_forests_are_exported(starcast: Starcast) -> None:
+    assert starcast("topology", "export", "S4", "--to", "graphml", "--out", "s4.graphml").code == 0
+    assert nx.read_graphml("s4.graphml").number_of_edges() == 36
+    lines = starcast("topology", "export", "S4", "--to", "graph6").out
+    assert nx.from_graph6_bytes(lines.strip().encode()).number_of_nodes() == 24
+    trees = starcast("forest", "export", "S4", "multiple", "--to", "newick").out.splitlines()
+    assert len(trees) == 3
+    one = starcast("forest", "export", "S4", "multiple", "--to", "newick", "--tree", "2").out
+    assert one.splitlines() == trees[2:]
+    starcast("forest", "build", "S4", "multiple", "--out", "mine.npz")
+    assert starcast("forest", "export", "mine.npz", "--to", "newick").out.splitlines() == trees
+    zeros = starcast("forest", "export", "S4", "multiple", "--to", "newick", "--labels", "0").out
+    assert zeros.splitlines()[0].endswith("0123;")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("topology", "export", "S4", "--to", "xml"), 2, "'xml' is not one of"),
+        (("topology", "export", "S1", "--to", "dot"), 2, "S1"),
+        (("topology", "export", "S4", "--to", "dot", "--out", "s4.xml"), 2, "ends in '.xml'"),
+        (("topology", "export", "S4", "--to", "dot", "--out", "no/s4.dot"), 2, "cannot be written"),
+        (("forest", "export", "S4", "multiple", "--to", "dot", "--tree", "3"), 2, "has no tree 3"),
+        (("schedule", "export", *MULTIPLE, "--to", "parquet"), 2, "parquet is not text"),
+        (("schedule", "export", *MULTIPLE, "--to", "goal", "--unit-bytes", "0"), 2,
+         "unit_bytes is 0"),
+        (("schedule", "export", *MULTIPLE, "--to", "csv", "--t-s", "1"), 2, "has no 't_s'"),
+        (("schedule", "export", *MULTIPLE, "--to", "chrome-trace", "--t-c", "-1"), 2,
+         "t_c is -1, a negative time"),
+        (("schedule", "export", "S7", "broadcast", "greedy", "--to", "msccl-xml"), 7,
+         "at most 1,024 GPUs"),
+        (("schedule", "import", "no.goal", "--topology", "S4", "--collective", "broadcast"), 2,
+         "no.goal cannot be read"),
+        (("schedule", "import", "no.goal", "--topology", "S4", "--collective", "reduce"), 2,
+         "unknown collective 'reduce'"),
+        (("schedule", "import", "a.csv", "--topology", "S4", "--collective", "broadcast", "--to",
+          "csv"), 2, "--to and --out belong together"),
+        (("schedule", "import", "cut.goal", "--topology", "S3", "--collective", "broadcast"), 2,
+         "cut.goal, line"),
+        (("schedule", "import", "cut.goal", "--topology", "S4", "--collective", "broadcast"), 2,
+         "has 6 ranks, and the topology has 24 nodes"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence_and_nothing_is_written(
+    starcast: Starcast, words: tuple[str, ...], code: int, message: str
+) -> None:
+    text = starcast("schedule", "export", "S3", "broadcast", "greedy", "--to", "goal").out
+    Path("cut.goal").write_text(text[: len(text) // 2])
+    before = set(Path.cwd().iterdir())
+    result = starcast(*words)
+    assert (result.code, result.out) == (code, "")
+    assert message in " ".join(result.err.split())
+    assert "Traceback" not in result.err
+    assert set(Path.cwd().iterdir()) == before

@@ -1,0 +1,562 @@
+"""Files of other tools: read by their libraries, or by strict parsers, and what is refused."""
+
+import json
+import re
+import sys
+import tomllib
+import warnings
+import xml.etree.ElementTree as ET
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import newick
+import numpy as np
+import polars as pl
+import pydot
+import pytest
+
+import starcast
+from starcast import Schedule, StarcastError, export, forest, schedule, simulate, topology
+from starcast.collectives.model import COLUMNS
+from starcast.convert import to_networkx
+from starcast.costs import Machine, price_simulation
+from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
+from starcast.formats import msccl, render, schedule_from_goal
+from starcast.formats.writing import FORMATS
+
+CASES: list[tuple[str, Any, str, Any, dict[str, Any]]] = [
+    ("S4", "broadcast", "multiple", "all", {"segments": 3}),
+    ("S4", "broadcast", "greedy", "one", {"segments": 2, "root": "4321"}),
+    ("S4,2", "allgather", "nk-greedy", "all", {}),
+    ("Q3", "broadcast", "binomial", "all", {}),
+    ("S4", "scatter", "balanced", "all", {"messages": 2, "root": 5}),
+    ("S4", "gather", "one-port", "one", {}),
+    ("S3", "allgather", "necklace", "all", {"messages": 2}),
+    ("S4", "allgather", "dimension-change", "all", {}),
+    ("S4", "alltoall", "exact", "all", {}),
+    ("S4", "scatter", "edge-disjoint", "all", {"messages": 1, "copies": 2}),
+]
+each_schedule = pytest.mark.parametrize(
+    ("spec", "collective", "algorithm", "ports", "arguments"), CASES
+)
+each_topology = pytest.mark.parametrize("spec", ["S2", "S4", "S5", "S4,2", "S5,3", "Q1", "Q4"])
+
+
+def written(artifact: Any, to: str, **options: Any) -> str:
+    """Return the text of a file."""
+    return b"".join(render(artifact, to, **options)).decode()
+
+
+def links(spec: str) -> set[tuple[int, int]]:
+    """Return the links of a topology as pairs of ranks."""
+    return {(min(ends), max(ends)) for ends in to_networkx(topology(spec)).edges}
+
+
+def edges(graph: nx.Graph) -> set[tuple[int, int]]:
+    """Return the edges of a graph that was read, as pairs of ranks."""
+    return {(min(ends), max(ends)) for ends in (tuple(map(int, pair)) for pair in graph.edges())}
+
+
+def read_dot(text: str) -> Any:
+    """Return the graph that pydot reads."""
+    with warnings.catch_warnings():
+        # pydot 4 uses old names of pyparsing.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        graphs = pydot.graph_from_dot_data(text)
+    assert graphs is not None
+    return graphs[0]
+
+
+# Topologies
+
+
+@each_topology
+@pytest.mark.parametrize("to", ["graphml", "gexf"])
+def test_networkx_reads_the_same_graph_with_labels_and_ports(
+    tmp_path: Path, spec: str, to: str
+) -> None:
+    file = tmp_path / f"graph.{to}"
+    export(topology(spec), file, to)  # type: ignore[arg-type]
+    read = (nx.read_graphml if to == "graphml" else nx.read_gexf)(file, node_type=int)
+    expected = to_networkx(topology(spec))
+    assert dict(read.nodes(data="label")) == dict(expected.nodes(data="label"))
+    assert edges(read) == links(spec)
+    assert all(expected.edges[ends]["port"] == read.edges[ends]["port"] for ends in expected.edges)
+
+
+@each_topology
+def test_pydot_reads_the_same_topology(spec: str) -> None:
+    graph = read_dot(written(topology(spec), "dot"))
+    read = nx.Graph((edge.get_source(), edge.get_destination()) for edge in graph.get_edges())
+    assert edges(read) == links(spec)
+    labels = {int(node.get_name()): node.get_label().strip('"') for node in graph.get_nodes()}
+    assert [labels[rank] for rank in range(len(labels))] == topology(spec).labels().tolist()
+
+
+@each_topology
+def test_graph6_is_that_of_networkx(spec: str) -> None:
+    """Topologies of up to 62 nodes have the short form of the size, S5 has the long form."""
+    data = written(topology(spec), "graph6").encode()
+    graph = nx.Graph()
+    graph.add_nodes_from(range(topology(spec).nodes))
+    graph.add_edges_from(links(spec))
+    assert data == nx.to_graph6_bytes(graph, header=False)
+    assert edges(nx.from_graph6_bytes(data.strip())) == links(spec)
+
+
+@each_topology
+def test_metis_lines_are_the_neighbours_of_each_node(spec: str) -> None:
+    """The rules of METIS's manual: counts first, every link in both lines, numbers from 1."""
+    lines = [line for line in written(topology(spec), "metis").splitlines() if line[0] != "%"]
+    nodes, count = map(int, lines[0].split())
+    rows = [[int(word) - 1 for word in line.split()] for line in lines[1:]]
+    assert (nodes, count) == (len(rows), sum(map(len, rows)) // 2)
+    assert all(node in rows[other] for node, row in enumerate(rows) for other in row)
+    assert {(u, v) for u, row in enumerate(rows) for v in row if u < v} == links(spec)
+
+
+@each_topology
+def test_anynet_connects_each_router_with_its_terminal_and_its_neighbours(spec: str) -> None:
+    """BookSim splits at single blanks; each pair is a type and a number."""
+    read = set()
+    for rank, line in enumerate(written(topology(spec), "anynet").splitlines()):
+        words = line.split(" ")
+        pairs = list(zip(words[::2], map(int, words[1::2]), strict=True))
+        assert pairs[:2] == [("router", rank), ("node", rank)]
+        assert {kind for kind, _ in pairs[2:]} == {"router"}
+        read |= {(min(rank, other), max(rank, other)) for _, other in pairs[2:]}
+    assert read == links(spec)
+
+
+# Forests
+
+FORESTS = [
+    ("S4", "multiple"),
+    ("S4", "perfectly-balanced"),
+    ("S4,2", "nk-greedy"),
+    ("S3", "greedy"),
+]
+each_forest = pytest.mark.parametrize(("spec", "construction"), FORESTS)
+
+
+def tree_edges(trees: Any, tree: int) -> set[tuple[str, str]]:
+    """Return the labels of the ends of a tree's edges, parent first."""
+    graph = to_networkx(trees, tree)
+    label = graph.nodes(data="label")
+    return {(label[parent], label[child]) for parent, child in graph.edges}
+
+
+@each_forest
+def test_pydot_reads_every_edge_of_every_tree(spec: str, construction: str) -> None:
+    trees = forest(spec, construction, root=1)
+    graph = read_dot(written(trees, "dot"))
+    read = sorted(
+        (int(edge.get_source()), int(edge.get_destination()), int(edge.get("tree")),
+         int(edge.get("level")), int(edge.get("port")))
+        for edge in graph.get_edges()
+    )  # fmt: skip
+    expected = to_networkx(trees).edges(data=True)
+    assert read == sorted((*ends, d["tree"], d["level"], d["port"]) for *ends, d in expected)
+
+
+@each_forest
+def test_newick_reads_every_tree(spec: str, construction: str) -> None:
+    trees = forest(spec, construction, root=1)
+    lines = written(trees, "newick").splitlines()
+    assert len(lines) == trees.trees
+    for tree, line in enumerate(lines):
+        (root,) = newick.loads(line)
+        read = {(node.ancestor.name, node.name) for node in root.walk() if node.ancestor}
+        assert read == tree_edges(trees, tree)
+        assert root.name == trees.topology.label(1)
+        assert written(trees, "newick", tree=tree).splitlines() == [line]
+
+
+@each_forest
+def test_json_trees_are_those_of_networkx(spec: str, construction: str) -> None:
+    trees = forest(spec, construction, root=1)
+    read = json.loads(written(trees, "json"))
+    assert (read["forest"], read["root"], len(read["trees"])) == (trees.id, 1, trees.trees)
+    for tree, nested in enumerate(read["trees"]):
+        graph = nx.tree_graph(nested)
+        label = graph.nodes(data="label")
+        assert {(label[u], label[v]) for u, v in graph.edges} == tree_edges(trees, tree)
+
+
+def test_a_tree_as_high_as_a_hamiltonian_path_is_written() -> None:
+    path = forest("S6", "hamiltonian-cycle")
+    assert written(path, "newick").count("(") == path.height == 719
+    assert written(path, "json").count("children") == 719
+
+
+# Schedules as tables
+
+
+@each_schedule
+def test_csv_and_parquet_hold_the_rows(
+    tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
+) -> None:
+    built = schedule(spec, collective, algorithm, ports, **arguments)
+    export(built, tmp_path / "rows.csv", "csv")
+    export(built, tmp_path / "rows.parquet", "parquet")
+    read = pl.read_parquet(tmp_path / "rows.parquet")
+    assert read.columns == list(COLUMNS)
+    assert read.equals(pl.read_csv(tmp_path / "rows.csv", schema=read.schema))
+    names = built.topology.labels()
+    for name in COLUMNS:
+        column = getattr(built, name)
+        expected = names[column] if name in ("sender", "receiver") else column
+        assert read[name].to_list() == expected.tolist()
+
+
+# GOAL
+
+
+@each_schedule
+def test_a_goal_file_is_read_as_the_same_schedule(
+    tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
+) -> None:
+    built = schedule(spec, collective, algorithm, ports, **arguments)
+    file = tmp_path / "mine.goal"
+    export(built, file, "goal")
+    read = schedule_from_goal(file, spec, collective, ports, built.root)
+    expanded = built.expand()
+    for name in COLUMNS:
+        assert np.array_equal(getattr(read, name), getattr(expanded, name)), name
+    assert simulate(read).complete
+
+
+@each_schedule
+def test_requirements_alone_order_a_goal_file(
+    tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
+) -> None:
+    """Without steps, a packet moves after what it requires: never later than in its step."""
+    built = schedule(spec, collective, algorithm, ports, **arguments)
+    file = tmp_path / "mine.goal"
+    text = written(built, "goal")
+    file.write_text(re.sub(r"(?m)^//.*\n", "", text))
+    read = schedule_from_goal(file, spec, collective, ports, built.root)
+    assert read.steps <= built.steps
+    # Tags are numbers of packets here, so only the links and their order can be compared.
+    sizes = [int(size) for size in re.findall(r"send (\d+)b", text)]
+    assert len(read) == len(sizes)
+    assert sum(sizes) == 64 * len(built.expand())
+    earliest = {(s, r): t for t, s, r in zip(read.step, read.sender, read.receiver, strict=True)}
+    assert len(earliest) == len({*zip(built.expand().sender, built.expand().receiver, strict=True)})
+
+
+BINOMIAL = """
+num_ranks 4
+rank 0 {
+a: send 1b to 1 tag 0 cpu 0
+b: send 1b to 2
+}
+/* a comment
+over lines */
+rank 1 {
+l1: recv 1b from 0 tag 0
+c: calc 5
+c requires l1
+l2: send 1b to 3 tag 0 nic 1
+l2 requires c
+}
+rank 2 {
+recv 1b from 0 tag 0
+}
+rank 3 {
+recv 1b from 1 tag 0
+}
+"""
+
+
+def test_the_binomial_tree_of_another_program_is_a_broadcast(tmp_path: Path) -> None:
+    file = tmp_path / "tree.goal"
+    file.write_text(BINOMIAL)
+    read = schedule_from_goal(file, "Q2", "broadcast")
+    assert simulate(read).complete
+    assert read.step.tolist() == [1, 1, 2]
+    violation = simulate(schedule_from_goal(file, "Q2", "broadcast", "one")).violation
+    assert violation
+    assert "one-port" in violation
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("num_ranks 4", "num_ranks 5", "line 2 has 5 ranks, and the topology has 4 nodes"),
+        ("num_ranks 4\n", "", "line 2 precedes 'num_ranks'"),
+        ("rank 3", "rank 2", "line 19 has the rank 2 twice"),
+        ("rank 3", "rank 9", "line 19 has the rank 9 of 4"),
+        ("rank 3 {\nrecv 1b from 1 tag 0\n}", "", "has no rank 3"),
+        ("from 1 tag 0\n}", "from 1 tag 0\n", "line 21 ends within rank 3"),
+        ("recv 1b from 1 tag 0", "", "line 13 sends to rank 3, which does not receive"),
+        ("recv 1b from 1 tag 0", "recv 2b from 1 tag 0", "line 20 receives 2 bytes"),
+        ("recv 1b from 1 tag 0", "recv 1b from 1 tag 7", "receives 1 bytes with the tag 7"),
+        ("recv 1b from 1", "recv 1b from -1", "line 20 has 'recv 1b from -1 tag 0'"),
+        ("b: send 1b to 2", "b: send 1b to 7", "line 5 has 'b: send 1b to 7'"),
+        ("b: send", "b: sned", "line 5 has 'b: sned 1b to 2'"),
+        ("b: send", "a: send", "line 5 has the label a twice"),
+        ("c requires l1", "c requires l9", "line 12 names the unknown label l9"),
+        ("c requires l1", "c requires c", "requires an operation that waits for it"),
+        ("rank 1 {", "rank 1 {\n// unit 0 tree 0 step 1", "follows units of a packet"),
+        ("a: send", "// unit 0 tree 0 step 1\na: send", "line 6 has a send without its units"),
+        ("l1: recv", "x" * 5000, "line 10 has more than 4096 bytes"),
+        ("l1: recv", "\N{LATIN SMALL LETTER E WITH ACUTE}", "line 10 is not text"),
+        ("rank 2 {\n", "send 1b to 1\nrank 2 {\n", "outside a rank"),
+    ],
+)
+def test_a_damaged_goal_file_is_refused_with_its_line(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    assert old in BINOMIAL
+    file = tmp_path / "tree.goal"
+    file.write_text(BINOMIAL.replace(old, new, 1))
+    with pytest.raises(InputError) as refusal:
+        schedule_from_goal(file, "Q2", "broadcast")
+    assert message in refusal.value.message
+    assert str(file) in refusal.value.message
+    assert refusal.value.hint
+
+
+def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "tree.goal"
+    pair = "rank 0 {\nsend 1b to 3\n}\nrank 1 {\n}\nrank 2 {\n}\nrank 3 {\nrecv 1b from 0\n}\n"
+    file.write_text(f"num_ranks 4\n{pair}")
+    with pytest.raises(
+        InputError, match="line 3 sends from rank 0 to rank 3, which are not linked"
+    ):
+        schedule_from_goal(file, "Q2", "broadcast")
+
+
+# MSCCL XML
+
+
+def execute_msccl(text: str, built: Schedule) -> None:
+    """Execute an MSCCL XML file and compare all outputs with what the collective promises.
+
+    Thread blocks run in any order; a step waits for its dependency, a receive for its send.
+    """
+    root = ET.fromstring(text)  # noqa: S314
+    nodes, units = built.topology.nodes, built.message_units
+    assert (root.tag, int(root.attrib["ngpus"])) == ("algo", nodes)
+    assert int(root.attrib["nchannels"]) <= 32
+    memory: dict[tuple[int, str, int], Any] = {}
+    blocks: dict[tuple[int, int], list[dict[str, str]]] = {}
+    peers: dict[tuple[int, int], tuple[int, int, int]] = {}
+    for gpu in root:
+        rank = int(gpu.attrib["id"])
+        for index in range(int(gpu.attrib["i_chunks"])):
+            memory[rank, "i", index] = (rank, index)
+        assert [int(block.attrib["id"]) for block in gpu] == list(range(len(gpu)))
+        for block in gpu:
+            key = rank, int(block.attrib["id"])
+            steps = [dict(step.attrib) for step in block]
+            assert 0 < len(steps) <= 256
+            assert [int(step["s"]) for step in steps] == list(range(len(steps)))
+            blocks[key] = steps
+            peers[key] = tuple(int(block.attrib[name]) for name in ("send", "recv", "chan"))  # type: ignore[assignment]
+    wires: dict[tuple[int, int, int], list[Any]] = {}
+    done = dict.fromkeys(blocks, 0)
+    progress = True
+    while progress:
+        progress = False
+        for key, steps in blocks.items():
+            rank = key[0]
+            send, receive, channel = peers[key]
+            while done[key] < len(steps):
+                step = steps[done[key]]
+                needed = int(step["depid"]), int(step["deps"])
+                if needed[0] >= 0:
+                    assert blocks[rank, needed[0]][needed[1]]["hasdep"] == "1"
+                    if done[rank, needed[0]] <= needed[1]:
+                        break
+                source = rank, step["srcbuf"], int(step["srcoff"])
+                target = rank, step["dstbuf"], int(step["dstoff"])
+                match step["type"]:
+                    case "s":
+                        wires.setdefault((rank, send, channel), []).append(memory[source])
+                    case "r":
+                        wire = wires.get((receive, rank, channel))
+                        if not wire:
+                            break
+                        memory[target] = wire.pop(0)
+                    case "cpy":
+                        for place in range(int(step["cnt"])):
+                            moved = memory[rank, "i", source[2] + place]
+                            memory[rank, "o", target[2] + place] = moved
+                    case kind:
+                        assert kind == "nop"
+                done[key] += 1
+                progress = True
+    assert all(done[key] == len(steps) for key, steps in blocks.items())
+    assert not any(wires.values())
+    for rank in range(nodes):
+        outputs = {place[2]: value for place, value in memory.items() if place[:2] == (rank, "o")}
+        assert outputs == promised(built, rank, nodes, units)
+
+
+def promised(built: Schedule, rank: int, nodes: int, units: int) -> dict[int, tuple[int, int]]:
+    """Return the (rank, index of the input) that each chunk of the output has at the end."""
+    root = built.root
+    everything = [(source, index) for source in range(nodes) for index in range(units)]
+    match built.collective:
+        case "broadcast":
+            values = [(root, index) for index in range(units)]
+        case "allgather":
+            values = everything
+        case "scatter":
+            values = [(root, rank * units + index) for index in range(units)]
+        case "gather":
+            values = everything if rank == root else []
+        case _:
+            values = [(source, rank * units + index) for source, index in everything]
+    return dict(enumerate(values))
+
+
+@each_schedule
+def test_an_msccl_file_delivers_every_chunk(
+    spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
+) -> None:
+    built = schedule(spec, collective, algorithm, ports, **arguments)
+    execute_msccl(written(built, "msccl-xml"), built)
+
+
+def test_links_with_more_units_than_steps_use_further_channels() -> None:
+    built = schedule("S3", "broadcast", "multiple", segments=300)
+    text = written(built, "msccl-xml")
+    assert 'nchannels="3"' in text
+    assert 'type="nop"' in text
+    execute_msccl(text, built)
+
+
+def test_a_spoiled_msccl_file_is_noticed() -> None:
+    """The test's own execution can fail."""
+    built = schedule("S4", "alltoall", "exact")
+    text = written(built, "msccl-xml")
+    for old, new in ((r'dstoff="3"', 'dstoff="2"'), (r'depid="\d+"', 'depid="-1"')):
+        with pytest.raises((AssertionError, KeyError)):
+            execute_msccl(re.sub(old, new, text), built)
+
+
+@pytest.mark.parametrize(
+    ("spec", "algorithm", "segments", "message"),
+    [
+        ("S4", "multiple", 2000, "XML elements to keep; MSCCL XML has less than 4,096 per rank"),
+        ("S3", "greedy", 9000, "36 channels of 256 steps; MSCCL XML has at most 32 channels"),
+        ("S7", "greedy", 1, "5,040 nodes; MSCCL XML has at most 1,024 GPUs"),
+    ],
+)
+def test_limits_of_msccl_are_named(
+    tmp_path: Path, spec: str, algorithm: str, segments: int, message: str
+) -> None:
+    built = schedule(spec, "broadcast", algorithm, segments=segments)
+    with pytest.raises(LimitError, match=message) as refusal:
+        export(built, tmp_path / "out.xml", "msccl-xml")
+    assert refusal.value.hint
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_parser_of_msccl_knows_no_xml_declaration_and_short_names_only() -> None:
+    text = written(schedule("S4", "scatter", "edge-disjoint", copies=2), "msccl-xml")
+    assert text.startswith("<algo name=")
+    assert "\t" not in text
+    assert "'" not in text
+    assert len(ET.fromstring(text).attrib["name"]) <= 63  # noqa: S314
+    assert msccl.MAX_STEPS == 256
+
+
+# Chrome traces
+
+
+@each_schedule
+def test_a_chrome_trace_has_every_packet_in_its_step(
+    spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
+) -> None:
+    built = schedule(spec, collective, algorithm, ports, **arguments)
+    trace = json.loads(written(built, "chrome-trace", unit_bytes=10, t_s="5/2", t_c=2))
+    packets = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    result = simulate(built)
+    assert len(packets) == int(result.links_used.sum())
+    assert sum(len(packet["args"]["units"]) for packet in packets) == result.transmissions
+    machine = Machine(Fraction("5/2"), Fraction("2"))
+    cost = price_simulation(result, Fraction("10"), machine)
+    assert max(packet["ts"] + packet["dur"] for packet in packets) == pytest.approx(cost.time)
+    for packet in packets:
+        assert packet["dur"] == 2.5 + 20 * len(packet["args"]["units"])
+    by_step: dict[int, set[float]] = {}
+    for packet in packets:
+        by_step.setdefault(packet["args"]["step"], set()).add(packet["ts"])
+    assert all(len(starts) == 1 for starts in by_step.values())
+    assert [by_step[step] for step in sorted(by_step)] == sorted(by_step.values(), key=min)
+    names = [event for event in trace["traceEvents"] if event["name"] == "process_name"]
+    assert [event["args"]["name"] for event in names] == built.topology.labels().tolist()
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("to", "options", "message"),
+    [
+        ("xml", {}, "unknown format 'xml' for a schedule"),
+        ("graphml", {}, "unknown format 'graphml' for a schedule"),
+        ("goal", {"unit_bytes": 0}, "unit_bytes is 0"),
+        ("goal", {"unit_bytes": 1.5}, "unit_bytes is 1.5"),
+        ("goal", {"t_s": 1}, "the format goal of a schedule has no 't_s'"),
+        ("csv", {"unit_bytes": 64}, "the format csv of a schedule has no 'unit_bytes'"),
+        ("chrome-trace", {"t_s": -1}, "t_s is -1, a negative time"),
+        ("chrome-trace", {"t_c": "x"}, "t_c is 'x'"),
+        ("csv", {"tree": 1}, "has no 'tree'"),
+    ],
+)
+def test_bad_options_are_refused_and_nothing_is_written(
+    tmp_path: Path, to: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)) as refusal:
+        export(schedule("S3", "broadcast", "greedy"), tmp_path / "out", to, **options)
+    assert refusal.value.hint
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("to", ["goal", "msccl-xml", "chrome-trace"])
+def test_an_invalid_schedule_is_not_exported(tmp_path: Path, to: Any) -> None:
+    columns = {"step": [1, 1], "sender": [0, 2], "port": [2, 3], "unit": [0, 0]}
+    own = starcast.schedule_from_columns(columns, "S3", "broadcast")
+    with pytest.raises(RejectedError, match="is not exported"):
+        export(own, tmp_path / "out", to)
+    assert not list(tmp_path.iterdir())
+
+
+def test_only_topologies_forests_and_schedules_are_exported() -> None:
+    with pytest.raises(InputError, match="type str"):
+        render("S4", "dot")  # type: ignore[arg-type]
+    with pytest.raises(StarcastError, match="has no tree 7"):
+        written(forest("S4", "multiple"), "dot", tree=7)
+
+
+EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+    "optional-dependencies"
+]
+
+
+@pytest.mark.parametrize(("to", "package"), [("graphml", "networkx"), ("parquet", "polars")])
+def test_a_missing_library_is_one_sentence_with_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, to: Any, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    built: Any = topology("S3") if to == "graphml" else schedule("S3", "broadcast", "greedy")
+    with pytest.raises(UnavailableError, match=f"{package} is not installed") as refusal:
+        export(built, tmp_path / "out", to)
+    extra = re.findall(r"starcast\[(\w+)\]", refusal.value.hint)[0]
+    assert any(item.startswith(package) for item in EXTRAS[extra])
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_format_is_described() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    for formats in FORMATS.values():
+        for name, item in formats.items():
+            assert f"`{name}`" in page
+            assert f"`{item.suffixes[0]}`" in page
