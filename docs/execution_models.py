@@ -1,22 +1,28 @@
 """The tables of execution-models.md: synchronous and asynchronous times of the catalogue."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 from marked import fill_tables, head, row
 
-from starcast.collectives import schedule
+from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
-from starcast.simulator import timing
+from starcast.costs import Machine, execute_asynchronously, price_simulation
+from starcast.simulator import Simulation, simulate, timing
 from starcast.topologies import topology
-from starcast.vocabulary import Ports
+from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel, Ports
 
 PAGE = Path(__file__).parent / "execution-models.md"
-SIZES = (4, 5, 6, 7)
+SIZES = (4, 5, 6, 7, 8)
 PIECES = 4
 MOST_ROWS = 2_000_000
+#: The numbers of segments of which the fastest counts.
+SEGMENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def page() -> str:
@@ -77,6 +83,53 @@ def segments() -> Iterator[str]:
         yield row(f"S{n}", *(_pair(pair) for pair in pairs))
 
 
+def crossovers() -> Iterator[str]:
+    """Yield the message sizes from which the n-1 trees are faster than recursive substars."""
+    yield from head("topology", "ports", "synchronous", "asynchronous")
+    for n in (4, 5, 6):
+        for ports in get_args(Ports):
+            cells = [f"{_crossover(n, ports, model):,}" for model in EXECUTION_MODELS]
+            yield row(f"S{n}", ports, *(cell.replace(",", " ") for cell in cells))
+
+
+def _crossover(n: int, ports: Ports, model: ExecutionModel) -> int:
+    """Return the least message size in bytes, at most 2^20, at which `multiple` is faster."""
+
+    def is_faster(m: int) -> bool:
+        first, second = (
+            _least_time(n, name, ports, model, m) for name in ("multiple", "recursive-substar")
+        )
+        return first < second
+
+    return bisect_left(range(2**20), True, key=is_faster)
+
+
+def _least_time(n: int, name: str, ports: Ports, model: ExecutionModel, m: int) -> Fraction:
+    """Return the least time of a broadcast over several numbers of segments."""
+    machine = Machine(Fraction(100), Fraction(1))
+    times = []
+    for segments in SEGMENTS:
+        built = _broadcast(n, name, ports, segments)
+        unit = Fraction(m, max(1, built.message_units))
+        critical = None
+        simulation = _simulation(n, name, ports, segments)
+        if model == "asynchronous":
+            simulation, critical = execute_asynchronously(built, unit, machine)
+        times.append(price_simulation(simulation, unit, machine, critical).time)
+    return min(times)
+
+
+@cache
+def _broadcast(n: int, name: str, ports: Ports, segments: int) -> Schedule:
+    argument = str(_find(n, "broadcast", name).split_argument)
+    return schedule(f"S{n}", "broadcast", name, ports, **{argument: segments})
+
+
+@cache
+def _simulation(n: int, name: str, ports: Ports, segments: int) -> Simulation:
+    return simulate(_broadcast(n, name, ports, segments))
+
+
 def _pair(pair: tuple[int, int] | None) -> str:
     if pair is None:
         return ""
@@ -92,4 +145,4 @@ def _excess(pair: Sequence[int] | None) -> str:
     return f"{100 * (synchronous / asynchronous - 1):.2g} %"
 
 
-TABLES = {"overstatement": overstatement, "segments": segments}
+TABLES = {"overstatement": overstatement, "segments": segments, "crossovers": crossovers}

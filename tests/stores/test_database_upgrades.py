@@ -5,6 +5,7 @@
 
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,13 @@ from sqlalchemy import Engine, func, select, text
 
 from starcast.database import models, repository, sessions
 from starcast.errors import InputError, RejectedError
+from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
 from starcast.experiments.reproduction import FIGURES, SAME, reproduce
+from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
 from support.dumps import load_dump
+from support.experiments import runs
 from support.fix_cli import Starcast, name_store
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +123,18 @@ def test_the_losses_of_a_downgrade_are_counted_without_changing_anything(stored:
     assert sessions.differences(stored) == []
 
 
-@pytest.mark.parametrize("revision", ["0009", "nonsense", "+1"])
+def test_asynchronous_runs_are_lost_with_their_column(engine: Engine) -> None:
+    grid = Grid(("S4",), ("greedy",), (Fraction(8),), execution=("synchronous", "asynchronous"))
+    run_experiment(engine, "models", grid, Silent())
+    assert sessions.downgrade_losses(engine, "0006") == ["1 asynchronous run"]
+    with pytest.raises(RejectedError, match="would delete 1 asynchronous run"):
+        sessions.downgrade(engine, "0006")
+    sessions.downgrade(engine, "0006", allow_data_loss=True)
+    sessions.upgrade(engine, Silent())
+    assert [run.execution for run in runs(engine, "models")] == ["synchronous"]
+
+
+@pytest.mark.parametrize("revision", ["9999", "nonsense", "+1"])
 def test_an_unknown_revision_is_refused(stored: Engine, revision: str) -> None:
     with pytest.raises(InputError, match=f"is not a revision before {sessions.head()}"):
         sessions.downgrade(stored, revision)

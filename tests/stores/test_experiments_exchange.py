@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,34 @@ def test_everything_comes_back_with_its_provenance(
     assert run_experiment(colleague, "a", GRID, Silent()).kept == 8
     with session(colleague) as opened:
         assert compare([load_side(opened, "a")]).rows()
+
+
+def test_asynchronous_runs_are_stored_compared_repeated_and_exchanged(
+    engine: Engine, colleague: Engine, tmp_path: Path
+) -> None:
+    models_grid = Grid(
+        ("S4",), ("multiple", "greedy"), (Fraction(768),), segments=(4,), ports=("one",),
+        execution=("synchronous", "asynchronous"),
+    )  # fmt: skip
+    run_experiment(engine, "models", models_grid, Silent())
+    assert run_experiment(engine, "models", models_grid, Silent()).kept == 4
+    assert all(each.agrees for each in reproduce(engine, "models", Silent(), jobs=1))
+    with session(engine) as opened:
+        comparison = compare([load_side(opened, "models")], across=["execution"])
+        listed = opened.execute(
+            text("select execution, algorithm, time from run_summary order by execution, algorithm")
+        ).all()
+    assert {row["verdict"] for row in comparison.rows(everything=True)} == {"worse"}
+    times = {(execution, algorithm): time for execution, algorithm, time in listed}
+    assert times["asynchronous", "multiple"] < times["synchronous", "multiple"]
+    exported = tmp_path / "models.json"
+    export_experiments(engine, ["models"], exported)
+    assert import_experiments(colleague, exported) == [Imported("models", 4, 0)]
+    assert rows(colleague) == rows(engine)
+    # A file of an earlier starcast has no execution models.
+    old = re.sub(r'"execution":"synchronous",', "", exported.read_text())
+    exported.write_text(old)
+    assert import_experiments(colleague, exported) == [Imported("models", 0, 4)]
 
 
 def test_a_second_import_keeps_what_is_stored(file: Path, colleague: Engine) -> None:

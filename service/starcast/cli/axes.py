@@ -62,6 +62,7 @@ MESSAGES_HELP = "Unit messages, for algorithms of messages: a number, best, or d
 COPIES_HELP = "Edge-disjoint trees that carry each unit: a number or degree."
 BASE_HELP = "Construction that the algorithm starts from, if it takes one."
 PORTS_HELP = "Port model: all or one."
+EXECUTION_HELP = "Execution model: synchronous or asynchronous."
 FAULTS_HELP = (
     "Faulty nodes and links: '21345 12345-21345@3' (from step 3), or a number drawn at random:"
     " '2 nodes', '1 link'."

@@ -90,6 +90,10 @@ def table(
             "--simulate/--no-simulate", help="Simulate the schedules that are small enough."
         ),
     ] = True,
+    execution: Annotated[
+        str,
+        typer.Option(help="Execution model of the simulations: synchronous or asynchronous."),
+    ] = "synchronous",
     max_rows: Annotated[
         int, typer.Option(min=0, help="Largest schedule to simulate, in rows.")
     ] = MAX_ROWS,
@@ -124,12 +128,23 @@ def table(
         rows: list[dict[str, Any]] = []
         for model in [ports] if ports else PORT_MODELS:
             problem = Problem(
-                network, name, model, size, machine, pieces, messages, copies, hypercube
+                network,
+                name,
+                model,
+                size,
+                machine,
+                pieces,
+                messages,
+                copies,
+                hypercube,
+                execution,
             )
             rows += _rows(problem, max_rows if simulate else 0)
         rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
         if output in (Format.TABLE, Format.LATEX):
             title = f"{name} on {network.spec}, m = {message_bytes}, T_s = {t_s}, T_c = {t_c}"
+            if execution != "synchronous":
+                title += f", simulated {execution}ly"
             _print_tables(rows, title, output, everything=everything)
         records += [{"topology": network.spec, "collective": name, **row} for row in rows]
     if output not in (Format.TABLE, Format.LATEX):

@@ -63,6 +63,9 @@ def run_grid(
     ports: Annotated[
         list[str] | None, typer.Option(help=axes.PORTS_HELP, show_default="each algorithm's first")
     ] = None,
+    execution: Annotated[
+        list[str] | None, typer.Option(help=axes.EXECUTION_HELP, show_default="synchronous")
+    ] = None,
     segments: Annotated[
         list[str] | None, typer.Option(help=axes.SEGMENTS_HELP, show_default="1")
     ] = None,
@@ -103,8 +106,9 @@ def run_grid(
 
     options = {
         "topology": topology, "collective": collective, "algorithm": algorithm, "base": base,
-        "ports": ports, "segments": segments, "messages": messages, "copies": copies,
-        "faults": faults, "seed": seed, "message_bytes": message_bytes, "t_s": t_s, "t_c": t_c,
+        "ports": ports, "execution": execution, "segments": segments, "messages": messages,
+        "copies": copies, "faults": faults, "seed": seed, "message_bytes": message_bytes,
+        "t_s": t_s, "t_c": t_c,
     }  # fmt: skip
     design = read_design(grid, {axis: values for axis, values in options.items() if values})
     with sigterm_as_interrupt(), store(ctx) as engine:
@@ -284,8 +288,8 @@ def drop(ctx: typer.Context, name: NameArgument, output: FormatOption = Format.T
 _OUTCOME = ("created", "kept", "failed")
 #: The columns that a table omits until it fits on the terminal, the first one first.
 _SPARE = (
-    "created", "seed", "t_c", "t_s", "faults", "copies", "messages", "segments", "ports", "base",
-    "message_bytes",
+    "created", "execution", "seed", "t_c", "t_s", "faults", "copies", "messages", "segments",
+    "ports", "base", "message_bytes",
 )  # fmt: skip
 #: The number of values of an axis that a table shows.
 _SHOWN_VALUES = 2

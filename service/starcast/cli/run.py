@@ -39,6 +39,7 @@ def once(
     base: Annotated[
         str | None, typer.Option(help=axes.BASE_HELP, autocompletion=completion.constructions)
     ] = None,
+    execution: Annotated[str, typer.Option(help=axes.EXECUTION_HELP)] = "synchronous",
     faults: Annotated[str, typer.Option(help=axes.FAULTS_HELP)] = "none",
     seed: Annotated[str, typer.Option(help=axes.SEED_HELP)] = "0",
     t_s: Annotated[str, typer.Option(help=axes.T_S_HELP)] = "100",
@@ -68,7 +69,8 @@ def once(
     values = {
         "topology": topology, "collective": collective, "algorithm": algorithm, "ports": ports,
         "segments": segments, "messages": messages, "copies": copies, "base": base,
-        "faults": faults, "seed": seed, "message_bytes": message_bytes, "t_s": t_s, "t_c": t_c,
+        "execution": execution, "faults": faults, "seed": seed,
+        "message_bytes": message_bytes, "t_s": t_s, "t_c": t_c,
     }  # fmt: skip
     given = {axis: value for axis, value in values.items() if value is not None}
     (point,) = Grid.from_json(given).points()
@@ -77,9 +79,9 @@ def once(
             run = run_once(engine, point, experiment, reporter())
         say(f"stored as run {run.id} in '{experiment}'")
     else:
-        execution = execute(point)
-        run = price_run(point, execution)
-        for remark in execution.remarks:
+        result = execute(point)
+        run = price_run(point, result)
+        for remark in result.remarks:
             say(remark)
     listing.require_complete(run)
     if run.faults:

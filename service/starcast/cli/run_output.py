@@ -12,13 +12,14 @@ _USUAL: dict[str, Any] = {
     "copies": 1,
     "faults": [],
     "seed": 0,
+    "execution": "synchronous",
     "missing": 0,
     "status": "complete",
 }
 #: The columns that a table omits until it fits on the terminal, the first one first.
 _SPARE = (
-    "finished", "seed", "steps", "missing", "t_c", "t_s", "ports", "copies", "base", "collective",
-    "experiment", "topology", "message_bytes",
+    "finished", "seed", "steps", "missing", "t_c", "t_s", "execution", "ports", "copies", "base",
+    "collective", "experiment", "topology", "message_bytes",
 )  # fmt: skip
 
 

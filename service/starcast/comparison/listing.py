@@ -17,8 +17,8 @@ from starcast.support.text import pluralize
 
 #: The parameters of a run.
 POINT = (
-    "topology", "collective", "algorithm", "ports", "base", "message_bytes", "segments", "copies",
-    "faults", "seed", "t_s", "t_c",
+    "topology", "collective", "algorithm", "ports", "execution", "base", "message_bytes",
+    "segments", "copies", "faults", "seed", "t_s", "t_c",
 )  # fmt: skip
 RUN_COLUMNS = ("run", "experiment", *POINT, "status", "steps", "time", "gap", "missing", "finished")
 PROVENANCE = (

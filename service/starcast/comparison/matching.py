@@ -1,9 +1,9 @@
 """Matching of stored runs: which runs share a row of a comparison, and why some do not.
 
 Two runs are comparable if they answer the same question: the same topology, collective, port
-model, t_s, t_c, message_bytes and faults. Axes that a comparison crosses (``across``) are not part
-of the question. How a run answers it is a choice: the crossed axes, the algorithm, its base,
-copies and segments.
+model, execution model, t_s, t_c, message_bytes and faults. Axes that a comparison crosses
+(``across``) are not part of the question. How a run answers it is a choice: the crossed axes, the
+algorithm, its base, copies and segments.
 
 Among the runs with the same question, those of two sides are matched on one choice after the
 other. If the sides have common values of a choice, runs with equal values are matched; otherwise
@@ -26,7 +26,9 @@ from starcast.topologies import as_topology
 
 #: The parameters that comparable runs share, and the choices in the order of matching. Segments
 #: include messages, which equal them if an algorithm takes messages; they depend on all others.
-QUESTION = ("topology", "collective", "ports", "t_s", "t_c", "message_bytes", "faults")
+QUESTION = (
+    "topology", "collective", "ports", "execution", "t_s", "t_c", "message_bytes", "faults",
+)  # fmt: skip
 CHOICE = ("algorithm", "base", "copies", "segments")
 PARAMETERS = (*QUESTION, *CHOICE)
 

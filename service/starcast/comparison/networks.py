@@ -5,9 +5,9 @@ topology a choice, like the algorithm: each side then runs on its own network, a
 change between networks, and nothing is normalised. The output therefore states the size of each
 network, and each gap refers to the lower bound of the side's own network.
 
-The port model, t_s and t_c can be crossed as well. The collective and message_bytes cannot,
-because a shorter time for a different task has no meaning; nor can the faults, because they
-change only the missing units and not the time of a schedule.
+The port model, the execution model, t_s and t_c can be crossed as well. The collective and
+message_bytes cannot, because a shorter time for a different task has no meaning; nor can the
+faults, because they change only the missing units and not the time of a schedule.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from starcast.experiments.values import reject_renamed
 from starcast.topologies import as_topology
 
 #: The axes of the question that can be crossed.
-CROSSABLE = ("topology", "ports", "t_s", "t_c")
+CROSSABLE = ("topology", "ports", "execution", "t_s", "t_c")
 #: The size of a side's network.
 SIZES = ("nodes", "degree", "links")
 #: The axes by which the runs of a single experiment are split into sides.
@@ -135,6 +135,6 @@ def _part_name(key: Sequence[Any], keys: Sequence[Sequence[Any]], axes: Sequence
 
 def axis_value(axis: str, value: Any) -> str:
     """Return a value on a crossed axis with the axis: ``Q7``, ``one-port``, ``t_s=10``."""
-    if axis == "topology":
+    if axis in {"topology", "execution"}:
         return str(value)
     return f"{value}-port" if axis == "ports" else f"{axis}={value}"

@@ -128,12 +128,18 @@ def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
 def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[Case, list[Row]]]:
     """Yield the rows of a table for every case of some runs.
 
-    Runs with faults, and runs that failed, do not count.
+    Runs with faults, asynchronous runs, and runs that failed, do not count.
 
     Raises:
         NotFoundError: no run executes a row of the table.
     """
-    usable = [run for run in runs if not run.faults and figure(run, "time") is not None]
+    usable = [
+        run
+        for run in runs
+        if run.execution == "synchronous"  # the model of the papers
+        and not run.faults
+        and figure(run, "time") is not None
+    ]
     is_empty = True
     for case in _cases(table, usable):
         find, used = _finder(table, case, usable)

@@ -9,13 +9,21 @@ m bytes per message (``message_bytes``), p segments per tree (``segments``), M u
 from starcast.costs.bounds import lower_bound
 from starcast.costs.counts import greatest_proper_divisor, multiple_height
 from starcast.costs.forms import FORMS, closed_form, optimal_pieces, unit_bytes
-from starcast.costs.machine import Cost, Machine, price_simulation
+from starcast.costs.machine import (
+    Cost,
+    CriticalWork,
+    Machine,
+    execute_asynchronously,
+    price_simulation,
+)
 
 __all__ = [
     "FORMS",
     "Cost",
+    "CriticalWork",
     "Machine",
     "closed_form",
+    "execute_asynchronously",
     "greatest_proper_divisor",
     "lower_bound",
     "multiple_height",

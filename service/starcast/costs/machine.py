@@ -1,10 +1,13 @@
 """The price of sending on a machine, and costs with their exact times."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from starcast.collectives.model import Schedule
 from starcast.errors import InputError
-from starcast.simulator import Simulation
+from starcast.simulator import Simulation, timing
+from starcast.simulator.faults import FaultLike
 
 
 @dataclass(frozen=True)
@@ -103,22 +106,70 @@ def stepwise_form(
     return Form(steps, Fraction(steps * packet), transmissions, source, steps, note)
 
 
-def price_simulation(simulation: Simulation, unit: Fraction, machine: Machine) -> Cost:
-    """Return the cost of an execution: each step lasts as long as its largest packet.
+@dataclass(frozen=True)
+class CriticalWork:
+    """The work of the critical path of an asynchronous execution.
+
+    Its packets follow each other without a pause, so they add up to the time.
+
+    Attributes:
+        packets: the number of its packets.
+        units: the number of their units.
+    """
+
+    packets: int
+    units: int
+
+
+def execute_asynchronously(
+    schedule: Schedule, unit: Fraction, machine: Machine, faults: Iterable[FaultLike] = ()
+) -> tuple[Simulation, CriticalWork]:
+    """Execute a schedule in the asynchronous model.
+
+    Args:
+        schedule: the schedule.
+        unit: bytes per unit; 0 for a message of 0 bytes.
+        machine: T_s and T_c, which decide which packets wait.
+        faults: as in `starcast.simulate`.
+
+    Returns:
+        The simulation, and the work of the critical path, which decides the time.
+
+    Raises:
+        RejectedError: the schedule violates its model.
+        LimitError: it does not fit into memory.
+    """
+    result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "asynchronous", faults)
+    path = result.critical_path
+    return result.simulation, CriticalWork(len(path), sum(send.units for send in path))
+
+
+def price_simulation(
+    simulation: Simulation, unit: Fraction, machine: Machine, critical: CriticalWork | None = None
+) -> Cost:
+    """Return the cost of an execution.
+
+    In the synchronous model each step lasts as long as its largest packet.
 
     Args:
         simulation: the execution.
         unit: bytes per unit; see `starcast.costs.unit_bytes`.
         machine: T_s and T_c.
+        critical: the work of the critical path, if the execution was asynchronous.
     """
-    sent = int(simulation.packet_sizes.sum()) * Fraction(unit)
+    if critical is None:
+        critical = CriticalWork(simulation.steps, int(simulation.packet_sizes.sum()))
+        source = "simulated"
+    else:
+        source = "simulated, asynchronous"
+    sent = critical.units * Fraction(unit)
     return Cost(
         steps=simulation.steps,
-        start_ups=Fraction(simulation.steps),
+        start_ups=Fraction(critical.packets),
         bytes=sent,
         transmissions=simulation.transmissions,
-        time=simulation.steps * machine.t_s + sent * machine.t_c,
-        source="simulated",
+        time=critical.packets * machine.t_s + sent * machine.t_c,
+        source=source,
     )
 
 

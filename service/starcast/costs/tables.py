@@ -10,10 +10,18 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import check_collective, check_ports
 from starcast.costs.bounds import lower_bound
 from starcast.costs.forms import FORMS, closed_form, find_optimum, optimal_pieces
-from starcast.costs.machine import Cost, Form, Machine, check_message, price_simulation
+from starcast.costs.machine import (
+    Cost,
+    Form,
+    Machine,
+    check_message,
+    execute_asynchronously,
+    price_simulation,
+)
 from starcast.costs.printed import PrintedRow, bound_name, printed_rows
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.simulator import simulate
+from starcast.simulator.execution_models import check_execution
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
 
@@ -38,6 +46,7 @@ class Problem:
             the table has bounds for one copy and for x.
         hypercube: dimension of the hypercube to compare with; by default the least one that has as
             many nodes.
+        execution: the execution model of simulations; closed forms are those of the papers.
 
     Raises:
         InputError: a value is invalid.
@@ -52,12 +61,14 @@ class Problem:
     messages: int | None = None
     copies: int = 1
     hypercube: int | None = None
+    execution: str = "synchronous"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "topology", as_topology(self.topology))
         check_collective(self.collective)
         check_message(self.message_bytes)
         check_ports(self.ports)
+        check_execution(self.execution)
         check_count("copies", self.copies, self.topology.degree, f"on {self.topology.spec}")
         maxima = {"segments": None, "messages": None, "hypercube": LARGEST_HYPERCUBE}
         for name, maximum in maxima.items():
@@ -159,14 +170,18 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
             hint=f"at most {max_rows:,} rows are simulated",
         )
     built = schedule(topology, collective, row.name, ports=problem.ports, **row.arguments)
-    simulation = simulate(built)
+    unit = Fraction(problem.message_bytes) / max(1, built.message_units)
+    critical = None
+    if problem.execution == "synchronous":
+        simulation = simulate(built)
+    else:
+        simulation, critical = execute_asynchronously(built, unit, problem.machine)
     if simulation.violation or not simulation.complete:
         raise RejectedError(
             f"{algorithm} on {topology.spec}: {simulation.violation or 'incomplete'}",
             hint="please report it",
         )
-    unit = Fraction(problem.message_bytes) / max(1, built.message_units)
-    return price_simulation(simulation, unit, problem.machine)
+    return price_simulation(simulation, unit, problem.machine, critical)
 
 
 def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:

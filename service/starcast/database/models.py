@@ -28,7 +28,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from starcast.database import columns
 from starcast.database.columns import NAME, SPEC, double_of, json_type, matches, one_of, rational
-from starcast.vocabulary import LEVELS, VERDICT_WORDS, Collective, Ports
+from starcast.vocabulary import EXECUTION_MODELS, LEVELS, VERDICT_WORDS, Collective, Ports
 
 #: The base class of all tables.
 Base = columns.Base
@@ -270,13 +270,15 @@ class Experiment(Base):
 class Run(Base):
     """One algorithm, executed and priced at one point of a grid.
 
-    Points that differ only in message_bytes, t_s, t_c and seed share one execution: their runs have
-    equal timings and equal started_at. Do not add up timings over runs.
+    Points that differ only in message_bytes, t_s, t_c and seed share one execution, unless it is
+    asynchronous: their runs have equal timings and equal started_at. Do not add up timings over
+    runs.
     """
 
     __tablename__ = "run"
     __table_args__ = (
         one_of("ports", PORTS),
+        one_of("execution", EXECUTION_MODELS),
         one_of("collective", COLLECTIVES),
         one_of("status", STATUSES),
         matches("topology", SPEC),
@@ -294,7 +296,7 @@ class Run(Base):
         CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
         UniqueConstraint(
             "experiment", "topology", "collective", "algorithm", "ports", "message_bytes",
-            "messages", "t_s", "t_c", "segments", "copies", "base", "faults", "seed",
+            "messages", "t_s", "t_c", "segments", "copies", "base", "faults", "seed", "execution",
             name="uq_run_point", postgresql_nulls_not_distinct=True,
         ),
         Index("ix_run_question", "topology", "collective", "message_bytes", "ports"),
@@ -334,6 +336,9 @@ class Run(Base):
     )
     seed: Mapped[int] = mapped_column(
         BigInteger, server_default=text("0"), comment="random seed if the faults were drawn"
+    )
+    execution: Mapped[str] = mapped_column(
+        server_default="synchronous", comment="execution model: synchronous or asynchronous"
     )
     missing: Mapped[int] = mapped_column(
         BigInteger,

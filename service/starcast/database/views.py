@@ -29,6 +29,7 @@ _POINT = {
     "collective": "broadcast, allgather, scatter, ...",
     "algorithm": "name of the algorithm",
     "ports": "port model: all or one",
+    "execution": "execution model: synchronous or asynchronous",
     "base": "construction given to the algorithm; null if it takes none",
     "message_bytes": "m: bytes of the message",
     "segments": "p: pieces of each tree's share of the message",
@@ -63,7 +64,7 @@ RUN_SUMMARY = View(
     },
     """
     select run.id as run, experiment.name as experiment, run.topology, run.collective,
-        run.algorithm, run.ports, run.base, run.message_bytes_value as message_bytes,
+        run.algorithm, run.ports, run.execution, run.base, run.message_bytes_value as message_bytes,
         run.segments, run.messages, run.copies, run.faults, run.seed, run.t_s_value as t_s,
         run.t_c_value as t_c, run.status, run.error, simulated.steps, simulated.transmissions,
         simulated.time_value as time, closed.time_value as closed_form,
@@ -84,13 +85,14 @@ RUN_SUMMARY = View(
 COMPARISON = View(
     "comparison",
     "One row per ordered pair of comparable runs: the same topology, collective, ports,"
-    " message_bytes, t_s, t_c and faults, both complete and with no missing units. Select it by"
-    " baseline_experiment and experiment; 'starcast compare' shows the pairs whose other"
-    " parameters are equal as far as both experiments have common values.",
+    " execution, message_bytes, t_s, t_c and faults, both complete and with no missing units."
+    " Select it by baseline_experiment and experiment; 'starcast compare' shows the pairs whose"
+    " other parameters are equal as far as both experiments have common values.",
     {
         "topology": "spec of the topology",
         "collective": "broadcast, allgather, scatter, ...",
         "ports": "port model: all or one",
+        "execution": "execution model: synchronous or asynchronous",
         "message_bytes": "m: bytes of the message",
         "t_s": "T_s: time per packet",
         "t_c": "T_c: time per byte",
@@ -116,7 +118,7 @@ COMPARISON = View(
         "verdict": "better, worse or same: whether the run takes less time than the baseline",
     },
     """
-    select a.topology, a.collective, a.ports, a.message_bytes_value as message_bytes,
+    select a.topology, a.collective, a.ports, a.execution, a.message_bytes_value as message_bytes,
         a.t_s_value as t_s, a.t_c_value as t_c, a.faults,
         a.id as baseline_run, ea.name as baseline_experiment, a.algorithm as baseline_algorithm,
         a.base as baseline_base, a.copies as baseline_copies, a.segments as baseline_segments,
@@ -128,7 +130,8 @@ COMPARISON = View(
             when cb.time_value < ca.time_value then 'better' else 'worse' end as verdict
     from run as a
     join run as b on b.topology = a.topology and b.collective = a.collective
-        and b.message_bytes = a.message_bytes and b.ports = a.ports and b.t_s = a.t_s
+        and b.message_bytes = a.message_bytes and b.ports = a.ports
+        and b.execution = a.execution and b.t_s = a.t_s
         and b.t_c = a.t_c and b.faults = a.faults and b.id <> a.id
     join cost as ca on ca.run = a.id and ca.kind = 'simulated'
     join cost as cb on cb.run = b.id and cb.kind = 'simulated'

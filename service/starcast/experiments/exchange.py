@@ -34,7 +34,7 @@ from starcast.experiments.values import check_name
 from starcast.simulator.step_profile import Profile
 from starcast.support.atomic import atomic_write
 from starcast.support.text import pluralize
-from starcast.vocabulary import Collective, Ports
+from starcast.vocabulary import Collective, ExecutionModel, Ports
 
 _GZIP = b"\x1f\x8b"
 #: Bytes that a file may have after decompression.
@@ -76,6 +76,7 @@ class _Run(_Record):
     collective: Collective
     algorithm: str
     ports: Ports
+    execution: ExecutionModel = "synchronous"
     message_bytes: _Rational
     messages: Annotated[int, pydantic.Field(ge=1)]
     t_s: _Rational

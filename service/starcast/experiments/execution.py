@@ -43,6 +43,7 @@ class Execution:
         simulation: the simulation, or None if the schedule was rejected before.
         error: why there are no valid figures: the first violation, or missing units without faults.
         message_units: the number of units into which one message is split.
+        critical_work: the work of the critical path of an asynchronous execution.
         timings: seconds per phase.
         started_at: when it began.
     """
@@ -50,6 +51,7 @@ class Execution:
     simulation: Simulation | None = None
     error: str | None = None
     message_units: int = 1
+    critical_work: costs.CriticalWork | None = None
     timings: dict[str, float] = field(default_factory=dict)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -99,7 +101,13 @@ def execute_unchecked(point: Point) -> Execution:
                 schedule.forest.verify()
         with _measure(execution.timings, "simulate"):
             faults = [Fault.parse(fault) for fault in point.faults]
-            execution.simulation = simulate(schedule, faults)
+            if point.execution == "synchronous":
+                execution.simulation = simulate(schedule, faults)
+            else:
+                unit = point.message_bytes / execution.message_units
+                execution.simulation, execution.critical_work = costs.execute_asynchronously(
+                    schedule, unit, costs.Machine(point.t_s, point.t_c), faults
+                )
     except RejectedError as error:
         execution.error = error.message
     else:
@@ -187,7 +195,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
     timings = dict(execution.timings)
     simulation = execution.valid_simulation
     with _measure(timings, "price"):
-        figures = [] if simulation is None else _price(point, simulation, execution.message_units)
+        figures = [] if simulation is None else _price(point, simulation, execution)
     return models.Run(
         topology=point.topology,
         collective=point.collective,
@@ -202,6 +210,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
         base=point.base,
         faults=list(point.faults),
         seed=point.seed,
+        execution=point.execution,
         missing=simulation.missing if simulation else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,
@@ -245,12 +254,12 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
     return None
 
 
-def _price(point: Point, simulation: Simulation, message_units: int) -> list[models.Cost]:
+def _price(point: Point, simulation: Simulation, execution: Execution) -> list[models.Cost]:
     """Return the costs of a run: its closed form, if there is one, execution and lower bound."""
     topology = as_topology(point.topology)
     machine = costs.Machine(point.t_s, point.t_c)
     size = point.message_bytes
-    unit = size / message_units
+    unit = size / execution.message_units
     takes_messages = point.catalogue_entry.split_argument == "messages"
     bound = costs.lower_bound(
         topology,
@@ -262,7 +271,10 @@ def _price(point: Point, simulation: Simulation, message_units: int) -> list[mod
         copies=point.copies,
     )
     rows = [
-        _cost_row("simulated", costs.price_simulation(simulation, unit, machine)),
+        _cost_row(
+            "simulated",
+            costs.price_simulation(simulation, unit, machine, execution.critical_work),
+        ),
         _cost_row("lower bound", bound),
     ]
     if (point.collective, point.algorithm) not in costs.FORMS:

@@ -41,6 +41,7 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "algorithm": read_word,
     "base": read_word,
     "ports": read_word,
+    "execution": read_word,
     "segments": lambda value, axis: read_count(value, axis, (BEST, DEGREE)),
     "messages": lambda value, axis: read_count(value, axis, (BEST, DEGREE)),
     "copies": lambda value, axis: read_count(value, axis, (DEGREE,)),
@@ -53,7 +54,7 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
 AXES = tuple(READERS)
 _REQUIRED = ("topology", "algorithm", "message_bytes")
 #: Axes that a command line omits if they have their default values.
-_OMITTED = ("copies", "faults", "seed")
+_OMITTED = ("execution", "copies", "faults", "seed")
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Grid:
             those of the axes: ``forest(base=multiple)``.
         message_bytes, t_s, t_c: as in `Point`.
         ports: port models; if empty, the first one of each algorithm.
+        execution: execution models, ``synchronous`` and ``asynchronous``.
         base: constructions for algorithms that take one; if empty, each algorithm's default.
         segments: pieces of each tree's share; also the messages of an algorithm of messages if
             ``messages`` is empty.
@@ -92,6 +94,7 @@ class Grid:
     seed: tuple[int, ...] = (0,)
     t_s: tuple[Fraction, ...] = (Fraction(100),)
     t_c: tuple[Fraction, ...] = (Fraction(1),)
+    execution: tuple[str, ...] = ("synchronous",)
 
     def __post_init__(self) -> None:
         defaults = _defaults()
@@ -176,7 +179,7 @@ class Grid:
             name = format_spec(algorithm.name, own)
             topology = as_topology(spec)
             catalogue.check_topology(algorithm, topology)
-            for ports, base, copies, (faults, seed), share, *costing in self._choices(
+            for ports, execution, base, copies, (faults, seed), share, *costing in self._choices(
                 algorithm, topology, fixed
             ):
                 message_bytes, t_s, t_c = costing
@@ -195,7 +198,7 @@ class Grid:
                     )
                 yield Point(
                     spec, collective, name, ports, int(segments), message_bytes, t_s, t_c, copies,
-                    base, faults, seed,
+                    base, faults, seed, execution,
                 )  # fmt: skip
 
     def _choices(
@@ -203,8 +206,8 @@ class Grid:
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the values on all other axes for one algorithm on one topology.
 
-        These are ports, base, copies, faults with their seed, segments or messages, message_bytes,
-        t_s and t_c.
+        These are ports, execution, base, copies, faults with their seed, segments or messages,
+        message_bytes, t_s and t_c.
         """
         names = _argument_names(algorithm)
         copies: list[int | str] = [fixed.get("copies", 1)]
@@ -220,6 +223,7 @@ class Grid:
         ]
         return product(
             self.ports or algorithm.ports[:1],
+            self.execution,
             bases,
             copies,
             faults,

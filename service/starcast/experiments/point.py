@@ -13,6 +13,7 @@ from starcast.database import models
 from starcast.errors import InputError
 from starcast.experiments.faults import canonical_faults
 from starcast.experiments.values import LARGEST, LARGEST_SEED
+from starcast.simulator.execution_models import check_execution
 from starcast.topologies import Topology, as_topology
 from starcast.trees.spec_syntax import format_spec, parse_spec
 
@@ -20,7 +21,9 @@ from starcast.trees.spec_syntax import format_spec, parse_spec
 ARGUMENT_AXES = ("base", "segments", "messages", "copies")
 
 #: The values that determine a schedule and its execution.
-Structure = tuple[str, str, str, str, int, int, str | None, tuple[str, ...]]
+Structure = tuple[
+    str, str, str, str, int, int, str | None, tuple[str, ...], tuple[Fraction, ...] | None
+]
 
 
 @dataclass(frozen=True, order=True)
@@ -41,6 +44,7 @@ class Point:
             algorithm takes none.
         faults: nodes and links as `starcast.simulator.Fault` writes them, in ascending order.
         seed: the random seed of the faults; 0 without faults.
+        execution: the execution model, as in `starcast.timing`.
     """
 
     topology: str
@@ -55,6 +59,7 @@ class Point:
     base: str | None = None
     faults: tuple[str, ...] = ()
     seed: int = 0
+    execution: str = "synchronous"
 
     def __post_init__(self) -> None:
         algorithm = self.catalogue_entry
@@ -65,6 +70,7 @@ class Point:
                 f"{algorithm} has no port model '{self.ports}'",
                 hint=f"write {' or '.join(algorithm.ports)}",
             )
+        check_execution(self.execution)
         self._check_numbers()
         object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
@@ -141,6 +147,7 @@ class Point:
         return cls(
             run.topology, run.collective, run.algorithm, run.ports, run.segments,
             run.message_bytes, run.t_s, run.t_c, run.copies, run.base, tuple(run.faults), run.seed,
+            run.execution,
         )  # fmt: skip
 
     @property
@@ -162,11 +169,14 @@ class Point:
     def structure(self) -> Structure:
         """The values that determine the schedule and its execution.
 
-        Points that differ only in message_bytes, t_s, t_c and seed have the same structure.
+        Points that differ only in message_bytes, t_s, t_c and seed have the same structure. In an
+        asynchronous execution these numbers decide which packets wait, and belong to it.
         """
+        is_stepwise = self.execution == "synchronous"
+        machine = None if is_stepwise else (self.message_bytes, self.t_s, self.t_c)
         return (
             self.topology, self.collective, self.algorithm, self.ports, self.segments, self.copies,
-            self.base, self.faults,
+            self.base, self.faults, machine,
         )  # fmt: skip
 
     def command(self) -> str:
@@ -178,6 +188,7 @@ class Point:
             f"--copies {self.copies}" if self.copies > 1 else "",
             f"--base {self.base}" if self.base else "",
             f"--faults {shlex.quote(' '.join(self.faults))}" if self.faults else "",
+            "" if self.execution == "synchronous" else f"--execution {self.execution}",
             f"-m {self.message_bytes} --t-s {self.t_s} --t-c {self.t_c}",
         ]
         given = " ".join(filter(None, options))

@@ -63,6 +63,18 @@ class Timing:
         return self._path()
 
 
+def check_execution(name: str) -> None:
+    """Check the name of an execution model.
+
+    Raises:
+        InputError: there is no such model.
+    """
+    if name not in EXECUTION_MODELS:
+        raise InputError(
+            f"unknown execution model '{name}'", hint=f"write {' or '.join(EXECUTION_MODELS)}"
+        )
+
+
 def timing(
     schedule: Schedule,
     unit_bytes: Number = 64,
@@ -111,10 +123,7 @@ def timing(
         >>> starcast.timing(schedule, execution="asynchronous").time
         2124
     """
-    if execution not in EXECUTION_MODELS:
-        raise InputError(
-            f"unknown execution model '{execution}'", hint=f"write {' or '.join(EXECUTION_MODELS)}"
-        )
+    check_execution(execution)
     bytes_per_unit = exact_number(unit_bytes, "unit_bytes")
     if bytes_per_unit == 0:
         raise InputError("unit_bytes is 0, and a unit has bytes", hint="give more than 0 bytes")

@@ -1,0 +1,147 @@
+"""The execution model as an axis: points, grids and prices of asynchronous executions."""
+
+from fractions import Fraction
+
+import execution_models
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from starcast import costs, timing
+from starcast.collectives import schedule
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.catalogue import algorithms_on
+from starcast.comparison.compare import compare
+from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.errors import InputError
+from starcast.experiments.execution import execute, price_run
+from starcast.experiments.grid import Grid, Point, group_by_structure
+from starcast.topologies import topology
+from support.stored_runs import along, side
+
+POINT = Point("S4", "broadcast", "multiple", "all", 4, Fraction(768), Fraction(100), Fraction(1))
+BOTH = ("synchronous", "asynchronous")
+
+numbers = st.fractions(min_value=0, max_value=1000, max_denominator=12)
+
+
+def in_model(execution: str, point: Point = POINT) -> Point:
+    """Return the point in an execution model."""
+    values = {name: getattr(point, name) for name in point.__dataclass_fields__}
+    return Point(**{**values, "execution": execution})
+
+
+@pytest.mark.parametrize("entry", algorithms_on(topology("S4")), ids=str)
+@settings(max_examples=8, deadline=None)
+@given(m=numbers, t_s=numbers, t_c=numbers, data=st.data())
+def test_an_asynchronous_run_takes_the_time_of_the_library(
+    entry: Algorithm, m: Fraction, t_s: Fraction, t_c: Fraction, data: st.DataObject
+) -> None:
+    ports = data.draw(st.sampled_from(entry.ports))
+    t_s += t_s == t_c == 0
+    split = entry.split_argument
+    point = Point(
+        "S4", entry.collective, entry.name, ports, 3 if split else 1, m, t_s, t_c,
+        execution="asynchronous",
+    )  # fmt: skip
+    run = price_run(point, execute(point))
+    (cost,) = (cost for cost in run.costs if cost.kind == "simulated")
+    built = schedule("S4", entry.collective, entry.name, ports, **point.arguments)
+    unit = m / max(1, built.message_units)
+    # A unit of 0 bytes has no time of its own: a packet then lasts T_s.
+    numbers = (unit, t_s, t_c) if unit else (1, t_s, 0)
+    assert cost.time == timing(built, *numbers, execution="asynchronous").time
+    assert cost.time == cost.start_ups * t_s + cost.bytes * t_c
+    assert cost.source == "simulated, asynchronous"
+
+
+def test_the_figures_that_unrelated_simulators_agree_with() -> None:
+    times = []
+    for execution in BOTH:
+        point = in_model(execution)
+        run = price_run(point, execute(point))
+        assert run.execution == execution
+        times.append(next(cost.time for cost in run.costs if cost.kind == "simulated"))
+    assert times == [2444, 2124]
+
+
+def test_asynchronous_points_of_several_machines_do_not_share_an_execution() -> None:
+    sizes = (Fraction(64), Fraction(128))
+    grid = Grid(("S4",), ("multiple",), sizes, execution=BOTH)
+    assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
+
+
+def test_the_axis_is_stored_and_is_part_of_the_command() -> None:
+    grid = Grid(("S4",), ("multiple",), (Fraction(64),), execution=BOTH)
+    assert grid.execution == ("asynchronous", "synchronous")
+    assert Grid.from_json(grid.as_json()) == grid
+    command = grid.command("models")
+    assert "--execution asynchronous --execution synchronous" in command
+    assert "--execution" not in Grid(("S4",), ("multiple",), (Fraction(64),)).command("models")
+    assert [("--execution asynchronous" in point.command()) for point in grid.points()] == [
+        True,
+        False,
+    ]
+
+
+def test_a_grid_stored_without_the_axis_is_synchronous() -> None:
+    stored = Grid(("S4",), ("multiple",), (Fraction(64),)).as_json()
+    del stored["execution"]
+    assert [point.execution for point in Grid.from_json(stored).points()] == ["synchronous"]
+
+
+def test_an_unknown_execution_model_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown execution model 'steps'") as refusal:
+        in_model("steps")
+    assert refusal.value.hint == "write synchronous or asynchronous"
+    with pytest.raises(InputError, match="unknown execution model 'steps'"):
+        Problem("S4", "broadcast", "all", Fraction(1), costs.Machine(1, 1), execution="steps")
+
+
+def test_faults_leave_the_same_units_missing_in_both_models() -> None:
+    point = Point(
+        "S4", "broadcast", "multiple", "all", 2, Fraction(64), Fraction(100), Fraction(1),
+        faults=("2134",),
+    )  # fmt: skip
+    runs = [price_run(each, execute(each)) for each in (in_model(name, point) for name in BOTH)]
+    assert runs[0].missing == runs[1].missing > 0
+
+
+def test_cost_tables_simulate_in_the_model_that_they_are_given() -> None:
+    problem = Problem(
+        "S4", "broadcast", "one", Fraction(768), costs.Machine(100, 1), 4, execution="asynchronous"
+    )
+    (row,) = (row for row in build_table(problem) if row.name == "multiple")
+    cost = execute_row(problem, row, 10**6)
+    built = schedule("S4", "broadcast", "multiple", "one", segments=4)
+    unit = Fraction(768, built.message_units)
+    assert cost is not None
+    assert cost.time == timing(built, unit, execution="asynchronous").time < row.cost.time
+
+
+def test_execution_models_can_be_crossed() -> None:
+    sizes = (16, 256)
+    runs = [run for name in BOTH for run in along(6, 5, sizes, execution=name)]
+    with pytest.raises(InputError, match="nothing to compare"):
+        compare([side("models", runs)])
+    comparison = compare([side("models", runs)], across=["execution"])
+    assert [each.name for each in comparison.sides] == [
+        "models/synchronous",
+        "models/asynchronous",
+    ]
+    assert all(row["note"] is None for row in comparison.rows(everything=True))
+
+
+def test_the_crossovers_of_the_page_are_those_of_the_executions() -> None:
+    """The row of S4, recomputed: one byte less, and the n-1 trees are not faster."""
+    lines = execution_models.PAGE.read_text().splitlines()
+    for ports in ("all", "one"):
+        (line,) = (line for line in lines if line.startswith(f"| S4 | {ports} |"))
+        for model, text in zip(BOTH, line.split("|")[3:5], strict=True):
+            m = int(text.replace(" ", ""))
+            faster = [
+                execution_models._least_time(4, "multiple", ports, model, size)
+                < execution_models._least_time(4, "recursive-substar", ports, model, size)
+                for size in (m - 1, m)
+            ]
+            assert faster == [False, True]
