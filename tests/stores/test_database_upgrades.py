@@ -123,15 +123,16 @@ def test_the_losses_of_a_downgrade_are_counted_without_changing_anything(stored:
     assert sessions.differences(stored) == []
 
 
-def test_asynchronous_runs_are_lost_with_their_column(engine: Engine) -> None:
+def test_asynchronous_runs_are_lost_with_their_column(bare: Engine) -> None:
+    sessions.upgrade(bare, Silent())
     grid = Grid(("S4",), ("greedy",), (Fraction(8),), execution=("synchronous", "asynchronous"))
-    run_experiment(engine, "models", grid, Silent())
-    assert sessions.downgrade_losses(engine, "0006") == ["1 asynchronous run"]
+    run_experiment(bare, "models", grid, Silent())
+    assert sessions.downgrade_losses(bare, "0006") == ["1 asynchronous run"]
     with pytest.raises(RejectedError, match="would delete 1 asynchronous run"):
-        sessions.downgrade(engine, "0006")
-    sessions.downgrade(engine, "0006", allow_data_loss=True)
-    sessions.upgrade(engine, Silent())
-    assert [run.execution for run in runs(engine, "models")] == ["synchronous"]
+        sessions.downgrade(bare, "0006")
+    sessions.downgrade(bare, "0006", allow_data_loss=True)
+    sessions.upgrade(bare, Silent())
+    assert [run.execution for run in runs(bare, "models")] == ["synchronous"]
 
 
 @pytest.mark.parametrize("revision", ["9999", "nonsense", "+1"])

@@ -102,7 +102,12 @@ def test_asynchronous_runs_are_stored_compared_repeated_and_exchanged(
         listed = opened.execute(
             text("select execution, algorithm, time from run_summary order by execution, algorithm")
         ).all()
-    assert {row["verdict"] for row in comparison.rows(everything=True)} == {"worse"}
+    assert {side.name for side in comparison.sides} == {
+        f"models/{execution} {algorithm}"
+        for execution in ("asynchronous", "synchronous")
+        for algorithm in ("greedy", "multiple")
+    }
+    assert all(row["note"] is None for row in comparison.rows(everything=True))
     times = {(execution, algorithm): time for execution, algorithm, time in listed}
     assert times["asynchronous", "multiple"] < times["synchronous", "multiple"]
     exported = tmp_path / "models.json"
