@@ -101,8 +101,18 @@ def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
     if output is Format.JSON:
         _print_json(dict(properties))
         return
-    rows = [{"property": name, "value": value} for name, value in properties.items()]
+    rows = []
+    for name, value in properties.items():
+        # A table has one line for each text of a list; other formats have one row per property.
+        is_split = output is Format.TABLE and _is_list_of_sentences(value)
+        first, *others = value if is_split else [value]
+        rows.append({"property": name, "value": first})
+        rows += [{"property": "", "value": text} for text in others]
     emit(rows, ["property", "value"], output)
+
+
+def _is_list_of_sentences(value: Any) -> bool:
+    return isinstance(value, list) and any(" " in text for text in value if isinstance(text, str))
 
 
 def check_suffix(out: Path, *suffixes: str) -> None:
