@@ -1,6 +1,7 @@
 """Drawings, parsed from the SVG: all nodes and edges, without overlaps; large trees are refused."""
 
 from collections import defaultdict
+from functools import cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
@@ -80,6 +81,7 @@ class Drawing:
         return {box.label: box for box in self.boxes}
 
 
+@cache
 def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[Forest, Drawing]:
     """A tree at a root that is not the identity, and its drawing."""
     trees = forest(spec, construction, root)
