@@ -111,15 +111,7 @@ def timing(
         >>> starcast.timing(schedule, execution="asynchronous").time
         2124
     """
-    if execution not in EXECUTION_MODELS:
-        raise InputError(
-            f"unknown execution model '{execution}'", hint=f"write {' or '.join(EXECUTION_MODELS)}"
-        )
-    bytes_per_unit = exact_number(unit_bytes, "unit_bytes")
-    if bytes_per_unit == 0:
-        raise InputError("unit_bytes is 0, and a unit has bytes", hint="give more than 0 bytes")
-    start_up = exact_number(t_s, "t_s")
-    ticks = Ticks(start_up, bytes_per_unit * exact_number(t_c, "t_c"))
+    ticks = make_ticks(unit_bytes, t_s, t_c, execution)
     if schedule.symmetric and not schedule.topology.translation_keeps_ports:
         schedule = schedule.expand()
     executed = execute(schedule, faults)
@@ -141,6 +133,23 @@ def timing(
     if execution == "synchronous":
         return _time_steps(executed, packets, ticks, clock)
     return _time_data(executed, packets, ticks, clock)
+
+
+def make_ticks(unit_bytes: Number, t_s: Number, t_c: Number, execution: str) -> Ticks:
+    """Check the parameters of an execution, and return the ticks of its times.
+
+    Raises:
+        InputError: a number is negative, a unit has 0 bytes, or the execution model is unknown.
+    """
+    if execution not in EXECUTION_MODELS:
+        raise InputError(
+            f"unknown execution model '{execution}'", hint=f"write {' or '.join(EXECUTION_MODELS)}"
+        )
+    bytes_per_unit = exact_number(unit_bytes, "unit_bytes")
+    if bytes_per_unit == 0:
+        raise InputError("unit_bytes is 0, and a unit has bytes", hint="give more than 0 bytes")
+    start_up = exact_number(t_s, "t_s")
+    return Ticks(start_up, bytes_per_unit * exact_number(t_c, "t_c"))
 
 
 def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
