@@ -42,7 +42,7 @@ class Packet(NamedTuple):
 Action = Callable[[Packet], None]
 
 
-class Execution:
+class Processes:
     """The processes of all packets, and what each node holds.
 
     Args:
@@ -183,7 +183,7 @@ def main() -> None:
     except ImportError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(NOT_INSTALLED)
-    json.dump(Execution(simgrid, json.load(sys.stdin)).run(), sys.stdout)
+    json.dump(Processes(simgrid, json.load(sys.stdin)).run(), sys.stdout)
 
 
 if __name__ == "__main__":

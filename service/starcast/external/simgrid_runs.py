@@ -163,7 +163,7 @@ def _describe(executed: Executed, ticks: Ticks, execution: ExecutionModel) -> di
         "links": [(node, other) for node, others in enumerate(neighbours) for other in others],
         "one_port": schedule.ports == "one",
         "synchronous": execution == "synchronous",
-        "steps": executed.simulation.steps,
+        "steps": max(rows["step"], default=0),
         "start_up": ticks.start_up,
         "per_unit": ticks.per_unit,
         "source": executed.postcondition.source(np.arange(schedule.units)).tolist(),
