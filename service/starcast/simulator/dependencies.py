@@ -14,7 +14,7 @@ import numpy as np
 from starcast.simulator.ownership import Places, make_places
 from starcast.simulator.packets import Packets
 from starcast.simulator.postconditions import Postcondition
-from starcast.simulator.rows import Column, Indices, pack_sort
+from starcast.simulator.rows import Column, Indices, Rows, pack_sort, repeats_previous
 from starcast.simulator.simulation import Executed
 
 _MAX_HOPS = 32  # of a journey; units of the catalogue make at most one hop more than the diameter
@@ -141,3 +141,26 @@ def _never_returns(unit: Indices, receiver: Column, source: Indices) -> bool:
         if (same_journey & (receiver[hops:] == receiver[:-hops])).any():
             return False
     return False
+
+
+def find_deliveries(rows: Rows) -> Indices:
+    """Return for each row the row that first delivers its unit to its sender.
+
+    Args:
+        rows: the rows of a schedule without violations that is not symmetric.
+
+    Returns:
+        int64 ``[rows]``; -1 if the sender is the source of the unit.
+    """
+    units = np.int64(rows.schedule.units)
+    delivered = rows.receiver * units + rows.unit
+    order = np.lexsort((rows.step, delivered))
+    first = order[~repeats_previous(delivered[order])]
+    if not len(first):
+        return np.empty(0, dtype=np.int64)
+    wanted = rows.sender * units + rows.unit
+    place = np.minimum(np.searchsorted(delivered[first], wanted), len(first) - 1)
+    row = first[place]
+    # A unit may return to its source, which sent it before.
+    is_delivery = (delivered[row] == wanted) & (rows.step[row] < rows.step)
+    return np.where(is_delivery, row, -1)

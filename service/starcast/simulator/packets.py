@@ -14,6 +14,7 @@ import numpy as np
 from starcast.simulator.links import Links
 from starcast.simulator.rows import (
     Column,
+    Indices,
     complete_steps,
     pack_sort,
     repeats_previous,
@@ -36,6 +37,24 @@ class Chain(NamedTuple):
     name: str
     number: Column
     size: int
+
+
+class PacketColumns(NamedTuple):
+    """Packets as columns, in the order of steps.
+
+    Attributes:
+        step: int64 ``[packets]``.
+        sender: int64 ``[packets]``, the ranks of the senders.
+        port: int64 ``[packets]``, the ports of the senders.
+        receiver: int64 ``[packets]``, the ranks of the receivers.
+        units: int64 ``[packets]``, the numbers of units.
+    """
+
+    step: Indices
+    sender: Indices
+    port: Indices
+    receiver: Indices
+    units: Indices
 
 
 class Batch(NamedTuple):
@@ -87,6 +106,13 @@ class Packets:
         """Return the values of the first row of each packet."""
         return column if self.single else column[self.begins]
 
+    def columns(self) -> PacketColumns:
+        """Return the packets as columns; of several rows, the sender and receiver of the first."""
+        columns = (self.step, self.sender, self.port, self.receiver)
+        return PacketColumns(
+            *(self.first_of(column).astype(np.int64) for column in columns), self.units
+        )
+
     def chains(self) -> tuple[Chain, ...]:
         """Return what packets wait for, besides their units.
 
@@ -120,3 +146,16 @@ class Packets:
         order = pack_sort(key).order
         for name in ("step", "sender", "port", "receiver", "unit"):
             setattr(self, name, getattr(self, name)[order])
+
+
+def find_previous(number: Column) -> Indices:
+    """Return the packet before each packet of a chain; -1 if it is the first.
+
+    Args:
+        number: ``[packets]``, the link or node that each packet uses, as in `Chain`.
+    """
+    keys, order = pack_sort(number)
+    previous = np.full(len(number), -1, dtype=np.int64)
+    again = np.flatnonzero(repeats_previous(keys))
+    previous[order[again]] = order[again - 1]
+    return previous
