@@ -119,7 +119,7 @@ class Record:
 
     def fields(self) -> dict[str, Any]:
         """Return all fields but the witness, as they are written to JSON."""
-        values = {name: getattr(self, name) for name in _FIELDS}
+        values = {name: getattr(self, name) for name in FIELDS}
         values["arguments"] = dict(self.arguments)
         values["proof"] = None if self.proof is None else asdict(self.proof)
         values["tried"] = [asdict(attempt) for attempt in self.tried]
@@ -144,7 +144,7 @@ class Record:
             )
         _check_types(fields, source)
         try:
-            values = {name: fields[name] for name in _FIELDS}
+            values = {name: fields[name] for name in FIELDS}
             values["proof"] = None if fields["proof"] is None else Proof(**fields["proof"])
             values["tried"] = tuple(Attempt(**attempt) for attempt in fields["tried"])
         except (KeyError, TypeError) as error:
@@ -175,7 +175,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "command": (str,),
     "tried": (list,),
 }
-_FIELDS = tuple(_TYPES)
+#: The fields of a record but the witness.
+FIELDS = tuple(_TYPES)
 
 
 def _check_types(fields: Mapping[str, Any], source: str) -> None:

@@ -95,7 +95,7 @@ def _start(graph: Topology, arguments: Arguments, budget: Budget) -> Witness:
     if outcome.witness is None:
         raise LimitError(
             f"no first forest on {graph.spec} was found in {budget.seconds:.0f} s",
-            hint="raise --time, or choose a smaller topology",
+            hint="raise --timeout, or choose a smaller topology",
         )
     return outcome.witness
 

@@ -29,7 +29,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
     if status != "unsatisfiable":
         raise RejectedError(
             f"{statement}: the DRAT proof is too long to check, and CP-SAT answers '{status}'",
-            hint="raise --time",
+            hint="raise --timeout",
         )
     return Proof(statement, "second solver", digest, "", 0, solver_name("cp-sat"), again)
 
