@@ -150,6 +150,21 @@ def shipped_record(problem: str, topology: str) -> Record:
     return record
 
 
+def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
+    """Return why no record is shipped that an algorithm could use, or None if there is one.
+
+    Args:
+        problem: a problem without arguments.
+        topology: the spec of the topology.
+        optimal: whether the record has to be proven optimal.
+    """
+    if not path_of(shipped_folder(), problem, topology).is_file():
+        return f"no record of {problem} on it is shipped"
+    if optimal and not shipped_record(problem, topology).optimal:
+        return f"its record of {problem} is not proven to be optimal"
+    return None
+
+
 def _arrays(content: bytes, path: Path) -> Witness:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:

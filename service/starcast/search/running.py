@@ -9,7 +9,7 @@ from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.model import Witness
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget, solver_name
-from starcast.search.problem import Method, Outcome, Problem
+from starcast.search.problem import Outcome, Problem
 from starcast.search.proofs import make_proof
 from starcast.topologies import Topology, as_topology
 
@@ -129,18 +129,25 @@ class _Search:
                 f"{self._problem.name} on {self._graph.spec}: value {record.value}, bound "
                 f"{record.bound}; looking for {target} ({method.name})"
             )
-            outcome = self._run(method, target, part.part(method.share))
+            outcome = method.run(self._graph, self._arguments, target, part.part(method.share))
             seconds = round(monotonic() - start, 1)
-            attempt = Attempt(method.name, target, outcome.result, seconds)
+            is_reached = self._reaches(outcome, target)
+            result = outcome.result if outcome.result == "none" or is_reached else "open"
+            attempt = Attempt(method.name, target, result, seconds)
             record = replace(
                 record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
             )
-            if outcome.result != "open":
-                return self._improved(record, outcome, target)
+            if outcome.result == "none" or self._reaches(outcome, record.value - self._sign):
+                record = self._improved(record, outcome, target)
+            if result != "open":
+                return record
         return record
 
-    def _run(self, method: Method, target: int, budget: Budget) -> Outcome:
-        return method.run(self._graph, self._arguments, target, budget)
+    def _reaches(self, outcome: Outcome, target: int) -> bool:
+        """Return whether a search has found an object that is at least as good as a value."""
+        if outcome.witness is None:
+            return False
+        return self._sign * self._value(outcome.witness) <= self._sign * target
 
     def _improved(self, record: Record, outcome: Outcome, target: int) -> Record:
         if outcome.result == "witness" and outcome.witness is not None:
