@@ -6,7 +6,7 @@
 from starcast.search.catalogue import PROBLEMS, find_problem
 from starcast.search.engines import ENGINES, Budget
 from starcast.search.problem import Bound, PaperValue, Problem
-from starcast.search.proofs import make_proof, verify_bound
+from starcast.search.proofs import check_record_proof, make_proof, prove_again, verify_bound
 from starcast.search.running import search
 
 __all__ = [
@@ -16,8 +16,10 @@ __all__ = [
     "Budget",
     "PaperValue",
     "Problem",
+    "check_record_proof",
     "find_problem",
     "make_proof",
+    "prove_again",
     "search",
     "verify_bound",
 ]

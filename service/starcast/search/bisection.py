@@ -23,6 +23,8 @@ from starcast.topologies import Topology
 
 #: Nodes up to which the eigenvalues of a dense matrix are computed.
 _DENSE = 5_040
+#: Starts of the tabu search.
+_STARTS = 60
 #: Largest error of an eigenvalue, generously.
 _ERROR = 1e-6
 
@@ -67,9 +69,10 @@ def _exchange_nodes(graph: Topology, _arguments: Arguments, target: int, budget:
     table = graph.table().astype(np.int64)
     best: NDArray[np.uint8] | None = None
     best_cut = graph.links
-    with budget.reporter.task(f"halves of {graph.spec}", 100, "%") as task:
-        shown = 0
-        while budget.left > 0:
+    with budget.reporter.task(f"halves of {graph.spec}", _STARTS, "starts") as task:
+        for _ in range(_STARTS):
+            if budget.left <= 0:
+                break
             is_fresh = best is None or generator.random() < 0.5
             side = _random_halves(graph, generator) if is_fresh else _perturbed(best, generator)
             side, cut = _tabu(table, side, generator, target, budget)
@@ -77,9 +80,7 @@ def _exchange_nodes(graph: Topology, _arguments: Arguments, target: int, budget:
                 best, best_cut = side, cut
             if cut <= target:
                 break
-            done = int(100 * (1 - budget.left / budget.seconds))
-            task.advance(done - shown)
-            shown = done
+            task.advance()
     # Perhaps not as good as the target, but better than what is known.
     return OPEN if best is None else Outcome("witness", {"side": best})
 
@@ -120,8 +121,9 @@ def _tabu(
         idle += 1
         for value in (0, 1):
             gain = 2 * outside - len(table)
-            allowed = np.where((side == value) & (free_at <= step), gain, -nodes)
-            choices = np.flatnonzero(allowed == allowed.max())
+            free = (side == value) & (free_at <= step)
+            allowed = free if free.any() else side == value
+            choices = np.flatnonzero(allowed & (gain == gain[allowed].max()))
             node = int(generator.choice(choices))
             cut -= int(gain[node])
             side[node] = 1 - value

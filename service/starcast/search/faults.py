@@ -5,6 +5,8 @@ them. The search proposes faults, finds a short path that avoids them, excludes 
 this path, and repeats: what remains unsatisfiable is a small formula of paths, with a DRAT proof.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,7 +24,7 @@ from starcast.search.problem import (
     too_small,
 )
 from starcast.search.symmetry import fixing_root, orbits
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology
 
 Table = list[list[int]]
 Path = list[int]
@@ -59,7 +61,11 @@ def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget)
     require("pysat")
     require_fit(_literals(graph, {}, target), budget.memory, f"faults on {graph.spec}")
     subject = f"faults that make the diameter of {graph.spec} {target}"
-    answer = race(find_faults, (graph.spec, target), budget, subject)
+    # Distant nodes first: they are the likelier ends.
+    from_root = graph.distances(0)
+    ends = sorted(targets(graph), key=lambda node: -int(from_root[node]))
+    work = _Work(graph.table().T.tolist(), ends, graph.degree - 1, target)
+    answer = race(find_faults, work, budget, subject)
     if answer is None:
         return OPEN
     faults, end, paths = answer
@@ -74,40 +80,40 @@ def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget)
     )
 
 
-def find_faults(work: tuple[str, int], seed: int) -> tuple[list[int] | None, int, list[Path]]:
+class _Work(NamedTuple):
+    """Neighbours, nodes that can be distant, most faults, and the distance that is wanted."""
+
+    table: Table
+    ends: list[int]
+    most: int
+    distance: int
+
+
+def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Path]]:
     """Find faults that make a node at least as distant from rank 0 as wanted.
 
     Args:
-        work: the topology and the distance.
+        work: the topology, without what a plug-in would have to define, and the distance.
         seed: random seed.
 
     Returns:
         The faults, or None; the node; the paths that exclude all faults.
     """
-    spec, distance = work
-    graph = topology(spec)
-    table = graph.table().T.tolist()
-    ends = targets(graph)
-    # Distant nodes first: they are the likelier ones.
-    from_root = graph.distances(0)
-    ends.sort(key=lambda node: -int(from_root[node]))
     paths: list[Path] = []
-    for end in ends:
-        faults, excluding = _faults_for(graph, table, end, distance, seed)
+    for end in work.ends:
+        faults, excluding = _faults_for(work, end, seed)
         if faults is not None:
             return faults, end, []
         paths += excluding
     return None, 0, paths
 
 
-def _faults_for(
-    graph: Topology, table: Table, end: int, distance: int, seed: int
-) -> tuple[list[int] | None, list[Path]]:
+def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, list[Path]]:
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
     formula = Formula()
-    is_faulty = formula.new(graph.nodes).tolist()
-    formula.at_most(is_faulty, graph.degree - 1)
+    is_faulty = formula.new(len(work.table)).tolist()
+    formula.at_most(is_faulty, work.most)
     formula.add(-is_faulty[0])
     formula.add(-is_faulty[end])
     paths: list[Path] = []
@@ -117,7 +123,7 @@ def _faults_for(
         while solver.solve():
             model = solver.get_model()
             faults = {node for node, literal in enumerate(is_faulty) if model[literal - 1] > 0}
-            short = _disjoint_short_paths(table, faults, end, distance)
+            short = _disjoint_short_paths(work.table, faults, end, work.distance)
             if not short:
                 return sorted(faults), paths
             for path in short:

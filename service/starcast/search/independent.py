@@ -26,7 +26,7 @@ from starcast.search.problem import (
     Problem,
     too_small,
 )
-from starcast.topologies import Topology, topology
+from starcast.topologies import Topology
 
 #: ``literal(node, class)``.
 Literal = Callable[[int, int], int]
@@ -48,7 +48,7 @@ def _search(exact: bool, symmetric: bool) -> Callable[..., Outcome]:
         for each in images:
             part = budget.part(1 / len(images))
             subject = f"{target} completely independent trees on {graph.spec}"
-            work = (graph.spec, target, exact, each)
+            work = (graph.table().T.tolist(), target, exact, each)
             classes = race(partition, work, part, subject)
             if classes is not None and len(classes):
                 return Outcome("witness", {"parent_port": _trees(graph, classes, target)})
@@ -75,18 +75,17 @@ def _translations(graph: Topology, classes: int) -> list[NDArray[np.int64]]:
     return [by_order[order] for order in sorted(by_order, reverse=True)]
 
 
-def partition(work: tuple[str, int, bool, Any], seed: int) -> NDArray[np.int64]:
+def partition(work: tuple[Table, int, bool, Any], seed: int) -> NDArray[np.int64]:
     """Return the class of each node, or no classes if there are none.
 
     Args:
-        work: the topology, the number of classes, whether every node must have two neighbours in
+        work: the neighbours, the number of classes, whether every node must have two neighbours in
             each class, and a translation that maps each class to the next one, or None.
         seed: random seed.
     """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
-    spec, classes, exact, images = work
-    table = topology(spec).table().T.tolist()
+    table, classes, exact, images = work
     formula, literal = _local_formula(table, classes, exact=exact, images=images)
     with Solver(name="cadical195") as solver:
         solver.configure({"seed": seed, "phase": seed % 2})

@@ -52,7 +52,8 @@ def search(
     declared = find_problem(problem)
     declared.check_topology(graph)
     values = declared.resolve_arguments(arguments)
-    limits = Budget() if budget is None else budget
+    # A budget's time begins when the search does.
+    limits = Budget() if budget is None else replace(budget)
     return _Search(declared, graph, values, limits, keep).run(known)
 
 
