@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import exact_alltoall
 import fault_tolerance
+import known_records
 import typer
 from typer.testing import CliRunner
 
@@ -219,6 +220,7 @@ PAGES = {
     "claims.md": claims_page,
     "exact-alltoall.md": exact_alltoall.page,
     "fault-tolerance.md": fault_tolerance.page,
+    "records.md": known_records.page,
 }
 
 

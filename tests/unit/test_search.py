@@ -11,6 +11,8 @@ import pytest
 from starcast import plugins
 from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.records import Record, verify
+from starcast.records.cut_bounds import certified_cut, round_cut
+from starcast.records.model import CERTIFICATE
 from starcast.search import (
     PROBLEMS,
     Budget,
@@ -22,6 +24,7 @@ from starcast.search import (
 )
 from starcast.search.bisection import PROBLEM as BISECTION
 from starcast.search.broadcast import counting_bound
+from starcast.search.cut_bounds import bound_cuts
 from starcast.search.engines import check_proof, prove, solve
 from starcast.search.faults import targets
 from starcast.search.formula import Formula
@@ -350,6 +353,54 @@ def test_every_problem_declares_what_it_searches() -> None:
         texts = (problem.question, problem.variables, problem.constraints, problem.symmetry)
         assert all(texts)
         assert problem.bound(topology("S4"), problem.arguments).reason
+
+
+@pytest.mark.parametrize(("spec", "least"), [("S3", 2), ("S4", 8), ("Q3", 4), ("S4,2", 4)])
+def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
+    spec: str, least: int
+) -> None:
+    graph = topology(spec)
+    decision = bound_cuts(graph, {}, 0, Budget(seconds=60))
+    certificate = decision.evidence
+    value = certified_cut(
+        graph,
+        certificate["automorphisms"],
+        certificate["vectors"].astype(np.int64),
+        certificate["multipliers"],
+        int(certificate["denominator"][0]),
+    )
+    assert decision.target == value - 1
+    assert BISECTION.bound(graph, {}).value <= value <= least
+
+
+def test_a_certificate_is_read_with_suspicion() -> None:
+    """Multipliers too large prove less; negative ones and wrong maps are rejected."""
+    graph = topology("S4")
+    maps, vectors, multipliers, denominator = (
+        bound_cuts(graph, {}, 0, Budget(seconds=60)).evidence[name] for name in CERTIFICATE
+    )
+    vectors = vectors.astype(np.int64)
+    scale = int(denominator[0])
+    assert certified_cut(graph, maps, vectors, 2 * multipliers, scale) < 8
+    with pytest.raises(RejectedError, match="negative"):
+        certified_cut(graph, maps, vectors, -np.abs(multipliers), scale)
+    swapped = maps.copy()
+    swapped[0, [0, 1]] = swapped[0, [1, 0]]
+    with pytest.raises(RejectedError, match="not an automorphism"):
+        certified_cut(graph, swapped, vectors, multipliers, scale)
+    with pytest.raises(RejectedError, match="every node"):
+        certified_cut(graph, maps[-1:], vectors, multipliers, scale)
+
+
+def test_all_bisections_have_the_parity_that_is_used() -> None:
+    graph = topology("S4,2")
+    a, b = link_list(graph).T
+    generator = np.random.default_rng(1)
+    for _ in range(50):
+        side = generator.permutation(np.arange(graph.nodes) % 2)
+        cut = int((side[a] != side[b]).sum())
+        assert round_cut(graph, cut) == cut
+        assert round_cut(graph, cut - 1) == cut
 
 
 def test_congestion_one_is_the_edge_disjoint_problem() -> None:

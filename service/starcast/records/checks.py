@@ -10,7 +10,7 @@ topology. The arrays of a witness, N nodes, are
 * ``independent-trees``: ``parent_port`` [trees, N], undirected trees, given with root 0;
 * ``fault-diameter``: ``faults``, the faulty nodes, and ``pair``, two nodes at that distance; and
   ``paths``, paths from rank 0, -1 after their ends, from which the bound follows;
-* ``bisection-width``: ``side`` [N], 0 or 1.
+* ``bisection-width``: ``side`` [N], 0 or 1; and the certificate of `starcast.records.cut_bounds`.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from starcast import checkers
 from starcast.errors import RejectedError
+from starcast.records.cut_bounds import certified_cut
 from starcast.records.model import PROBLEMS, Record, Witness
 from starcast.topologies import Topology, topology
 
@@ -42,6 +43,8 @@ def verify(record: Record) -> None:
     least = PROBLEMS[record.problem] == "least"
     if record.bound > record.value if least else record.bound < record.value:
         raise _rejected(record.id, f"value {record.value} contradicts the bound {record.bound}")
+    if "vectors" in record.witness:
+        _check_certificate(record)
     if "paths" in record.witness:
         _check_paths(_Judge(topology(record.topology), record.id, record.witness), record.bound)
 
@@ -182,6 +185,21 @@ def _check_paths(judge: _Judge, longest: int) -> None:
     for before, after in zip(rows.T, rows.T[1:], strict=False):
         linked = (table[:, np.maximum(before, 0)] == after).any(axis=0)
         judge.require((linked & (before >= 0) | (after < 0)).all(), "a path has a gap")
+
+
+def _check_certificate(record: Record) -> None:
+    """Check that the inequalities of a record prove its bound."""
+    judge = _Judge(topology(record.topology), record.id, record.witness)
+    nodes = judge.graph.nodes
+    vectors = judge.array("vectors", None, nodes)
+    proven = certified_cut(
+        judge.graph,
+        judge.array("automorphisms", None, nodes),
+        vectors,
+        judge.array("multipliers", len(vectors) + 1),
+        int(judge.array("denominator", 1)[0]),
+    )
+    judge.require(proven >= record.bound, f"its inequalities prove {proven}, not {record.bound}")
 
 
 def _bisection(judge: _Judge, _arguments: Arguments) -> int:

@@ -49,8 +49,14 @@ def as_table(records: Iterable[Record]) -> Table:
     return Table.of(map(_row, records), COLUMNS)
 
 
+def _evidence(record: Record) -> str:
+    if record.proof is not None:
+        return record.proof.format
+    return "inequalities" if "vectors" in record.witness else "theory"
+
+
 def _row(record: Record) -> dict[str, Any]:
     row = {name: getattr(record, name) for name in COLUMNS}
     row["arguments"] = dict(record.arguments)
-    row["proof"] = "theory" if record.proof is None else record.proof.format
+    row["proof"] = _evidence(record)
     return row

@@ -29,6 +29,9 @@ PROBLEMS: Mapping[str, Sense] = MappingProxyType(
 )
 
 Witness = Mapping[str, NDArray[Any]]
+#: Arrays next to a witness from which the bound follows: paths, or a certificate of inequalities.
+CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
+EVIDENCE = ("paths", *CERTIFICATE)
 
 
 @dataclass(frozen=True)

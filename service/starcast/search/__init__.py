@@ -5,17 +5,17 @@
 
 from starcast.search.catalogue import PROBLEMS, find_problem
 from starcast.search.engines import ENGINES, Budget
-from starcast.search.problem import Bound, PaperValue, Problem
+from starcast.search.problem import PaperValue, SearchProblem, TheoryBound
 from starcast.search.proofs import check_record_proof, make_proof, prove_again, verify_bound
 from starcast.search.running import search
 
 __all__ = [
     "ENGINES",
     "PROBLEMS",
-    "Bound",
     "Budget",
     "PaperValue",
-    "Problem",
+    "SearchProblem",
+    "TheoryBound",
     "check_record_proof",
     "find_problem",
     "make_proof",

@@ -6,16 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
+from starcast.records.cut_bounds import round_cut
+from starcast.search.cut_bounds import bound_cuts, supports
 from starcast.search.engines import Budget, solve
 from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
     Arguments,
-    Bound,
+    Decision,
     Method,
-    Outcome,
     PaperValue,
-    Problem,
+    SearchProblem,
+    TheoryBound,
     too_small,
 )
 from starcast.search.symmetry import link_list
@@ -29,15 +31,16 @@ _STARTS = 60
 _ERROR = 1e-6
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> Bound:
+def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
     """Return N lambda / 4 for the second eigenvalue lambda of the Laplacian (Fiedler, Mohar)."""
     second = _second_eigenvalue(graph)
     halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
     value = max(ceil(second * halves / graph.nodes - _ERROR * graph.nodes), 1)
-    return Bound(
+    value = round_cut(graph, value)
+    return TheoryBound(
         value,
         f"the second eigenvalue of the Laplacian is {second:.4f}, and a cut of halves has at least "
-        f"{second:.4f} N / 4 links (Mohar 1991)",
+        f"{second:.4f} N / 4 links (Mohar 1991), all cuts of halves with the same parity",
     )
 
 
@@ -63,7 +66,9 @@ def _start(graph: Topology, _arguments: Arguments, _budget: Budget) -> Witness:
     return {"side": side}
 
 
-def _exchange_nodes(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Outcome:
+def _exchange_nodes(
+    graph: Topology, _arguments: Arguments, target: int, budget: Budget
+) -> Decision:
     """Exchange pairs of nodes by tabu search, from random halves and from the last best."""
     generator = np.random.default_rng(budget.seed)
     table = graph.table().astype(np.int64)
@@ -82,7 +87,7 @@ def _exchange_nodes(graph: Topology, _arguments: Arguments, target: int, budget:
                 break
             task.advance()
     # Perhaps not as good as the target, but better than what is known.
-    return OPEN if best is None else Outcome("witness", {"side": best})
+    return OPEN if best is None else Decision("witness", {"side": best})
 
 
 def _random_halves(graph: Topology, generator: np.random.Generator) -> NDArray[np.uint8]:
@@ -153,16 +158,17 @@ def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
     return formula, side
 
 
-def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Outcome:
+def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
     subject = f"halves of {graph.spec} with {target} links"
     require_fit(_literals(graph, arguments, target), budget.memory, subject)
     formula, side = _formula(graph, target)
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":
-        return Outcome("none", formula=formula)
+        # No halves have the next number of links either if it has the wrong parity.
+        return Decision("none", formula=formula, target=round_cut(graph, target + 1) - 1)
     if values is None:
         return OPEN
-    return Outcome("witness", {"side": values[side].astype(np.uint8)})
+    return Decision("witness", {"side": values[side].astype(np.uint8)})
 
 
 def _papers(_graph: Topology, _arguments: Arguments) -> PaperValue | None:
@@ -174,23 +180,29 @@ def _literals(graph: Topology, _arguments: Arguments, target: int) -> int:
 
 
 def _rebuild(graph: Topology, _args: Arguments, target: int, _witness: Witness) -> Formula:
-    return _formula(graph, target)[0]
+    # The last number of links of the right parity.
+    return _formula(graph, round_cut(graph, target) - 2 * (round_cut(graph, target) > target))[0]
 
 
-PROBLEM = Problem(
+PROBLEM = SearchProblem(
     name="bisection-width",
     question="fewest links between two halves",
     variables="node v is in half 1; link e is cut",
     constraints=(
         "a link between the halves is cut; at most the target of the links are cut; the halves "
-        "differ by at most one node"
+        "differ by at most one node. Cutting planes bound the average of y_u y_v over all images "
+        "of a pair of nodes (`starcast.records.cut_bounds`)"
     ),
-    symmetry="the identity is in half 0, which loses nothing: the halves can be exchanged",
+    symmetry=(
+        "the identity is in half 0, which loses nothing: the halves can be exchanged. Cutting "
+        "planes average over all automorphisms, which loses nothing for a lower bound"
+    ),
     bound=_bound,
     papers=_papers,
     start=_start,
     methods=(
-        Method("exchanges of nodes between the halves (tabu search)", _exchange_nodes, 0.3),
+        Method("cutting planes", bound_cuts, 0.3, supports),
+        Method("exchanges of nodes between the halves (tabu search)", _exchange_nodes, 0.5),
         Method("formula", _solve),
     ),
     literals=_literals,

@@ -12,11 +12,11 @@ from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
     Arguments,
-    Bound,
+    Decision,
     Method,
-    Outcome,
     PaperValue,
-    Problem,
+    SearchProblem,
+    TheoryBound,
     too_small,
 )
 from starcast.topologies import Topology
@@ -44,11 +44,11 @@ def counting_bound(nodes: int, degree: int) -> int:
     return len(informed) - 1
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> Bound:
+def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
     counted = counting_bound(graph.nodes, graph.degree)
     if graph.diameter > counted:
-        return Bound(graph.diameter, "the diameter")
-    return Bound(
+        return TheoryBound(graph.diameter, "the diameter")
+    return TheoryBound(
         counted,
         f"in each round at most the nodes informed in the {graph.degree - 1} rounds before can "
         f"inform another (counting, degree {graph.degree}; Liestman & Peters 1988)",
@@ -138,7 +138,7 @@ def _exchange(
         sender = sender_of[node]
 
 
-def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget) -> Outcome:
+def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget) -> Decision:
     """Repeat the matched rounds with other random choices."""
     best: Witness | None = None
     for seed in range(budget.seed, budget.seed + _STARTS):
@@ -147,7 +147,7 @@ def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget
             best = witness
         if int(best["round"].max()) <= target or budget.left <= 0:
             break
-    return OPEN if best is None else Outcome("witness", best)
+    return OPEN if best is None else Decision("witness", best)
 
 
 def _formula(
@@ -240,12 +240,14 @@ def _involution(graph: Topology) -> NDArray[np.int64] | None:
     return None
 
 
-def _solve_formula(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Outcome:
+def _solve_formula(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
     require_fit(_literals(graph, arguments, target), budget.memory, f"a broadcast on {graph.spec}")
     return _search_formula(graph, target, budget, None)
 
 
-def _solve_symmetric(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Outcome:
+def _solve_symmetric(
+    graph: Topology, arguments: Arguments, target: int, budget: Budget
+) -> Decision:
     images = _involution(graph)
     if images is None:
         return OPEN
@@ -259,12 +261,12 @@ def _solve_symmetric(graph: Topology, arguments: Arguments, target: int, budget:
 
 def _search_formula(
     graph: Topology, target: int, budget: Budget, images: NDArray[np.int64] | None
-) -> Outcome:
+) -> Decision:
     formula, informed, sends = _formula(graph, target, images)
     subject = f"broadcast on {graph.spec} in {target} rounds"
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":
-        return Outcome("none", formula=formula)
+        return Decision("none", formula=formula)
     if values is None:
         return OPEN
     table = _table(graph)
@@ -280,7 +282,7 @@ def _search_formula(
             if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
                 informer[receiver], rounds[receiver] = node, now
     del informed
-    return Outcome("witness", _as_witness(graph, informer, rounds))
+    return Decision("witness", _as_witness(graph, informer, rounds))
 
 
 def _as_witness(graph: Topology, informer: NDArray[np.int64], rounds: NDArray[np.int64]) -> Witness:
@@ -299,7 +301,7 @@ def _rebuild(graph: Topology, _args: Arguments, target: int, _witness: Witness) 
     return _formula(graph, target, None)[0]
 
 
-PROBLEM = Problem(
+PROBLEM = SearchProblem(
     name="one-port-broadcast",
     question="fewest one-port rounds of a broadcast",
     variables="node v is informed after round t; node v sends over port i in round t",

@@ -2,7 +2,7 @@
 
 from starcast.errors import InputError
 from starcast.search import bisection, broadcast, faults, forests, hamiltonian, independent
-from starcast.search.problem import Problem
+from starcast.search.problem import SearchProblem
 from starcast.support.text import did_you_mean
 
 _ALL = (
@@ -15,10 +15,10 @@ _ALL = (
     bisection.PROBLEM,
 )
 #: All problems by name.
-PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in _ALL}
+PROBLEMS: dict[str, SearchProblem] = {problem.name: problem for problem in _ALL}
 
 
-def find_problem(name: str) -> Problem:
+def find_problem(name: str) -> SearchProblem:
     """Return the problem of a name.
 
     Raises:

@@ -16,11 +16,11 @@ from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
     Arguments,
-    Bound,
+    Decision,
     Method,
-    Outcome,
     PaperValue,
-    Problem,
+    SearchProblem,
+    TheoryBound,
     too_small,
 )
 from starcast.search.symmetry import fixing_root, orbits
@@ -57,7 +57,7 @@ def path_formula(graph: Topology, paths: list[Path]) -> Formula:
     return formula
 
 
-def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Outcome:
+def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
     require("pysat")
     require_fit(_literals(graph, {}, target), budget.memory, f"faults on {graph.spec}")
     subject = f"faults that make the diameter of {graph.spec} {target}"
@@ -71,8 +71,8 @@ def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget)
     faults, end, paths = answer
     if faults is not None:
         pair = np.array([0, end])
-        return Outcome("witness", {"faults": np.array(faults), "pair": pair})
-    return Outcome(
+        return Decision("witness", {"faults": np.array(faults), "pair": pair})
+    return Decision(
         "none",
         formula=path_formula(graph, paths),
         evidence={"paths": _as_array(paths)},
@@ -180,8 +180,8 @@ def _rebuild(graph: Topology, _args: Arguments, _target: int, witness: Witness) 
     return path_formula(graph, [[node for node in row if node >= 0] for row in rows])
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> Bound:
-    return Bound(
+def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
+    return TheoryBound(
         graph.nodes - graph.degree,
         f"a shortest path between two of the {graph.nodes - graph.degree + 1} other nodes",
     )
@@ -203,7 +203,7 @@ def _literals(graph: Topology, _arguments: Arguments, _target: int) -> int:
     return graph.nodes * graph.degree * 8 + 20_000 * graph.diameter
 
 
-PROBLEM = Problem(
+PROBLEM = SearchProblem(
     name="fault-diameter",
     question="greatest diameter after degree - 1 node faults",
     variables="node v is faulty; t is the distant node",

@@ -16,11 +16,11 @@ from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
     Arguments,
-    Bound,
+    Decision,
     Method,
-    Outcome,
     PaperValue,
-    Problem,
+    SearchProblem,
+    TheoryBound,
     too_small,
 )
 from starcast.search.symmetry import rotation
@@ -43,20 +43,20 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
     return distances
 
 
-def _edge_disjoint_bound(graph: Topology, _arguments: Arguments) -> Bound:
+def _edge_disjoint_bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
     first = [int(graph.neighbours(port, [0])[0]) for port in graph.ports]
     height = max(1 + int(distances_without_root(graph, node).max()) for node in first)
-    return Bound(
+    return TheoryBound(
         height,
         "the root has a single child in each tree, so the other nodes are reached from it without "
         "the root",
     )
 
 
-def _congestion_bound(graph: Topology, arguments: Arguments) -> Bound:
+def _congestion_bound(graph: Topology, arguments: Arguments) -> TheoryBound:
     if arguments["congestion"] == 1:
         return _edge_disjoint_bound(graph, arguments)
-    return Bound(graph.diameter, "the diameter")
+    return TheoryBound(graph.diameter, "the diameter")
 
 
 def _papers(
@@ -155,17 +155,17 @@ def _one_tree(
             )
 
 
-def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Outcome:
+def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
     congestion = arguments.get("congestion", 1)
     subject = f"trees on {graph.spec} of height {target}, congestion {congestion}"
     require_fit(_literals(graph, arguments, target), budget.memory, subject)
     formula, chosen = _formula(graph, congestion, target)
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":
-        return Outcome("none", formula=formula)
+        return Decision("none", formula=formula)
     if values is None:
         return OPEN
-    return Outcome("witness", {"parent_port": _ports(graph, values[chosen])})
+    return Decision("witness", {"parent_port": _ports(graph, values[chosen])})
 
 
 def _ports(graph: Topology, chosen: NDArray[np.bool_]) -> NDArray[np.uint8]:
@@ -174,7 +174,7 @@ def _ports(graph: Topology, chosen: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return ports
 
 
-def _solve_rotated(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Outcome:
+def _solve_rotated(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
     """Search for a tree whose images under a rotation are the other trees."""
     images = rotation(graph)
     if images is None:
@@ -204,7 +204,7 @@ def _solve_rotated(graph: Topology, arguments: Arguments, target: int, budget: B
         nodes, ports = np.nonzero(rows[-1])
         turned[images[nodes], port_image[nodes, ports]] = True
         rows.append(turned)
-    return Outcome("witness", {"parent_port": _ports(graph, np.stack(rows))})
+    return Decision("witness", {"parent_port": _ports(graph, np.stack(rows))})
 
 
 def _port_images(table: NDArray[np.int32], images: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -261,7 +261,7 @@ _METHODS = (
     Method("formula", _solve),
 )
 
-EDGE_DISJOINT = Problem(
+EDGE_DISJOINT = SearchProblem(
     name="edge-disjoint-trees",
     question="least height of as many arc-disjoint spanning trees as the degree",
     variables=_VARIABLES,
@@ -277,7 +277,7 @@ EDGE_DISJOINT = Problem(
     unsupported=too_small(4),
 )
 
-CONGESTION = Problem(
+CONGESTION = SearchProblem(
     name="congestion-trees",
     question="least height of as many spanning trees as the degree, with bounded congestion",
     variables=_VARIABLES,

@@ -15,11 +15,11 @@ from starcast.search.engines import Budget
 from starcast.search.problem import (
     OPEN,
     Arguments,
-    Bound,
+    Decision,
     Method,
-    Outcome,
     PaperValue,
-    Problem,
+    SearchProblem,
+    TheoryBound,
     too_small,
 )
 from starcast.topologies import Topology
@@ -138,7 +138,7 @@ def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]
     return factors, rest
 
 
-def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Outcome:
+def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
     adjacent, rest = two_factors(graph)
     factors = [_Factor(each, is_counted=True) for each in adjacent[:target]]
@@ -194,7 +194,7 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
     return None
 
 
-def _finished(graph: Topology, factors: list[_Factor]) -> Outcome:
+def _finished(graph: Topology, factors: list[_Factor]) -> Decision:
     table = {port: graph.neighbours(port).tolist() for port in graph.ports}
     rows = []
     for factor in factors:
@@ -206,11 +206,13 @@ def _finished(graph: Topology, factors: list[_Factor]) -> Outcome:
             before, node = node, following
         rows.append(row)
     shape = (len(rows), graph.nodes)
-    return Outcome("witness", {"ports": np.array(rows, dtype=np.uint8).reshape(shape)})
+    return Decision("witness", {"ports": np.array(rows, dtype=np.uint8).reshape(shape)})
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> Bound:
-    return Bound(graph.degree // 2, f"each cycle uses two of the {graph.degree} links of a node")
+def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
+    return TheoryBound(
+        graph.degree // 2, f"each cycle uses two of the {graph.degree} links of a node"
+    )
 
 
 def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
@@ -223,7 +225,7 @@ def _start(graph: Topology, _arguments: Arguments, _budget: Budget) -> Witness:
     return {"ports": np.empty((0, graph.nodes), dtype=np.uint8)}
 
 
-PROBLEM = Problem(
+PROBLEM = SearchProblem(
     name="hamiltonian-decomposition",
     question="most link-disjoint Hamiltonian cycles",
     variables="the 2-factor of each link",

@@ -19,11 +19,11 @@ from starcast.search.formula import Formula, require_fit
 from starcast.search.problem import (
     OPEN,
     Arguments,
-    Bound,
+    Decision,
     Method,
-    Outcome,
     PaperValue,
-    Problem,
+    SearchProblem,
+    TheoryBound,
     too_small,
 )
 from starcast.topologies import Topology
@@ -33,13 +33,13 @@ Literal = Callable[[int, int], int]
 Table = list[list[int]]
 
 
-def _bound(graph: Topology, _arguments: Arguments) -> Bound:
+def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
     most = graph.links // (graph.nodes - 1)
-    return Bound(most, f"each tree needs {graph.nodes - 1} of the {graph.links} links")
+    return TheoryBound(most, f"each tree needs {graph.nodes - 1} of the {graph.links} links")
 
 
-def _search(exact: bool, symmetric: bool) -> Callable[..., Outcome]:
-    def search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Outcome:
+def _search(exact: bool, symmetric: bool) -> Callable[..., Decision]:
+    def search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
         require("pysat")
         require_fit(_literals(graph, {}, target), budget.memory, f"trees on {graph.spec}")
         if exact and graph.degree != 2 * target:
@@ -51,7 +51,7 @@ def _search(exact: bool, symmetric: bool) -> Callable[..., Outcome]:
             work = (graph.table().T.tolist(), target, exact, each)
             classes = race(partition, work, part, subject)
             if classes is not None and len(classes):
-                return Outcome("witness", {"parent_port": _trees(graph, classes, target)})
+                return Decision("witness", {"parent_port": _trees(graph, classes, target)})
         return OPEN
 
     return search
@@ -308,7 +308,7 @@ def _literals(graph: Topology, _arguments: Arguments, target: int) -> int:
     return graph.nodes * target * graph.degree * (graph.degree + 3) * 8
 
 
-PROBLEM = Problem(
+PROBLEM = SearchProblem(
     name="independent-trees",
     question="most completely independent spanning trees",
     variables="node v belongs to class i (Araki 2014: a tree for each class)",

@@ -16,7 +16,7 @@ from starcast.topologies import Topology
 Arguments = Mapping[str, int]
 
 
-class Bound(NamedTuple):
+class TheoryBound(NamedTuple):
     """A value that no object exceeds in quality, and why."""
 
     value: int
@@ -30,7 +30,7 @@ class PaperValue(NamedTuple):
     source: str
 
 
-class Outcome(NamedTuple):
+class Decision(NamedTuple):
     """The end of one search for an object whose value is at least as good as a target.
 
     Attributes:
@@ -48,10 +48,10 @@ class Outcome(NamedTuple):
     target: int | None = None
 
 
-OPEN = Outcome("open")
+OPEN = Decision("open")
 
 #: ``run(topology, arguments, target, budget)``.
-Run = Callable[[Topology, Arguments, int, Budget], Outcome]
+Run = Callable[[Topology, Arguments, int, Budget], Decision]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _no_formula(_graph: Topology, _args: Arguments, _target: int, _witness: Witn
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """A question about topologies with a number as its answer.
 
     Attributes:
@@ -102,7 +102,7 @@ class Problem:
     variables: str
     constraints: str
     symmetry: str
-    bound: Callable[[Topology, Arguments], Bound]
+    bound: Callable[[Topology, Arguments], TheoryBound]
     papers: Callable[[Topology, Arguments], PaperValue | None]
     start: Callable[[Topology, Arguments, Budget], Witness]
     methods: tuple[Method, ...]

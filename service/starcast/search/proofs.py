@@ -46,6 +46,8 @@ def verify_bound(record: Record) -> None:
     problem = find_problem(record.problem)
     graph = topology(record.topology)
     theory = problem.bound(graph, record.arguments)
+    if record.proof is None and "vectors" in record.witness:
+        return  # `starcast.records.verify` adds up the inequalities
     if record.proof is None:
         if record.bound != theory.value:
             raise RejectedError(

@@ -6,10 +6,10 @@ from importlib.metadata import version
 from time import monotonic
 
 from starcast.records import Attempt, Record, verify, witness_value
-from starcast.records.model import Witness
+from starcast.records.model import EVIDENCE, Witness
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget, solver_name
-from starcast.search.problem import Outcome, Problem
+from starcast.search.problem import Decision, SearchProblem
 from starcast.search.proofs import make_proof
 from starcast.topologies import Topology, as_topology
 
@@ -57,12 +57,16 @@ def search(
     return _Search(declared, graph, values, limits, keep).run(known)
 
 
+def _without_evidence(witness: Witness) -> Witness:
+    return {name: each for name, each in witness.items() if name not in EVIDENCE}
+
+
 class _Search:
     """The state of a search: the record, which only becomes better."""
 
     def __init__(
         self,
-        problem: Problem,
+        problem: SearchProblem,
         graph: Topology,
         arguments: Mapping[str, int],
         budget: Budget,
@@ -144,15 +148,15 @@ class _Search:
                 return record
         return record
 
-    def _reaches(self, outcome: Outcome, target: int) -> bool:
+    def _reaches(self, outcome: Decision, target: int) -> bool:
         """Return whether a search has found an object that is at least as good as a value."""
         if outcome.witness is None:
             return False
         return self._sign * self._value(outcome.witness) <= self._sign * target
 
-    def _improved(self, record: Record, outcome: Outcome, target: int) -> Record:
+    def _improved(self, record: Record, outcome: Decision, target: int) -> Record:
         if outcome.result == "witness" and outcome.witness is not None:
-            evidence = {name: each for name, each in record.witness.items() if name == "paths"}
+            evidence = {name: each for name, each in record.witness.items() if name in EVIDENCE}
             better = replace(
                 record,
                 value=self._value(outcome.witness),
@@ -171,7 +175,7 @@ class _Search:
                 bound=refuted + self._sign,
                 reason=statement,
                 proof=proof,
-                witness={**record.witness, **outcome.evidence},
+                witness={**_without_evidence(record.witness), **outcome.evidence},
                 solver=solver_name(self._budget.engine),
             )
         verify(better)
