@@ -144,9 +144,17 @@ def test_a_bound_without_proof_that_theory_does_not_give_is_rejected() -> None:
 
 
 def test_a_proof_about_another_formula_is_rejected() -> None:
-    record = shipped_record("bisection-width", "S4")
+    record = shipped_record("fault-diameter", "S4")
+    fewer = {**record.witness, "paths": record.witness["paths"][1:]}
     with pytest.raises(RejectedError, match="another formula"):
-        verify_bound(replace(record, bound=7))
+        verify_bound(replace(record, witness=fewer))
+
+
+def test_a_bound_that_the_inequalities_do_not_prove_is_rejected() -> None:
+    record = shipped_record("bisection-width", "S4")
+    fewer = {**record.witness, "multipliers": record.witness["multipliers"] // 2}
+    with pytest.raises(RejectedError, match="its inequalities prove"):
+        verify(replace(record, witness=fewer))
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -250,9 +250,9 @@ def test_a_proof_that_is_too_long_is_replaced_by_a_second_solver(
 
 
 def test_the_proof_of_a_record_can_be_made_and_checked_again() -> None:
-    record = settle("bisection-width", "S4,2")
+    record = settle("congestion-trees", "S4")
     if record.proof is None:
-        pytest.fail("the bound of S4,2 should need a proof")
+        pytest.fail("the bound of S4 should need a proof")
     again = prove_again(record)
     assert again.sha256 == record.proof.proof_sha256
     assert formula_of(record).sha256() == record.proof.formula_sha256
@@ -322,6 +322,15 @@ def test_a_formula_that_does_not_fit_is_refused_before_it_is_written() -> None:
 def test_a_solver_without_memory_ends_with_the_limit() -> None:
     with pytest.raises(LimitError, match="needs more than 150 MB"):
         solve(pigeons(14), Budget(seconds=60, memory=150), "pigeons")
+
+
+def fail(work: object, seed: int) -> None:
+    raise ArithmeticError(f"{work} {seed}")
+
+
+def test_an_error_of_a_process_is_raised() -> None:
+    with pytest.raises(ArithmeticError, match="this 3"):
+        engines.race(fail, "this", Budget(seconds=60, seed=3), "nothing")
 
 
 def test_unknown_problems_arguments_and_topologies_are_refused() -> None:

@@ -176,7 +176,7 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]
 
 def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
     """Return a vector with an odd sum and a violated inequality, by steps in two entries."""
-    size = int(generator.choice((3, 5, 7, 9)))
+    size = int(generator.choice([each for each in (3, 5, 7, 9) if each <= len(matrix)]))
     vector = np.zeros(len(matrix), dtype=np.int64)
     chosen = generator.choice(len(matrix), size, replace=False)
     vector[chosen] = generator.choice((-1, 1), size)

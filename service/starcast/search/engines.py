@@ -135,6 +135,7 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
 
     Raises:
         LimitError: all processes ran out of memory.
+        Exception: what the function raised.
     """
     failures = 0
     text = f"{subject}, at most {budget.left:.0f} s"
@@ -194,6 +195,8 @@ def _receive(running: Running, connection: Any) -> Any:
     process.kill()
     process.join()
     connection.close()
+    if isinstance(answer, Exception):
+        raise answer
     return answer if is_answer else _OUT_OF_MEMORY
 
 
@@ -213,6 +216,8 @@ def _serve(
         connection.send((True, function(work, seed)))
     except MemoryError:
         connection.send((False, None))
+    except Exception as error:  # noqa: BLE001 - the parent raises it
+        connection.send((False, error))
 
 
 #: Variables, clauses and seconds.
