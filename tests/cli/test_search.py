@@ -146,8 +146,7 @@ def test_a_proof_is_made_again_and_a_damaged_file_is_rejected(
     assert formula.read_text().startswith("p cnf ")
     checked = starcast(*words, "--proof", str(proof))
     assert (checked.code, "accepts" in checked.err) == (0, True)
-    lines = proof.read_text().splitlines()
-    proof.write_text("\n".join(lines[:-1]) + "\n")
+    proof.write_text("0\n")
     assert starcast(*words, "--proof", str(proof)).code == 6
     proof.write_bytes(b"\xff\xfe")
     assert starcast(*words, "--proof", str(proof)).code == 6

@@ -173,7 +173,8 @@ def test_a_record_is_not_replaced_by_a_worse_one(tmp_path: Path) -> None:
     path = save_record(tmp_path, worse)
     assert load_record(path).value == 6
     assert load_record(save_record(tmp_path, record)).value == 5
-    for each in (worse, replace(record, bound=4), replace(record, value=6)):
+    unproven = replace(record, tried=())
+    for each in (worse, replace(record, bound=4), replace(record, value=6), unproven):
         assert not is_better(each, record)
         save_record(tmp_path, each)
         assert load_record(path).fields() == record.fields()

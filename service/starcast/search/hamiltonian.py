@@ -28,6 +28,9 @@ from starcast.topologies import Topology
 _LENGTHS = (4, 6, 8)
 #: Probability that an exchange which adds a cycle is kept, while many cycles are left.
 _NOISE = 0.002
+#: Length of cycles up to which all exchanges are kept that leave the number of cycles as it is.
+#: They are needed for variety, but all nodes of the cycles are numbered again.
+_CHEAP = 800
 
 Walk = list[int]
 
@@ -174,7 +177,9 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         own, others = links[::2], links[1::2]
         added = first.change(own, others) + second.change(others, own)
         many = first.count + second.count > 6
-        if added <= 0 or (many and added == 1 and chance.random() < _NOISE):
+        cheap = _CHEAP * (first.count + second.count) / (2 * nodes)
+        is_kept = added < 0 or (added == 0 and chance.random() < cheap)
+        if is_kept or (many and added == 1 and chance.random() < _NOISE):
             first.exchange(own, others)
             second.exchange(others, own)
 

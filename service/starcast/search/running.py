@@ -85,10 +85,13 @@ class _Search:
         self._report(record)
         record = self._from_the_bound(record)
         while not record.optimal and self._budget.left > 0:
-            improved = self._look_for(record, record.value - self._sign, 1.0)
-            if improved.value == record.value and improved.bound == record.bound:
-                return improved
-            record = improved
+            before = record
+            record = self._look_for(record, record.value - self._sign, 1.0)
+            if record.value == before.value and record.bound == before.bound:
+                break
+        # What was tried without an answer is worth knowing too.
+        if not record.optimal:
+            self._keep(record)
         return record
 
     def _first(self, known: Record | None) -> Record:
