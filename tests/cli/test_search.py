@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from starcast.records import load_record, path_of, save_record, shipped_record
@@ -72,6 +73,26 @@ def test_an_interrupted_search_keeps_what_it_found(home: Path) -> None:
     assert "interrupted" in err
     assert "Traceback" not in err
     assert load_record(path).bound == 30
+
+
+def test_no_solver_outlives_a_killed_search() -> None:
+    words = ("search", "edge-disjoint-trees", "S6", "--fresh", "--timeout", "300")
+    command = [sys.executable, "-m", "starcast.cli.app", *words]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        solvers: list[psutil.Process] = []
+        for _ in range(600):
+            solvers = [
+                child
+                for child in psutil.Process(process.pid).children()
+                if "spawn_main" in " ".join(child.cmdline())
+            ]
+            if solvers:
+                break
+            time.sleep(0.1)
+        process.kill()
+    assert solvers
+    _, alive = psutil.wait_procs(solvers, timeout=60)
+    assert alive == []
 
 
 @pytest.mark.parametrize(

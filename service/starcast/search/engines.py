@@ -5,7 +5,9 @@ several processes each gets another seed, and the first answer counts. The libra
 ``starcast[search]``, and are imported when they are used.
 """
 
+import ctypes
 import multiprocessing
+import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
@@ -31,6 +33,8 @@ ENGINES: tuple[Engine, ...] = ("cadical", "cp-sat")
 #: Longest DRAT proof that is checked, in steps; longer ones are confirmed by a second solver.
 MOST_PROOF_STEPS = 2_000_000
 _CADICAL = "cadical195"
+#: The option of prctl(2), from <linux/prctl.h>.
+_PR_SET_PDEATHSIG = 1
 #: Seconds between two reports of progress.
 _INTERVAL = 1.0
 
@@ -208,6 +212,7 @@ def _serve(
     memory: int,
 ) -> None:
     """Run the function in this process and send its answer."""
+    _end_with_parent()
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Ctrl-C reaches all processes of the terminal; the parent ends its children.
@@ -255,6 +260,14 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
         true = [number for number, each in enumerate(literals, start=1) if solver.value(each)]
         return "satisfiable", true
     return ("unsatisfiable", []) if status == cp_model.INFEASIBLE else None
+
+
+def _end_with_parent() -> None:
+    """Have the kernel kill this process when its parent ends; a solver lets no thread run."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():
+        os._exit(1)
 
 
 class CheckedProof(NamedTuple):
