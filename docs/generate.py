@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import exact_alltoall
 import execution_models
 import fault_tolerance
+import known_records
 import typer
 from typer.testing import CliRunner
 
@@ -221,6 +222,7 @@ PAGES = {
     "exact-alltoall.md": exact_alltoall.page,
     "execution-models.md": execution_models.page,
     "fault-tolerance.md": fault_tolerance.page,
+    "records.md": known_records.page,
 }
 
 

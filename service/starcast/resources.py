@@ -6,6 +6,6 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def folder(name: str) -> Path:
-    """Return the folder ``migrations``, ``queries`` or ``examples``."""
+    """Return the folder ``migrations``, ``queries``, ``records`` or ``examples``."""
     shipped = _PACKAGE / "_shipped" / name
     return shipped if shipped.is_dir() else _PACKAGE.parents[1] / name

@@ -32,6 +32,8 @@ MATHEMATICS = {
     "formats",
     "drawing",
     "plugins",
+    "records",
+    "search",
 }
 _STORES = {"settings", "graph", "database", "embedded", "endpoints"}
 
@@ -47,9 +49,10 @@ ALLOWED: dict[str, set[str]] = {
     "permutations": set(),
     "topologies": {"permutations"},
     "registry": {"topologies"},
-    "trees": {"permutations", "topologies", "registry"},
     "checkers": {"permutations", "topologies"},
-    "collectives": {"permutations", "topologies", "registry", "trees"},
+    "records": {"topologies", "checkers"},
+    "trees": {"permutations", "topologies", "registry", "records"},
+    "collectives": {"permutations", "topologies", "registry", "records", "trees"},
     "simulator": {"permutations", "topologies", "collectives"},
     "external": {"topologies", "collectives", "simulator"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
@@ -57,9 +60,10 @@ ALLOWED: dict[str, set[str]] = {
     "formats": {"topologies", "trees", "collectives", "simulator", "costs", "convert"},
     "drawing": {"permutations", "topologies", "trees", "collectives"},
     "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
+    "search": {"permutations", "topologies", "records", "trees", "collectives"},
     "settings": set(),
     "graph": {"permutations", "topologies", "trees", "collectives", "settings"},
-    "database": {"topologies", "trees", "collectives", "simulator", "costs", "settings"},
+    "database": {"topologies", "records", "trees", "collectives", "simulator", "costs", "settings"},
     "embedded": {"settings", "graph", "database"},
     "endpoints": {"settings", "graph", "database", "embedded"},
     "claims": {*MATHEMATICS, "database"},

@@ -18,8 +18,8 @@ COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
 ORDINARY = {
     "CLI": """
         --again --all --as --browser --cascade --changed --cypher --discard-foreign
-        --dry-run --folder --force --format --graph --home --i --install-completion --jobs
-        --layout --limit --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
+        --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
+        --layout --limit --memory --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
         --out --plot --postgres-port --postgres-uri --quiet --replace --rows --sample
         --show-completion --show-cypher --sort --store --stored --table --timeout --toml
         --verbose --version --wait --where --yes
@@ -35,8 +35,8 @@ ORDINARY = {
         schedule_from_columns schedule_from_csv
     """,
     "SQL": """
-        source status error timings created_at started_at finished_at seconds names detail subject
-        number size name noun
+        source status error timings created_at started_at stored_at finished_at seconds names
+        detail subject number size name noun
     """,
     "Cypher": "schema",
     "queries": """

@@ -26,10 +26,12 @@ from starcast.cli import (
     graph,
     ingest,
     query,
+    records,
     renamed,
     run,
     schedule,
     schedule_files,
+    search,
     stack,
     topology,
 )
@@ -71,6 +73,8 @@ app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)
 app.add_typer(claims.app, name="claims")
+app.command("search")(search.search)
+app.add_typer(records.app, name="records")
 app.add_typer(graph.app, name="graph")
 app.add_typer(db.app, name="db")
 renamed.add_old_commands(app, claims=claims.app)

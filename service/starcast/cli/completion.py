@@ -107,6 +107,13 @@ def _for_bash(candidate: str, typed: str) -> str:
     return "".join(f"\\{char}" if char in _SPECIAL else char for char in rest)
 
 
+def problems(incomplete: str) -> list[str]:
+    """Return the search problems."""
+    from starcast.records import PROBLEM_NAMES
+
+    return [name for name in PROBLEM_NAMES if name.startswith(incomplete)]
+
+
 def topologies(incomplete: str) -> list[str]:
     """Return names of topologies."""
     return _matching(_TOPOLOGIES, incomplete)

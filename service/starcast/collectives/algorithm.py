@@ -55,6 +55,8 @@ class Algorithm(Entry):
             arguments, or None if it is.
         sources: ``sources(topology, ports)`` returns how many sources its rows are written out
             for: 1 if a schedule of one source stands for all, or if there is only one.
+        exclusion: ``exclusion(topology)`` returns why it is not defined on a topology of its
+            families, or None if it is.
     """
 
     collective: Collective
@@ -69,6 +71,7 @@ class Algorithm(Entry):
     smallest: int = 2
     refusal: Callable[[Topology, Arguments], Refusal | None] = lambda _topology, _arguments: None
     sources: Callable[[Topology, str], int] = lambda _topology, _ports: 1
+    exclusion: Callable[[Topology], str | None] = lambda _: None
 
     @property
     def split_argument(self) -> str | None:
@@ -87,7 +90,7 @@ class Algorithm(Entry):
 
     def unsupported_reason(self, topology: Topology) -> str | None:
         """Return why the algorithm is not defined on a topology, or None if it is."""
-        reason = super().unsupported_reason(topology)
+        reason = super().unsupported_reason(topology) or self.exclusion(topology)
         if reason is not None:
             return reason
         if self.required_arguments:

@@ -8,6 +8,7 @@ from starcast.collectives import (
     edge_disjoint,
     exact,
     gather,
+    recorded,
     scatter,
 )
 from starcast.collectives.algorithm import Algorithm, Arguments
@@ -26,7 +27,10 @@ from starcast.topologies import Topology, as_topology
 REGISTRIES: dict[str, Registry[Algorithm]] = {
     collective: Registry(f"{collective} algorithm") for collective in COLLECTIVES
 }
-for _module in (broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint, any_forest):
+_MODULES = (
+    *(broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint, recorded, any_forest),
+)
+for _module in _MODULES:
     for _algorithm in _module.ALGORITHMS:
         REGISTRIES[_algorithm.collective].register(_algorithm)
 

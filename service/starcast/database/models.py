@@ -28,6 +28,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from starcast.database import columns
 from starcast.database.columns import NAME, SPEC, double_of, json_type, matches, one_of, rational
+from starcast.database.record_table import StoredRecord  # noqa: F401 - declares its table
 from starcast.vocabulary import EXECUTION_MODELS, LEVELS, VERDICT_WORDS, Collective, Ports
 
 #: The base class of all tables.

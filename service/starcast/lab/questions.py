@@ -6,6 +6,7 @@ from typing import Any, Literal, TypedDict
 
 from starcast.claims import Verdict, claim_run, find_claim, listing, parallel, report, select_claims
 from starcast.claims import storage as claim_storage
+from starcast.database.records import list_stored, store_all
 from starcast.errors import InputError
 from starcast.graph.connection import QueryResult
 from starcast.lab.answers import Answer
@@ -17,6 +18,8 @@ from starcast.queries.pack import SUFFIX
 from starcast.queries.parameters import bind
 from starcast.queries.plan import find_problems, has_indexes
 from starcast.queries.statement import run_statement
+from starcast.records import listing as record_listing
+from starcast.records import shipped_folder
 from starcast.support.integers import check_count
 from starcast.support.table import Row, Table
 from starcast.vocabulary import Level, VerdictWord
@@ -116,6 +119,39 @@ class Questions(Connection):
         """
         listing.check_paper(paper)
         return listing.list_claims(self._verdicts(), paper, verdict)
+
+    def records(self, problem: str | None = None, *, stored: bool = False) -> Table:
+        """Return the best known objects of the search problems.
+
+        Args:
+            problem: only the records of a problem, such as one-port-broadcast.
+            stored: those in PostgreSQL; by default those in files, shipped and of the user.
+
+        Raises:
+            InputError: a file is damaged.
+        """
+        if stored:
+            with self._session() as session:
+                found = list_stored(session)
+        else:
+            found = record_listing.list_files(self._record_folders())
+        rows = [row for row in found.rows if problem in (None, row["problem"])]
+        return Table.of(rows, found.columns)
+
+    def store_records(self) -> int:
+        """Verify the records in files and store those that are better than what is stored.
+
+        Returns:
+            The number of records that were written.
+
+        Raises:
+            RejectedError: a record is wrong; nothing is stored.
+        """
+        with self._session() as session:
+            return store_all(session, record_listing.load_files(self._record_folders()))
+
+    def _record_folders(self) -> list[Path]:
+        return [shipped_folder(), self.settings.home / "records"]
 
     def claim(self, claim_id: str) -> Row:
         """Return everything that is known of a claim, by name.

@@ -19,6 +19,7 @@ from starcast.trees.multiple import multiple
 from starcast.trees.necklace import necklace
 from starcast.trees.nk_greedy import nk_greedy
 from starcast.trees.nk_multiple import nk_multiple
+from starcast.trees.optimal_edge_disjoint import no_optimal_record, optimal_edge_disjoint
 from starcast.trees.recursive_substar import recursive_substar
 from starcast.trees.shortest_path import shortest_path, shortest_path_graph
 
@@ -261,5 +262,11 @@ CONSTRUCTIONS = Registry("construction", (
     Construction(
         "edge-disjoint-binomial", ("hypercube",), "d directed edge-disjoint spanning binomial "
         "trees", _JH, edge_disjoint_binomial, one_tree_per_port=True,
+    ),
+    Construction(
+        "optimal-edge-disjoint", ("star", "nk-star", "hypercube"), "directed edge-disjoint "
+        "spanning trees of the least height that a search has proven", "starcast: records of "
+        "edge-disjoint-trees", optimal_edge_disjoint, smallest=3, one_tree_per_port=True,
+        exclusion=no_optimal_record,
     ),
 ))  # fmt: skip

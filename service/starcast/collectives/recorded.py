@@ -1,0 +1,134 @@
+"""Algorithms from shipped records: what a search has proven to be the best possible.
+
+A record is rooted at the identity; its translations serve other roots.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns, concatenate_rows
+from starcast.records import shipped_record
+from starcast.records.files import missing_reason
+from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
+from starcast.trees import Forest
+from starcast.vocabulary import Ports
+
+_FAMILIES = ("star", "nk-star", "hypercube")
+_BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"
+
+
+def _build_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:
+    """Inform each node in the round of the record."""
+    witness = shipped_record(_BROADCAST, topology.spec).witness
+    forest = Forest(topology, witness["parent_port"][None, :])
+    receiver = np.arange(1, topology.nodes)
+    to_parent = witness["parent_port"][1:]
+    rows = Columns(
+        step=witness["round"][1:].astype(np.int32),
+        sender=forest.parents()[0, 1:],
+        port=topology.reverse_ports()[to_parent],
+        receiver=receiver,
+        tree=np.zeros(len(receiver), dtype=np.uint8),
+        unit=np.zeros(len(receiver), dtype=np.int32),
+    )
+    schedule = build_schedule(
+        rows,
+        topology=topology,
+        collective="broadcast",
+        algorithm="optimal",
+        ports=ports,
+        units=1,
+        packets=False,
+        forest=forest,
+    )
+    return schedule.translate(root)
+
+
+def _build_allgather(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:  # noqa: ARG001 - all sources are written out
+    """Send each message both ways round a cycle, half of the nodes each way.
+
+    With C cycles, message i takes cycle i mod C. The messages of a cycle follow each other, and the
+    longer half of N - 1 hops alternates between the directions. The k messages of a cycle take
+    ceil(k (N - 1) / 2) steps; for even degree 2C and messages divisible by C this is the lower
+    bound, since all links of all nodes are busy in every step.
+    """
+    paths = shipped_record(_CYCLES, topology.spec).witness["ports"]
+    parts = [
+        rows
+        for number, path in enumerate(paths)
+        for rows in _rotate_messages(topology, path, range(number, messages, len(paths)), messages)
+    ]
+    return build_schedule(
+        concatenate_rows(parts),
+        topology=topology,
+        collective="allgather",
+        algorithm=_CYCLES,
+        ports=ports,
+        arguments={"messages": messages},
+        units=messages * topology.nodes,
+        packets=False,
+        root=0,
+    )
+
+
+def _rotate_messages(
+    topology: Topology, path: NDArray[np.uint8], numbers: range, messages: int
+) -> list[Columns]:
+    """Return the rows of some messages of all sources along a cycle, in both directions."""
+    nodes = topology.nodes
+    cycle = np.zeros(nodes, dtype=np.int64)
+    for place, port in enumerate(path[:-1].tolist()):
+        cycle[place + 1] = topology.neighbours(port, cycle[place : place + 1])[0]
+    backward_ports = topology.reverse_ports()[np.roll(path, 1)]
+    directions = ((1, path), (-1, backward_ports))
+    delay = [0, 0]
+    parts = []
+    source = np.arange(nodes)
+    for turn, message in enumerate(numbers):
+        for index, (direction, ports) in enumerate(directions):
+            is_longer = turn % 2 == index
+            hops = ceil_div(nodes - 1, 2) if is_longer else (nodes - 1) // 2
+            hop = np.repeat(np.arange(hops), nodes)
+            origin = np.tile(source, hops)
+            place = (origin + direction * hop) % nodes
+            following = (place + direction) % nodes
+            parts.append(
+                Columns(
+                    step=(delay[index] + hop + 1).astype(np.int32),
+                    sender=cycle[place],
+                    port=ports[place],
+                    receiver=cycle[following],
+                    tree=np.zeros(len(hop), dtype=np.uint8),
+                    unit=cycle[origin] * messages + message,
+                )
+            )
+            delay[index] += hops
+    return parts
+
+
+def _count_allgather_rows(topology: Topology, arguments: Arguments) -> int:
+    return int(arguments["messages"]) * (topology.nodes - 1)
+
+
+ALGORITHMS = (
+    Algorithm(
+        "broadcast", "optimal", _FAMILIES, ("one",), (),
+        "starcast: records of one-port-broadcast",
+        _build_broadcast,
+        rows=lambda topology, _: topology.nodes - 1,
+        forest_construction=lambda *_: None,
+        exclusion=lambda topology: missing_reason(_BROADCAST, topology.spec, optimal=True),
+    ),
+    Algorithm(
+        "allgather", "hamiltonian-decomposition", _FAMILIES, ("all",), (MESSAGES,),
+        "starcast: records of hamiltonian-decomposition",
+        _build_allgather,
+        rows=_count_allgather_rows,
+        forest_construction=lambda *_: None,
+        exclusion=lambda topology: missing_reason(_CYCLES, topology.spec, optimal=True),
+        sources=lambda topology, _ports: topology.nodes,
+    ),
+)  # fmt: skip

@@ -1,0 +1,36 @@
+"""Records: the best known objects of each problem, with witnesses and proofs.
+
+A record is a JSON file with a witness next to it (npz). `verify` computes the value of a witness
+from its definition and knows nothing of the search that found it.
+"""
+
+from starcast.records.checks import PROBLEM_NAMES, verify, witness_value
+from starcast.records.files import (
+    find_record,
+    is_better,
+    load_all,
+    load_record,
+    path_of,
+    save_record,
+    shipped_folder,
+    shipped_record,
+)
+from starcast.records.model import Attempt, Proof, Record, Witness
+
+__all__ = [
+    "PROBLEM_NAMES",
+    "Attempt",
+    "Proof",
+    "Record",
+    "Witness",
+    "find_record",
+    "is_better",
+    "load_all",
+    "load_record",
+    "path_of",
+    "save_record",
+    "shipped_folder",
+    "shipped_record",
+    "verify",
+    "witness_value",
+]

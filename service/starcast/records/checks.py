@@ -1,0 +1,227 @@
+"""Values of witnesses, computed from the definitions of the problems.
+
+Nothing here is shared with the searches: a witness is arrays, and a check reads only them and the
+topology. The arrays of a witness, N nodes, are
+
+* ``one-port-broadcast``: ``parent_port`` [N], the port to the node that informs each node (0 at
+  the root, rank 0), and ``round`` [N], when it does, from 1 (0 at the root);
+* ``hamiltonian-decomposition``: ``ports`` [cycles, N], the ports along each cycle from rank 0;
+* ``edge-disjoint-trees`` and ``congestion-trees``: ``parent_port`` [degree, N], trees with root 0;
+* ``independent-trees``: ``parent_port`` [trees, N], undirected trees, given with root 0;
+* ``fault-diameter``: ``faults``, the faulty nodes, and ``pair``, two nodes at that distance; and
+  ``paths``, paths from rank 0, -1 after their ends, from which the bound follows;
+* ``bisection-width``: ``side`` [N], 0 or 1; and the certificate of `starcast.records.cut_bounds`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import checkers
+from starcast.errors import RejectedError
+from starcast.records.cut_bounds import certified_cut
+from starcast.records.model import PROBLEMS, Record, Witness
+from starcast.topologies import Topology, topology
+
+#: The names of all problems.
+PROBLEM_NAMES = tuple(PROBLEMS)
+
+Arguments = Mapping[str, int]
+
+
+def verify(record: Record) -> None:
+    """Check a record: the witness has the value, and the bound does not contradict it.
+
+    Raises:
+        RejectedError: it does not.
+    """
+    found = witness_value(record.problem, record.topology, record.arguments, record.witness)
+    if found != record.value:
+        raise _rejected(record.id, f"its witness has the value {found}, not {record.value}")
+    least = PROBLEMS[record.problem] == "least"
+    if record.bound > record.value if least else record.bound < record.value:
+        raise _rejected(record.id, f"value {record.value} contradicts the bound {record.bound}")
+    if "vectors" in record.witness:
+        _check_certificate(record)
+    if "paths" in record.witness:
+        _check_paths(_Judge(topology(record.topology), record.id, record.witness), record.bound)
+
+
+def witness_value(problem: str, spec: str, arguments: Arguments, witness: Witness) -> int:
+    """Return the value of a witness.
+
+    Raises:
+        RejectedError: the witness is not an object of the problem.
+        InputError: the topology does not exist.
+    """
+    return _CHECKS[problem](_Judge(topology(spec), f"{problem} on {spec}", witness), arguments)
+
+
+class _Judge:
+    """A witness with its topology; its methods raise `RejectedError`."""
+
+    def __init__(self, graph: Topology, subject: str, witness: Witness) -> None:
+        self.graph = graph
+        self.subject = subject
+        self._witness = witness
+
+    def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
+        """Return an array of whole numbers of the witness; None leaves a length open."""
+        array = self._witness.get(name)
+        self.require(array is not None, f"the array '{name}' is missing")
+        values = np.asarray(array)
+        fits = values.ndim == len(shape) and all(
+            wanted in (None, length) for wanted, length in zip(shape, values.shape, strict=True)
+        )
+        self.require(fits and values.dtype.kind in "iub", f"the array '{name}' has a wrong shape")
+        return values.astype(np.int64)
+
+    def require(self, condition: object, reason: str) -> None:
+        """Reject the witness unless a condition holds."""
+        if not condition:
+            raise _rejected(self.subject, reason)
+
+    def forest(self, trees: int | None) -> NDArray[np.uint8]:
+        """Return ``parent_port`` after checking that all its trees span the topology."""
+        rows = self.array("parent_port", trees, self.graph.nodes)
+        self.require(rows.min(initial=0) >= 0 and rows.max(initial=0) < 256, "a port is too large")
+        ports = rows.astype(np.uint8)
+        if len(ports):
+            checkers.spanning(self.graph, ports, 0).require()
+        return ports
+
+    def neighbours_of(self, nodes: NDArray[Any], ports: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the neighbour of each node across a port of its own."""
+        self.require(np.isin(ports, self.graph.ports).all(), "an entry is not a port")
+        return self.graph.step(ports.astype(np.uint8), nodes).astype(np.int64)
+
+
+def _broadcast(judge: _Judge, _arguments: Arguments) -> int:
+    nodes = judge.graph.nodes
+    ports, rounds = judge.array("parent_port", nodes), judge.array("round", nodes)
+    judge.require(ports[0] == 0 and rounds[0] == 0, "the root is informed by another node")
+    others = np.arange(1, nodes)
+    senders = judge.neighbours_of(others, ports[1:])
+    judge.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
+    sends = senders * (int(rounds.max()) + 1) + rounds[1:]
+    judge.require(len(np.unique(sends)) == nodes - 1, "a node sends twice in a round")
+    return int(rounds.max())
+
+
+def _hamiltonian(judge: _Judge, _arguments: Arguments) -> int:
+    nodes = judge.graph.nodes
+    paths = judge.array("ports", None, nodes)
+    judge.require(np.isin(paths, judge.graph.ports).all(), "an entry is not a port")
+    table = {port: judge.graph.neighbours(port).tolist() for port in judge.graph.ports}
+    used: set[tuple[int, int]] = set()
+    for path in paths.tolist():
+        node, visited = 0, set[int]()
+        for port in path:
+            following = table[port][node]
+            used.add((min(node, following), max(node, following)))
+            visited.add(following)
+            node = following
+        judge.require(node == 0 and len(visited) == nodes, "a closed walk is not Hamiltonian")
+    judge.require(len(used) == len(paths) * nodes, "two cycles share a link")
+    return len(paths)
+
+
+def _edge_disjoint(judge: _Judge, _arguments: Arguments) -> int:
+    return _congestion(judge, {"congestion": 1})
+
+
+def _congestion(judge: _Judge, arguments: Arguments) -> int:
+    ports = judge.forest(judge.graph.degree)
+    checkers.congestion(judge.graph, ports, 0, arguments["congestion"]).require()
+    heights = checkers.height(judge.graph, ports, 0, judge.graph.nodes).measured
+    return int(max(heights))
+
+
+def _independent(judge: _Judge, _arguments: Arguments) -> int:
+    """Check that the trees share no link, and that no node is inner in two (Hasunuma 2001)."""
+    graph = judge.graph
+    rows = judge.forest(None)
+    used: set[tuple[int, int]] = set()
+    inner = np.zeros(graph.nodes, dtype=np.int64)
+    for row in rows:
+        children = np.arange(1, graph.nodes)
+        parents = judge.neighbours_of(children, row[1:])
+        used |= {(min(link), max(link)) for link in zip(*(children, parents), strict=True)}
+        degrees = np.bincount(parents, minlength=graph.nodes) + 1
+        degrees[0] -= 1
+        inner += degrees > 1
+    judge.require(len(used) == len(rows) * (graph.nodes - 1), "two trees share a link")
+    judge.require((inner <= 1).all(), "a node is inner in two trees")
+    return len(rows)
+
+
+def _fault_diameter(judge: _Judge, _arguments: Arguments) -> int:
+    faults, pair = judge.array("faults", None), judge.array("pair", 2)
+    named = [*faults.tolist(), *pair.tolist()]
+    judge.require(len(faults) <= judge.graph.degree - 1, "too many nodes are faulty")
+    judge.require(len(set(named)) == len(named), "a node is named twice")
+    judge.require(all(0 <= node < judge.graph.nodes for node in named), "a node does not exist")
+    table = [judge.graph.neighbours(port).tolist() for port in judge.graph.ports]
+    visited = {*faults.tolist(), int(pair[0])}
+    front, distance = [int(pair[0])], 0
+    while front and int(pair[1]) not in visited:
+        distance += 1
+        following = {row[node] for row in table for node in front} - visited
+        visited |= following
+        front = list(following)
+    judge.require(front, "the faults separate the pair")
+    return distance
+
+
+def _check_paths(judge: _Judge, longest: int) -> None:
+    """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
+    rows = judge.array("paths", None, None)
+    judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
+    table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
+    judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")
+    judge.require((rows < judge.graph.nodes).all(), "a node of a path does not exist")
+    for before, after in zip(rows.T, rows.T[1:], strict=False):
+        linked = (table[:, np.maximum(before, 0)] == after).any(axis=0)
+        judge.require((linked & (before >= 0) | (after < 0)).all(), "a path has a gap")
+
+
+def _check_certificate(record: Record) -> None:
+    """Check that the inequalities of a record prove its bound."""
+    judge = _Judge(topology(record.topology), record.id, record.witness)
+    nodes = judge.graph.nodes
+    vectors = judge.array("vectors", None, nodes)
+    proven = certified_cut(
+        judge.graph,
+        judge.array("automorphisms", None, nodes),
+        vectors,
+        judge.array("multipliers", len(vectors) + 1),
+        int(judge.array("denominator", 1)[0]),
+    )
+    judge.require(proven >= record.bound, f"its inequalities prove {proven}, not {record.bound}")
+
+
+def _bisection(judge: _Judge, _arguments: Arguments) -> int:
+    side = judge.array("side", judge.graph.nodes)
+    judge.require(np.isin(side, (0, 1)).all(), "a side is neither 0 nor 1")
+    judge.require(abs(2 * int(side.sum()) - len(side)) <= 1, "the sides differ in size")
+    cut = sum(int((side != side[judge.graph.neighbours(port)]).sum()) for port in judge.graph.ports)
+    return cut // 2
+
+
+def _rejected(subject: str, reason: str) -> RejectedError:
+    return RejectedError(
+        f"{subject} is rejected: {reason}", hint="restore the file, or search again"
+    )
+
+
+_CHECKS: dict[str, Callable[[_Judge, Arguments], int]] = {
+    "one-port-broadcast": _broadcast,
+    "hamiltonian-decomposition": _hamiltonian,
+    "edge-disjoint-trees": _edge_disjoint,
+    "congestion-trees": _congestion,
+    "independent-trees": _independent,
+    "fault-diameter": _fault_diameter,
+    "bisection-width": _bisection,
+}

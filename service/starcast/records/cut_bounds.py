@@ -1,0 +1,131 @@
+"""Certificates for lower bounds on bisections: inequalities, added up in exact arithmetic.
+
+Let y be a bisection, y_u = +-1, with sum 0 (or +-1). For every vector b of whole numbers, (b y)^2
+is at least 0, and at least 1 if the sum of b is odd. Automorphisms map bisections to bisections, so
+the average z of y_u y_v over the images of a pair of nodes is the same for all pairs of an orbit.
+Every inequality is one about these averages, and so is the number of links between the halves.
+A certificate gives each inequality a multiplier; what the sum does not cancel is at most its
+absolute value, since -1 <= z <= 1.
+
+The arrays of a certificate, N nodes, are ``automorphisms`` [count, N], images of the nodes;
+``vectors`` [inequalities, N], the vectors b; ``multipliers`` [inequalities + 1], whole numbers, the
+last of which belongs to the sum of y; and ``denominator`` [1], by which they are divided.
+"""
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.errors import RejectedError
+from starcast.topologies import Topology
+
+Integers = NDArray[np.int64]
+
+
+def certified_cut(
+    graph: Topology,
+    automorphisms: Integers,
+    vectors: Integers,
+    multipliers: Integers,
+    denominator: int,
+) -> int:
+    """Return a number of links that every bisection cuts at least.
+
+    Args:
+        graph: the topology.
+        automorphisms: see the module; they are checked.
+        vectors: see the module.
+        multipliers: see the module; those of the inequalities must not be negative.
+        denominator: a positive number.
+
+    Raises:
+        RejectedError: a map is not an automorphism, a multiplier is negative, or the cut is not
+            bounded.
+    """
+    orbit = pair_orbits(graph, automorphisms)
+    if denominator < 1 or (multipliers[:-1] < 0).any():
+        raise _rejected(graph, "a multiplier is negative")
+    count = int(orbit.max()) + 1
+    sizes = np.bincount(orbit.ravel(), minlength=count)
+    linked = np.zeros(count, dtype=np.int64)
+    nodes = np.arange(graph.nodes)
+    for port in graph.ports:
+        linked += np.bincount(orbit[nodes, graph.neighbours(port)], minlength=count)
+    total = np.zeros(count, dtype=object)
+    constant = 0
+    for vector, multiplier in zip(vectors, multipliers[:-1].tolist(), strict=True):
+        total += multiplier * quadratic_form(orbit, vector, count).astype(object)
+        constant += multiplier * (int(vector.sum()) % 2)
+    total += int(multipliers[-1]) * sizes.astype(object)
+    constant += int(multipliers[-1]) * (graph.nodes % 2)
+    # Twice the links, counted from both ends, is the sum of `linked`; a link is cut if z = -1.
+    bound = Fraction(graph.links, 2) + Fraction(constant, denominator)
+    diagonal = int(orbit[0, 0])
+    for number in range(count):
+        rest = -Fraction(int(linked[number]), 4) - Fraction(total[number], denominator)
+        bound += rest if number == diagonal else -abs(rest)
+    return round_cut(graph, ceil(bound))
+
+
+def round_cut(graph: Topology, value: int) -> int:
+    """Return the least possible number of links between halves that is at least a value.
+
+    The links that leave n nodes are degree n, less twice the links between them: if the number of
+    nodes is even, all bisections have the parity of degree N / 2.
+    """
+    if graph.nodes % 2 == 0 and (value - graph.degree * graph.nodes // 2) % 2:
+        return value + 1
+    return value
+
+
+def quadratic_form(orbit: Integers, vector: Integers, count: int) -> Integers:
+    """Return the coefficients of the orbits in (b y)^2, int64 ``[count]``."""
+    used = np.flatnonzero(vector)
+    products = np.outer(vector[used], vector[used])
+    coefficients = np.zeros(count, dtype=np.int64)
+    np.add.at(coefficients, orbit[np.ix_(used, used)], products)
+    return coefficients
+
+
+def pair_orbits(graph: Topology, automorphisms: Integers) -> Integers:
+    """Return the number of the orbit of each pair of nodes, int64 ``[N, N]``, from 0.
+
+    The pairs (u, v) and (v, u) are in the same orbit, since y_u y_v is y_v y_u. The diagonal must
+    be an orbit of its own: the automorphisms must map any node to any other.
+
+    Raises:
+        RejectedError: a map is not an automorphism, or the diagonal is divided.
+    """
+    nodes = graph.nodes
+    linked = np.zeros((nodes, nodes), dtype=bool)
+    for port in graph.ports:
+        linked[np.arange(nodes), graph.neighbours(port)] = True
+    for images in automorphisms:
+        is_map = np.array_equal(np.sort(images), np.arange(nodes))
+        if not is_map or not np.array_equal(linked[np.ix_(images, images)], linked):
+            raise _rejected(graph, "a map is not an automorphism")
+    least = np.arange(nodes * nodes).reshape(nodes, nodes)
+    while True:
+        before = least.copy()
+        np.minimum(least, least.T, out=least)
+        for images in automorphisms:
+            moved = np.ix_(images, images)
+            least = np.minimum(least, least[moved])
+            least[moved] = np.minimum(least[moved], least)
+        least = least.ravel()[least]
+        if np.array_equal(least, before):
+            break
+    _, orbit = np.unique(least, return_inverse=True)
+    orbit = orbit.reshape(nodes, nodes).astype(np.int64)
+    if len(np.unique(np.diagonal(orbit))) > 1:
+        raise _rejected(graph, "the automorphisms do not map every node to every other")
+    return orbit
+
+
+def _rejected(graph: Topology, reason: str) -> RejectedError:
+    return RejectedError(
+        f"the certificate for cuts of {graph.spec} is rejected: {reason}",
+        hint="restore the file, or search again",
+    )

@@ -1,0 +1,183 @@
+"""The files of records: ``FOLDER/PROBLEM/TOPOLOGY.json``, with the witness in an npz next to it."""
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from starcast import resources
+from starcast.errors import InputError, NotFoundError
+from starcast.records.model import PROBLEMS, Record, Witness
+from starcast.support.atomic import atomic_write
+
+_SUFFIX = ".json"
+
+
+def shipped_folder() -> Path:
+    """Return the folder of the records that are part of starcast."""
+    return resources.folder("records")
+
+
+def path_of(
+    folder: Path, problem: str, topology: str, arguments: Mapping[str, int] | None = None
+) -> Path:
+    """Return the path of a record's JSON file."""
+    parts = [f"{name}-{value}" for name, value in sorted((arguments or {}).items())]
+    return folder / problem / f"{'-'.join([topology, *parts])}{_SUFFIX}"
+
+
+def save_record(folder: Path, record: Record) -> Path:
+    """Write a record unless a better one, or an equal one, is in its place.
+
+    Returns:
+        The path of the JSON file.
+
+    Raises:
+        InputError: the files cannot be written.
+    """
+    path = path_of(folder, record.problem, record.topology, record.arguments)
+    if path.is_file() and not is_better(record, load_record(path)):
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{path.parent} cannot be created: {error.strerror}", hint="name another folder"
+        ) from None
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **record.witness)
+    digest = hashlib.sha256(packed.getvalue()).hexdigest()
+    # The name contains the digest, so that an interruption between both writes loses nothing.
+    name = f"{path.stem}.{digest[:12]}.npz"
+    with atomic_write(path.with_name(name)) as file:
+        file.write(packed.getvalue())
+    fields = {**record.fields(), "witness": {"file": name, "sha256": digest}}
+    with atomic_write(path) as file:
+        file.write(f"{json.dumps(fields, indent=2)}\n".encode())
+    for old in path.parent.glob(f"{path.stem}.????????????.npz"):
+        if old.name != name:
+            old.unlink(missing_ok=True)
+    return path
+
+
+def is_better(record: Record, other: Record) -> bool:
+    """Return whether a record says more than another of the same problem and topology.
+
+    It does if its value or its bound is better and neither is worse. Of equal records, the one with
+    a proof is better, then the one with more searches.
+    """
+    sign = 1 if PROBLEMS[record.problem] == "least" else -1
+    value = sign * (other.value - record.value)
+    bound = sign * (record.bound - other.bound)
+    if value < 0 or bound < 0:
+        return False
+    if value > 0 or bound > 0:
+        return True
+    proofs = (record.proof is not None) - (other.proof is not None)
+    return proofs > 0 or (proofs == 0 and len(record.tried) > len(other.tried))
+
+
+def load_record(path: Path) -> Record:
+    """Read a record.
+
+    Raises:
+        InputError: the JSON file or the witness is missing, damaged or of another version.
+    """
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        entry = fields["witness"]
+        name, digest = entry["file"], entry["sha256"]
+        content = (path.parent / Path(name).name).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{error.filename} cannot be read: {error.strerror}",
+            hint="restore the file, or search again",
+        ) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path} is not a record: {error}", hint="restore the file, or search again"
+        ) from None
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise InputError(
+            f"the witness {path.parent / name} is damaged: its SHA-256 is not that of the record",
+            hint="restore the file, or search again",
+        )
+    return Record.from_fields(fields, _arrays(content, path.parent / name), str(path))
+
+
+def load_all(folder: Path) -> Iterator[Record]:
+    """Read all records of a folder, ordered by problem and size.
+
+    Raises:
+        InputError: see `load_record`.
+    """
+    for problem in PROBLEMS:
+        paths = (folder / problem).glob(f"*{_SUFFIX}")
+        yield from (load_record(path) for path in sorted(paths, key=_natural_order))
+
+
+def find_record(
+    folders: list[Path], problem: str, topology: str, arguments: Mapping[str, int] | None = None
+) -> Record | None:
+    """Return the best record of some folders, or None.
+
+    Raises:
+        InputError: see `load_record`.
+    """
+    best: Record | None = None
+    for folder in folders:
+        path = path_of(folder, problem, topology, arguments)
+        if path.is_file():
+            record = load_record(path)
+            best = record if best is None or is_better(record, best) else best
+    return best
+
+
+@lru_cache(maxsize=32)
+def shipped_record(problem: str, topology: str) -> Record:
+    """Return the shipped record of a problem without arguments.
+
+    Raises:
+        NotFoundError: no record is shipped.
+    """
+    record = find_record([shipped_folder()], problem, topology)
+    if record is None:
+        raise NotFoundError(
+            f"no record of {problem} on {topology} is shipped",
+            hint="see 'starcast records list'",
+        )
+    return record
+
+
+def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
+    """Return why no record is shipped that an algorithm could use, or None if there is one.
+
+    Args:
+        problem: a problem without arguments.
+        topology: the spec of the topology.
+        optimal: whether the record has to be proven optimal.
+    """
+    if not path_of(shipped_folder(), problem, topology).is_file():
+        return f"no record of {problem} on it is shipped"
+    if optimal and not shipped_record(problem, topology).optimal:
+        return f"its record of {problem} is not proven to be optimal"
+    return None
+
+
+def _arrays(content: bytes, path: Path) -> Witness:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            return dict(archive)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"the witness {path} cannot be read: {error}", hint="restore the file, or search again"
+        ) from None
+
+
+def _natural_order(path: Path) -> tuple[int, str]:
+    return len(path.stem), path.stem

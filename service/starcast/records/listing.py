@@ -1,0 +1,62 @@
+"""Listings of records."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from starcast.records.files import is_better, load_all
+from starcast.records.model import PROBLEMS, Record
+from starcast.support.table import Table
+
+COLUMNS = (
+    "problem",
+    "topology",
+    "arguments",
+    "value",
+    "bound",
+    "optimal",
+    "proof",
+    "reason",
+    "seconds",
+    "solver",
+    "version",
+    "command",
+)
+
+
+def load_files(folders: Sequence[Path]) -> list[Record]:
+    """Return the best record of each problem and topology in some folders.
+
+    Raises:
+        InputError: a file is damaged.
+    """
+    best: dict[str, Record] = {}
+    for folder in folders:
+        for record in load_all(folder):
+            other = best.get(record.id)
+            best[record.id] = record if other is None or is_better(record, other) else other
+    order = list(PROBLEMS)
+    return sorted(best.values(), key=lambda record: order.index(record.problem))
+
+
+def list_files(folders: Sequence[Path]) -> Table:
+    """Return a row for each record of some folders."""
+    return as_table(load_files(folders))
+
+
+def as_table(records: Iterable[Record]) -> Table:
+    """Return a row for each record."""
+    return Table.of(map(_row, records), COLUMNS)
+
+
+def _evidence(record: Record) -> str:
+    if record.proof is not None:
+        return record.proof.format
+    return "inequalities" if "vectors" in record.witness else "theory"
+
+
+def _row(record: Record) -> dict[str, Any]:
+    row = {name: getattr(record, name) for name in COLUMNS}
+    row["arguments"] = dict(record.arguments)
+    row["proof"] = _evidence(record)
+    return row

@@ -1,0 +1,25 @@
+"""Exact searches for best objects on small topologies, with witnesses and proofs.
+
+`search` improves the record of a problem until it is optimal, or until its time limit.
+"""
+
+from starcast.search.catalogue import PROBLEMS, find_problem
+from starcast.search.engines import ENGINES, Budget
+from starcast.search.problem import PaperValue, SearchProblem, TheoryBound
+from starcast.search.proofs import check_record_proof, make_proof, prove_again, verify_bound
+from starcast.search.running import search
+
+__all__ = [
+    "ENGINES",
+    "PROBLEMS",
+    "Budget",
+    "PaperValue",
+    "SearchProblem",
+    "TheoryBound",
+    "check_record_proof",
+    "find_problem",
+    "make_proof",
+    "prove_again",
+    "search",
+    "verify_bound",
+]

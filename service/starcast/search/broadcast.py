@@ -1,0 +1,329 @@
+"""Fewest one-port rounds of a broadcast: each informed node informs one neighbour per round."""
+
+import random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.collectives.catalogue import algorithms_on, schedule
+from starcast.records import Witness
+from starcast.search.engines import Budget, solve
+from starcast.search.formula import Formula, require_fit
+from starcast.search.problem import (
+    OPEN,
+    Arguments,
+    Decision,
+    Method,
+    PaperValue,
+    SearchProblem,
+    TheoryBound,
+    too_small,
+)
+from starcast.topologies import Topology
+
+Neighbours = NDArray[np.int64]
+
+#: Starts of the random matchings.
+_STARTS = 100
+
+
+def counting_bound(nodes: int, degree: int) -> int:
+    """Return the least number of rounds in which a broadcast can reach a number of nodes.
+
+    A node informs at most ``degree`` others, and all but the root one fewer, since the neighbour
+    that informed it knows already. Hence the root sends in the first ``degree`` rounds, and every
+    other node in the ``degree - 1`` rounds after it was informed.
+    """
+    informed = [1]  # by round; the root in round 0
+    while sum(informed) < nodes:
+        now = len(informed)
+        senders = sum(informed[max(now - degree + 1, 1) :])
+        informed.append(senders + (now <= degree))
+        if informed[-1] == 0:
+            break
+    return len(informed) - 1
+
+
+def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
+    counted = counting_bound(graph.nodes, graph.degree)
+    if graph.diameter > counted:
+        return TheoryBound(graph.diameter, "the diameter")
+    return TheoryBound(
+        counted,
+        f"in each round at most the nodes informed in the {graph.degree - 1} rounds before can "
+        f"inform another (counting, degree {graph.degree}; Liestman & Peters 1988)",
+    )
+
+
+def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
+    names = [
+        algorithm
+        for algorithm in algorithms_on(graph, "broadcast")
+        if "one" in algorithm.ports and algorithm.name != "optimal"
+    ]
+    values = [
+        PaperValue(schedule(graph, "broadcast", each.name, "one").steps, each.source)
+        for each in names
+    ]
+    return min(values, default=None)
+
+
+def _table(graph: Topology) -> Neighbours:
+    """Return the neighbours, int64 ``[nodes, ports]``."""
+    return np.ascontiguousarray(graph.table().T.astype(np.int64))
+
+
+def _start(graph: Topology, _arguments: Arguments, budget: Budget) -> Witness:
+    return _matched_rounds(graph, random.Random(budget.seed))  # noqa: S311 - not a secret
+
+
+def _matched_rounds(graph: Topology, chance: random.Random) -> Witness:
+    """Inform, in each round, as many nodes as possible, and those with most to inform first."""
+    table = _table(graph)
+    informer = np.full(graph.nodes, -1)
+    rounds = np.zeros(graph.nodes, dtype=np.int64)
+    informer[0], now = 0, 0
+    noise = chance.choice((0.1, 0.5, 1.0))
+    while (informer < 0).any():
+        now += 1
+        is_new = informer < 0
+        ahead = is_new[table].sum(axis=1)
+        # Count also the nodes two links away, which the next rounds need.
+        weight = ahead + ahead[table].sum(axis=1) / (4 * graph.degree)
+        receivers = np.flatnonzero(is_new & (~is_new)[table].any(axis=1))
+        weight = weight[receivers] + noise * np.array([chance.random() for _ in receivers])
+        matched = _match(table, ~is_new, receivers[np.argsort(-weight)].tolist())
+        for sender, receiver in matched.items():
+            informer[receiver], rounds[receiver] = sender, now
+    return _as_witness(graph, informer, rounds)
+
+
+def _match(table: Neighbours, can_send: NDArray[np.bool_], receivers: list[int]) -> dict[int, int]:
+    """Match receivers with senders: earlier receivers keep their match (a greedy matroid)."""
+    receiver_of: dict[int, int] = {}
+    choices = {receiver: [int(s) for s in table[receiver] if can_send[s]] for receiver in receivers}
+    for receiver in receivers:
+        _augment(receiver, choices, receiver_of)
+    return receiver_of
+
+
+def _augment(receiver: int, choices: dict[int, list[int]], receiver_of: dict[int, int]) -> bool:
+    """Find an alternating path by breadth-first search, and exchange along it."""
+    reached_from: dict[int, int] = {}
+    front = [receiver]
+    while front:
+        following: list[int] = []
+        for node in front:
+            for sender in choices[node]:
+                if sender in reached_from:
+                    continue
+                reached_from[sender] = node
+                if sender not in receiver_of:
+                    _exchange(sender, receiver, reached_from, receiver_of)
+                    return True
+                following.append(receiver_of[sender])
+        front = following
+    return False
+
+
+def _exchange(
+    sender: int, start: int, reached_from: dict[int, int], receiver_of: dict[int, int]
+) -> None:
+    sender_of = {receiver: each for each, receiver in receiver_of.items()}
+    while True:
+        node = reached_from[sender]
+        receiver_of[sender] = node
+        if node == start:
+            return
+        sender = sender_of[node]
+
+
+def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget) -> Decision:
+    """Repeat the matched rounds with other random choices."""
+    best: Witness | None = None
+    for seed in range(budget.seed, budget.seed + _STARTS):
+        witness = _matched_rounds(graph, random.Random(seed))  # noqa: S311 - not a secret
+        if best is None or witness["round"].max() < best["round"].max():
+            best = witness
+        if int(best["round"].max()) <= target or budget.left <= 0:
+            break
+    return OPEN if best is None else Decision("witness", best)
+
+
+def _formula(
+    graph: Topology, target: int, images: NDArray[np.int64] | None
+) -> tuple[Formula, NDArray[np.int32], NDArray[np.int32]]:
+    """Return the formula, and its variables.
+
+    With the images of a translation of order two, whose image of the root is a neighbour of the
+    root, the schedule after round 1 has to be mapped to itself.
+
+    Returns:
+        The formula; ``informed`` [nodes, rounds + 1]; ``sends`` [nodes, ports, rounds + 1].
+    """
+    table, distances = _table(graph), graph.distances(0)
+    formula = Formula()
+    informed = formula.new(graph.nodes, target + 1)
+    sends = formula.new(graph.nodes, graph.degree, target + 1)
+    if images is not None:
+        _identify(graph, table, images, informed, sends)
+    representatives = range(graph.nodes) if images is None else _least(images)
+    for node in representatives:
+        is_start = node == 0
+        for now in range(target + 1):
+            before_reach = now < distances[node]
+            if is_start and (now > 0 or images is None):
+                formula.add(int(informed[node, now]))
+            elif before_reach or now == 0:
+                formula.add(-int(informed[node, now]))
+        if not is_start:
+            formula.add(int(informed[node, target]))
+        for now in range(1, target + 1):
+            _one_round(formula, table, node, now, informed, sends, skip=images is not None)
+    return formula, informed, sends
+
+
+def _one_round(
+    formula: Formula,
+    table: Neighbours,
+    node: int,
+    now: int,
+    informed: NDArray[np.int32],
+    sends: NDArray[np.int32],
+    *,
+    skip: bool,
+) -> None:
+    """Add the constraints of one node in one round; ``skip`` leaves round 1 to the symmetry."""
+    if skip and now == 1:
+        for port in range(table.shape[1]):
+            formula.add(-int(sends[node, port, now]))
+        return
+    own = [int(each) for each in sends[node, :, now]]
+    formula.at_most_one(own)
+    for each in own:
+        formula.add(-each, int(informed[node, now - 1]))
+    senders = [
+        int(sends[neighbour, np.flatnonzero(table[neighbour] == node)[0], now])
+        for neighbour in table[node]
+    ]
+    formula.add(-int(informed[node, now]), int(informed[node, now - 1]), *senders)
+
+
+def _least(images: NDArray[np.int64]) -> list[int]:
+    return np.flatnonzero(np.arange(len(images)) < images).tolist()
+
+
+def _identify(
+    graph: Topology,
+    table: Neighbours,
+    images: NDArray[np.int64],
+    informed: NDArray[np.int32],
+    sends: NDArray[np.int32],
+) -> None:
+    """Give a node and its image the same variables."""
+    for node in _least(images):
+        image = int(images[node])
+        informed[image] = informed[node]
+        for port in range(graph.degree):
+            neighbour = images[table[node, port]]
+            image_port = int(np.flatnonzero(table[image] == neighbour)[0])
+            sends[image, image_port] = sends[node, port]
+
+
+def _involution(graph: Topology) -> NDArray[np.int64] | None:
+    """Return a translation of order two that maps the root to a neighbour, or None."""
+    for neighbour in graph.table()[:, 0].tolist():
+        images = graph.translation(neighbour).astype(np.int64)
+        identity = np.arange(graph.nodes)
+        if np.array_equal(images[images], identity) and (images != identity).all():
+            return images
+    return None
+
+
+def _solve_formula(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
+    require_fit(_literals(graph, arguments, target), budget.memory, f"a broadcast on {graph.spec}")
+    return _search_formula(graph, target, budget, None)
+
+
+def _solve_symmetric(
+    graph: Topology, arguments: Arguments, target: int, budget: Budget
+) -> Decision:
+    images = _involution(graph)
+    if images is None:
+        return OPEN
+    require_fit(
+        _literals(graph, arguments, target) // 2, budget.memory, f"a broadcast on {graph.spec}"
+    )
+    outcome = _search_formula(graph, target, budget, images)
+    # None that is symmetric says nothing about others.
+    return outcome if outcome.result == "witness" else OPEN
+
+
+def _search_formula(
+    graph: Topology, target: int, budget: Budget, images: NDArray[np.int64] | None
+) -> Decision:
+    formula, informed, sends = _formula(graph, target, images)
+    subject = f"broadcast on {graph.spec} in {target} rounds"
+    status, values = solve(formula, budget, subject)
+    if status == "unsatisfiable":
+        return Decision("none", formula=formula)
+    if values is None:
+        return OPEN
+    table = _table(graph)
+    informer = np.full(graph.nodes, -1)
+    rounds = np.zeros(graph.nodes, dtype=np.int64)
+    informer[0] = 0
+    if images is not None:
+        informer[images[0]], rounds[images[0]] = 0, 1
+    for now in range(1, target + 1):
+        used = np.argwhere(values[sends[:, :, now]])
+        for node, port in used.tolist():
+            receiver = table[node, port]
+            if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
+                informer[receiver], rounds[receiver] = node, now
+    del informed
+    return Decision("witness", _as_witness(graph, informer, rounds))
+
+
+def _as_witness(graph: Topology, informer: NDArray[np.int64], rounds: NDArray[np.int64]) -> Witness:
+    ports = np.zeros(graph.nodes, dtype=np.uint8)
+    for port in graph.ports:
+        ports[graph.neighbours(port) == informer] = port
+    ports[0] = 0
+    return {"parent_port": ports, "round": rounds.astype(np.uint8)}
+
+
+def _literals(graph: Topology, _arguments: Arguments, target: int) -> int:
+    return graph.nodes * target * (graph.degree**2 + 4 * graph.degree + 4)
+
+
+def _rebuild(graph: Topology, _args: Arguments, target: int, _witness: Witness) -> Formula:
+    return _formula(graph, target, None)[0]
+
+
+PROBLEM = SearchProblem(
+    name="one-port-broadcast",
+    question="fewest one-port rounds of a broadcast",
+    variables="node v is informed after round t; node v sends over port i in round t",
+    constraints=(
+        "a node sends over one port in a round, and only if it was informed before; a node that "
+        "becomes informed is sent to; after the last round all nodes are informed"
+    ),
+    symmetry=(
+        "translations: the root is the identity, which loses nothing. A second formula only "
+        "admits schedules that a translation of order two maps to themselves after round 1; it "
+        "finds witnesses, and its refutation proves nothing"
+    ),
+    bound=_bound,
+    papers=_papers,
+    start=_start,
+    methods=(
+        Method("rounds of maximum matchings, random", _match_rounds, 0.1),
+        Method("formula, symmetric after round 1", _solve_symmetric, 0.5),
+        Method("formula", _solve_formula),
+    ),
+    literals=_literals,
+    statement=lambda _arguments, target: f"no one-port broadcast in {target} rounds",
+    rebuild=_rebuild,
+    unsupported=too_small(2),
+)

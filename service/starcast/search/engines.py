@@ -1,0 +1,331 @@
+"""The solvers: CaDiCaL by python-sat and CP-SAT by OR-tools, in processes of their own.
+
+A process can be killed at its time limit, and its memory is limited by the operating system. With
+several processes each gets another seed, and the first answer counts. The libraries are the extra
+``starcast[search]``, and are imported when they are used.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import version
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from time import monotonic
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.errors import LimitError, RejectedError, UnavailableError
+from starcast.progress import Reporter, Silent
+from starcast.search.formula import Formula, true_variables
+
+Engine = Literal["cadical", "cp-sat"]
+ENGINES: tuple[Engine, ...] = ("cadical", "cp-sat")
+#: Longest DRAT proof that is checked, in steps; longer ones are confirmed by a second solver.
+MOST_PROOF_STEPS = 2_000_000
+_CADICAL = "cadical195"
+#: The option of prctl(2), from <linux/prctl.h>.
+_PR_SET_PDEATHSIG = 1
+#: Seconds between two reports of progress.
+_INTERVAL = 1.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits and choices of a search.
+
+    Attributes:
+        seconds: time limit.
+        memory: memory limit of each process, in MB.
+        seed: random seed of the first process; the others count on from it.
+        jobs: number of processes.
+        engine: the solver of formulas.
+        reporter: receives progress.
+    """
+
+    seconds: float = 60.0
+    memory: int = 4_000
+    seed: int = 0
+    jobs: int = 1
+    engine: Engine = "cadical"
+    reporter: Reporter = field(default_factory=Silent)
+    deadline: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "deadline", monotonic() + self.seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds before the time limit."""
+        return max(self.deadline - monotonic(), 0.0)
+
+    def part(self, share: float) -> "Budget":
+        """Return the same budget with a share of the seconds that are left."""
+        return Budget(
+            share * self.left, self.memory, self.seed, self.jobs, self.engine, self.reporter
+        )
+
+
+class Solved(NamedTuple):
+    """The answer of a solver: the values of the variables from 1, or that there are none."""
+
+    status: Literal["satisfiable", "unsatisfiable", "open"]
+    values: NDArray[np.bool_] | None = None
+
+
+def require(module: str) -> Any:
+    """Import a library of the extra ``search``.
+
+    Raises:
+        UnavailableError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise UnavailableError(
+            f"this search needs the library '{module}', which is not installed",
+            hint="install the extra: pip install 'starcast[search]'",
+        ) from None
+
+
+def solver_name(engine: Engine) -> str:
+    """Return an engine with its version."""
+    if engine == "cp-sat":
+        require("ortools")
+        return f"CP-SAT (ortools {version('ortools')})"
+    require("pysat")
+    return f"CaDiCaL 1.9.5 (python-sat {version('python-sat')})"
+
+
+def solve(formula: Formula, budget: Budget, subject: str) -> Solved:
+    """Decide whether a formula is satisfiable.
+
+    Raises:
+        UnavailableError: the solver is not installed.
+        LimitError: all processes ran out of memory.
+    """
+    solver_name(budget.engine)
+    work = (formula.variables, formula.clauses, budget.left)
+    counts = f"{subject}: {formula.variables:,} variables, {len(formula.clauses):,} clauses"
+    answer = race(_cp_sat if budget.engine == "cp-sat" else _cadical, work, budget, counts)
+    if answer is None:
+        return Solved("open")
+    status, model = answer
+    if status == "satisfiable":
+        return Solved(status, true_variables(model, formula.variables))
+    return Solved(status)
+
+
+def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subject: str) -> Any:
+    """Run a function in processes of their own, and return the first answer.
+
+    Args:
+        function: ``function(work, seed)`` returns an answer, or None if it has none.
+        work: its argument, which is pickled.
+        budget: limits, seeds and the number of processes.
+        subject: what is searched, for progress and messages.
+
+    Returns:
+        The answer; None at the time limit.
+
+    Raises:
+        LimitError: all processes ran out of memory.
+        Exception: what the function raised.
+    """
+    failures = 0
+    text = f"{subject}, at most {budget.left:.0f} s"
+    with _started(function, work, budget) as running, budget.reporter.task(text, 100, "%") as task:
+        start, allowed, shown = monotonic(), max(budget.left, 1e-9), 0
+        while budget.left > 0 and running:
+            for connection in wait(list(running), timeout=min(_INTERVAL, budget.left)):
+                answer = _receive(running, connection)
+                if answer is _OUT_OF_MEMORY:
+                    failures += 1
+                elif answer is not None:
+                    return answer
+            elapsed = min(int(100 * (monotonic() - start) / allowed), 100)
+            task.advance(elapsed - shown)
+            shown = elapsed
+    if failures == budget.jobs:
+        raise LimitError(
+            f"{subject}: the solver needs more than {budget.memory:,} MB",
+            hint="raise --memory, or choose a smaller topology",
+        )
+    return None
+
+
+Running = dict[Any, BaseProcess]
+_OUT_OF_MEMORY = object()
+
+
+@contextmanager
+def _started(
+    function: Callable[[Any, int], Any], work: object, budget: Budget
+) -> Iterator[Running]:
+    spawning = multiprocessing.get_context("spawn")
+    running: Running = {}
+    try:
+        for number in range(budget.jobs):
+            receiving, sending = spawning.Pipe(duplex=False)
+            arguments = (sending, function, work, budget.seed + number, budget.memory)
+            process = spawning.Process(target=_serve, args=arguments, daemon=True)
+            process.start()
+            sending.close()
+            running[receiving] = process
+        yield running
+    finally:
+        for connection, process in running.items():
+            process.kill()
+            process.join()
+            connection.close()
+
+
+def _receive(running: Running, connection: Any) -> Any:
+    """Return the answer of a process; a process that died has exceeded its memory."""
+    process = running.pop(connection)
+    try:
+        is_answer, answer = connection.recv()
+    except EOFError:
+        is_answer, answer = False, None
+    process.kill()
+    process.join()
+    connection.close()
+    if isinstance(answer, Exception):
+        raise answer
+    return answer if is_answer else _OUT_OF_MEMORY
+
+
+def _serve(
+    connection: Connection,
+    function: Callable[[Any, int], Any],
+    work: object,
+    seed: int,
+    memory: int,
+) -> None:
+    """Run the function in this process and send its answer."""
+    _end_with_parent()
+    resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Ctrl-C reaches all processes of the terminal; the parent ends its children.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        connection.send((True, function(work, seed)))
+    except MemoryError:
+        connection.send((False, None))
+    except Exception as error:  # noqa: BLE001 - the parent raises it
+        connection.send((False, error))
+
+
+#: Variables, clauses and seconds.
+_Work = tuple[int, list[list[int]], float]
+
+
+def _cadical(work: _Work, seed: int) -> tuple[str, list[int]]:
+    from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
+
+    with Solver(name=_CADICAL) as solver:
+        # CaDiCaL accepts options only before the first clause.
+        solver.configure({"seed": seed, "phase": int(seed % 2 == 0)})
+        solver.append_formula(work[1])
+        if solver.solve():
+            return "satisfiable", solver.get_model()
+    return "unsatisfiable", []
+
+
+def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
+    from ortools.sat.python import cp_model  # noqa: PLC0415 - an optional library
+
+    variables, clauses, seconds = work
+    model = cp_model.CpModel()
+    literals = [model.new_bool_var("") for _ in range(variables)]
+    for clause in clauses:
+        model.add_bool_or(
+            [literals[each - 1] if each > 0 else ~literals[-each - 1] for each in clause]
+        )
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = seed
+    solver.parameters.max_time_in_seconds = seconds
+    status = solver.solve(model)
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        true = [number for number, each in enumerate(literals, start=1) if solver.value(each)]
+        return "satisfiable", true
+    return ("unsatisfiable", []) if status == cp_model.INFEASIBLE else None
+
+
+def _end_with_parent() -> None:
+    """Have the kernel kill this process when its parent ends; a solver lets no thread run."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():
+        os._exit(1)
+
+
+class CheckedProof(NamedTuple):
+    """A DRAT proof that a checker accepted.
+
+    Attributes:
+        text: the proof.
+        sha256: its SHA-256.
+        checker: the checker with its version.
+    """
+
+    text: str
+    sha256: str
+    checker: str
+
+
+def prove(formula: Formula) -> CheckedProof | None:
+    """Have CaDiCaL refute a formula, and check its DRAT proof by dratify.
+
+    CaDiCaL gets the default options, so that the same version writes the same proof again.
+
+    Returns:
+        The proof, or None if it has more steps than `MOST_PROOF_STEPS`.
+
+    Raises:
+        UnavailableError: python-sat or dratify is not installed.
+        RejectedError: the formula is satisfiable, or the checker rejects the proof.
+    """
+    solvers = require("pysat.solvers")
+    with solvers.Solver(name=_CADICAL, bootstrap_with=formula.clauses, with_proof=True) as solver:
+        if solver.solve():
+            raise RejectedError("the formula is satisfiable", hint="please report it")
+        steps = solver.get_proof()
+    if len(steps) > MOST_PROOF_STEPS:
+        return None
+    text = "\n".join(steps) + "\n"
+    return CheckedProof(text, sha256(text.encode()).hexdigest(), check_proof(formula, text))
+
+
+def check_proof(formula: Formula, proof: str) -> str:
+    """Check a DRAT proof, and return the checker with its version.
+
+    Raises:
+        UnavailableError: dratify is not installed.
+        RejectedError: the checker rejects the proof.
+    """
+    dratify = require("dratify")
+    try:
+        result = dratify.check_proof(dratify.parse_dimacs(formula.dimacs()), proof)
+    except ValueError as error:
+        raise _rejected_proof(str(error)) from None
+    if not result.ok:
+        raise _rejected_proof(result.reason)
+    return f"dratify {version('dratify')}"
+
+
+def _rejected_proof(reason: str) -> RejectedError:
+    return RejectedError(
+        f"dratify rejects the DRAT proof: {reason.splitlines()[0]}",
+        hint="the proof is damaged or of another formula: make it again",
+    )

@@ -1,0 +1,223 @@
+"""Greatest diameter after as many node faults as leave the topology connected: degree - 1.
+
+A set of faults makes two nodes distant if it contains an inner node of every short path between
+them. The search proposes faults, finds a short path that avoids them, excludes the proposal by
+this path, and repeats: what remains unsatisfiable is a small formula of paths, with a DRAT proof.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.records import Witness
+from starcast.search.engines import Budget, race, require
+from starcast.search.formula import Formula, require_fit
+from starcast.search.problem import (
+    OPEN,
+    Arguments,
+    Decision,
+    Method,
+    PaperValue,
+    SearchProblem,
+    TheoryBound,
+    too_small,
+)
+from starcast.search.symmetry import fixing_root, orbits
+from starcast.topologies import Topology
+
+Table = list[list[int]]
+Path = list[int]
+
+
+def targets(graph: Topology) -> list[int]:
+    """Return a node of each orbit under the automorphisms that fix rank 0, without rank 0."""
+    least = orbits(graph.nodes, fixing_root(graph))
+    return [node for node in np.unique(least).tolist() if node]
+
+
+def path_formula(graph: Topology, paths: list[Path]) -> Formula:
+    """Return the formula that some target has faults on all of its paths.
+
+    Args:
+        graph: the topology.
+        paths: paths from rank 0, each to a target.
+    """
+    formula = Formula()
+    is_faulty = formula.new(graph.nodes)
+    ends = targets(graph)
+    is_target = dict(zip(ends, formula.new(len(ends)).tolist(), strict=True))
+    formula.add(*is_target.values())
+    formula.add(-int(is_faulty[0]))
+    for end, literal in is_target.items():
+        formula.add(-literal, -int(is_faulty[end]))
+    for path in paths:
+        formula.add(-is_target[path[-1]], *(int(is_faulty[node]) for node in path[1:-1]))
+    formula.at_most(is_faulty.tolist(), graph.degree - 1)
+    return formula
+
+
+def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
+    require("pysat")
+    require_fit(_literals(graph, {}, target), budget.memory, f"faults on {graph.spec}")
+    subject = f"faults that make the diameter of {graph.spec} {target}"
+    # Distant nodes first: they are the likelier ends.
+    from_root = graph.distances(0)
+    ends = sorted(targets(graph), key=lambda node: -int(from_root[node]))
+    work = _Work(graph.table().T.tolist(), ends, graph.degree - 1, target)
+    answer = race(find_faults, work, budget, subject)
+    if answer is None:
+        return OPEN
+    faults, end, paths = answer
+    if faults is not None:
+        pair = np.array([0, end])
+        return Decision("witness", {"faults": np.array(faults), "pair": pair})
+    return Decision(
+        "none",
+        formula=path_formula(graph, paths),
+        evidence={"paths": _as_array(paths)},
+        target=max(map(len, paths)),  # one more than the links of the longest path
+    )
+
+
+class _Work(NamedTuple):
+    """Neighbours, nodes that can be distant, most faults, and the distance that is wanted."""
+
+    table: Table
+    ends: list[int]
+    most: int
+    distance: int
+
+
+def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Path]]:
+    """Find faults that make a node at least as distant from rank 0 as wanted.
+
+    Args:
+        work: the topology, without what a plug-in would have to define, and the distance.
+        seed: random seed.
+
+    Returns:
+        The faults, or None; the node; the paths that exclude all faults.
+    """
+    paths: list[Path] = []
+    for end in work.ends:
+        faults, excluding = _faults_for(work, end, seed)
+        if faults is not None:
+            return faults, end, []
+        paths += excluding
+    return None, 0, paths
+
+
+def _faults_for(work: _Work, end: int, seed: int) -> tuple[list[int] | None, list[Path]]:
+    from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
+
+    formula = Formula()
+    is_faulty = formula.new(len(work.table)).tolist()
+    formula.at_most(is_faulty, work.most)
+    formula.add(-is_faulty[0])
+    formula.add(-is_faulty[end])
+    paths: list[Path] = []
+    with Solver(name="cadical195") as solver:
+        solver.configure({"seed": seed})
+        solver.append_formula(formula.clauses)
+        while solver.solve():
+            model = solver.get_model()
+            faults = {node for node, literal in enumerate(is_faulty) if model[literal - 1] > 0}
+            short = _disjoint_short_paths(work.table, faults, end, work.distance)
+            if not short:
+                return sorted(faults), paths
+            for path in short:
+                solver.add_clause([is_faulty[node] for node in path[1:-1]])
+            paths += short
+    return None, paths
+
+
+def _disjoint_short_paths(table: Table, faults: set[int], end: int, distance: int) -> list[Path]:
+    """Return paths from rank 0 shorter than a distance that share no inner node or fault."""
+    used = set(faults)
+    paths: list[Path] = []
+    while True:
+        path = _shortest_path(table, used, end, distance - 1)
+        if path is None:
+            return paths
+        paths.append(path)
+        if len(path) == 2:
+            return paths
+        used |= set(path[1:-1])
+
+
+def _shortest_path(table: Table, excluded: set[int], end: int, longest: int) -> Path | None:
+    parent = {0: -1}
+    front = [0]
+    for _ in range(longest):
+        following: list[int] = []
+        for node in front:
+            for each in table[node]:
+                if each in parent or each in excluded:
+                    continue
+                parent[each] = node
+                following.append(each)
+        if end in parent:
+            break
+        front = following
+    if end not in parent:
+        return None
+    path = [end]
+    while path[-1] != 0:
+        path.append(parent[path[-1]])
+    return path[::-1]
+
+
+def _as_array(paths: list[Path]) -> NDArray[np.int32]:
+    """Return paths as rows, with -1 after their ends."""
+    longest = max(map(len, paths))
+    return np.array([[*path, *[-1] * (longest - len(path))] for path in paths], dtype=np.int32)
+
+
+def _rebuild(graph: Topology, _args: Arguments, _target: int, witness: Witness) -> Formula:
+    """Return the formula of the paths that a record keeps."""
+    rows = np.asarray(witness["paths"]).tolist()
+    return path_formula(graph, [[node for node in row if node >= 0] for row in rows])
+
+
+def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
+    return TheoryBound(
+        graph.nodes - graph.degree,
+        f"a shortest path between two of the {graph.nodes - graph.degree + 1} other nodes",
+    )
+
+
+def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
+    if graph.family == "star" and graph.n >= 7:
+        return PaperValue(graph.diameter + 1, "published for n >= 7: D + 1")
+    return None
+
+
+def _start(graph: Topology, _arguments: Arguments, _budget: Budget) -> Witness:
+    """Return no faults and a most distant node."""
+    end = int(graph.distances(0).argmax())
+    return {"faults": np.empty(0, dtype=np.int64), "pair": np.array([0, end])}
+
+
+def _literals(graph: Topology, _arguments: Arguments, _target: int) -> int:
+    return graph.nodes * graph.degree * 8 + 20_000 * graph.diameter
+
+
+PROBLEM = SearchProblem(
+    name="fault-diameter",
+    question="greatest diameter after degree - 1 node faults",
+    variables="node v is faulty; t is the distant node",
+    constraints="at most degree - 1 nodes are faulty; every short path to t has a faulty node",
+    symmetry=(
+        "translations and the automorphisms that fix the identity: a pair of nodes is mapped to "
+        "the identity and a node of each orbit, with its faults, which loses nothing"
+    ),
+    bound=_bound,
+    papers=_papers,
+    start=_start,
+    methods=(Method("faults against short paths, in turn", _search),),
+    literals=_literals,
+    statement=lambda _arguments, target: f"no faults that make the diameter {target}",
+    rebuild=_rebuild,
+    unsupported=too_small(4),
+)

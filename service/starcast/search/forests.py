@@ -1,0 +1,297 @@
+"""Least height of degree-many spanning trees with a common root and bounded congestion.
+
+With congestion 1 these are the directed edge-disjoint trees: at every node but the root, each tree
+enters over another link, and each link of the root begins another tree.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.errors import LimitError
+from starcast.records import Witness
+from starcast.search.engines import Budget, solve
+from starcast.search.formula import Formula, require_fit
+from starcast.search.problem import (
+    OPEN,
+    Arguments,
+    Decision,
+    Method,
+    PaperValue,
+    SearchProblem,
+    TheoryBound,
+    too_small,
+)
+from starcast.search.symmetry import rotation
+from starcast.topologies import Topology
+from starcast.trees import constructions, forest
+from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.model import Forest
+
+
+def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
+    """Return the distance of every node from ``start`` without the root; -1 at the root."""
+    table = graph.table()
+    distances = np.full(graph.nodes, -1)
+    distances[start], front = 0, np.array([start])
+    while len(front):
+        following = np.unique(table[:, front])
+        following = following[(distances[following] < 0) & (following != 0)]
+        distances[following] = distances[front[0]] + 1
+        front = following
+    return distances
+
+
+def _edge_disjoint_bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
+    first = [int(graph.neighbours(port, [0])[0]) for port in graph.ports]
+    height = max(1 + int(distances_without_root(graph, node).max()) for node in first)
+    return TheoryBound(
+        height,
+        "the root has a single child in each tree, so the other nodes are reached from it without "
+        "the root",
+    )
+
+
+def _congestion_bound(graph: Topology, arguments: Arguments) -> TheoryBound:
+    if arguments["congestion"] == 1:
+        return _edge_disjoint_bound(graph, arguments)
+    return TheoryBound(graph.diameter, "the diameter")
+
+
+def _papers(
+    wanted: Callable[[Forest], bool],
+) -> Callable[[Topology, Arguments], PaperValue | None]:
+    def papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
+        found = _best_construction(graph, wanted)
+        if found is None:
+            return None
+        return PaperValue(found.height, CONSTRUCTIONS[found.construction].source)
+
+    return papers
+
+
+def _best_construction(graph: Topology, wanted: Callable[[Forest], bool]) -> Forest | None:
+    """Return the lowest forest of the catalogue with a property, or None."""
+    candidates = [
+        forest(graph, name)
+        for name in constructions(graph)
+        if CONSTRUCTIONS[name].one_tree_per_port
+        and not CONSTRUCTIONS[name].partial
+        and not CONSTRUCTIONS[name].arguments
+        and name != "optimal-edge-disjoint"
+    ]
+    fitting = [each for each in candidates if wanted(each)]
+    return min(fitting, key=lambda each: each.height, default=None)
+
+
+def _start(graph: Topology, arguments: Arguments, budget: Budget) -> Witness:
+    congestion = arguments.get("congestion", 1)
+    found = _best_construction(graph, lambda each: each.congestion <= congestion)
+    if found is not None:
+        return {"parent_port": found.parent_port}
+    # Any height that trees can have: Edmonds' theorem gives trees, since links are as many.
+    outcome = _solve(graph, {"congestion": congestion}, graph.diameter + 6, budget)
+    if outcome.witness is None:
+        raise LimitError(
+            f"no first forest on {graph.spec} was found in {budget.seconds:.0f} s",
+            hint="raise --timeout, or choose a smaller topology",
+        )
+    return outcome.witness
+
+
+def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, NDArray[np.int32]]:
+    """Return the formula, and the variables ``chosen`` [trees, nodes, ports]."""
+    trees, nodes, table = graph.degree, graph.nodes, graph.table()
+    distances = graph.distances(0)
+    formula = Formula()
+    chosen = formula.new(trees, nodes, graph.degree)
+    within = formula.new(trees, nodes, height + 1)
+    for tree in range(trees):
+        for node in range(nodes):
+            _one_tree(formula, table, node, chosen[tree], within[tree], int(distances[node]))
+    if congestion < trees:
+        for node in range(1, nodes):
+            for port in range(graph.degree):
+                formula.at_most(chosen[:, node, port].tolist(), congestion)
+    if congestion == 1:
+        # The trees are named after the links of the root.
+        for tree, child in enumerate(table[:, 0].tolist()):
+            port = int(np.flatnonzero(table[:, child] == 0)[0])
+            formula.add(int(chosen[tree, child, port]))
+    return formula, chosen
+
+
+def _one_tree(
+    formula: Formula,
+    table: NDArray[np.int32],
+    node: int,
+    chosen: NDArray[np.int32],
+    within: NDArray[np.int32],
+    distance: int,
+) -> None:
+    """Add the constraints of a node: one parent, which is one level closer to the root."""
+    height = within.shape[1] - 1
+    if node == 0:
+        for port in range(len(table)):
+            formula.add(-int(chosen[0, port]))
+        for level in range(height + 1):
+            formula.add(int(within[0, level]))
+        return
+    formula.exactly_one(chosen[node].tolist())
+    formula.add(int(within[node, height]))
+    for level in range(height):
+        if level < distance:
+            formula.add(-int(within[node, level]))
+        else:
+            formula.add(-int(within[node, level]), int(within[node, level + 1]))
+    for port, neighbour in enumerate(table[:, node].tolist()):
+        for level in range(1, height + 1):
+            # A parent on level - 1 or above is needed to be on the level.
+            formula.add(
+                -int(chosen[node, port]),
+                -int(within[node, level]),
+                int(within[neighbour, level - 1]),
+            )
+
+
+def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
+    congestion = arguments.get("congestion", 1)
+    subject = f"trees on {graph.spec} of height {target}, congestion {congestion}"
+    require_fit(_literals(graph, arguments, target), budget.memory, subject)
+    formula, chosen = _formula(graph, congestion, target)
+    status, values = solve(formula, budget, subject)
+    if status == "unsatisfiable":
+        return Decision("none", formula=formula)
+    if values is None:
+        return OPEN
+    return Decision("witness", {"parent_port": _ports(graph, values[chosen])})
+
+
+def _ports(graph: Topology, chosen: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    ports = np.array(graph.ports, dtype=np.uint8)[chosen.argmax(axis=-1)]
+    ports[..., 0] = 0
+    return ports
+
+
+def _solve_rotated(graph: Topology, arguments: Arguments, target: int, budget: Budget) -> Decision:
+    """Search for a tree whose images under a rotation are the other trees."""
+    images = rotation(graph)
+    if images is None:
+        return OPEN
+    subject = f"rotated trees on {graph.spec} of height {target}"
+    require_fit(_literals(graph, arguments, target) // graph.degree, budget.memory, subject)
+    congestion = arguments.get("congestion", 1)
+    table, degree = graph.table(), graph.degree
+    formula = Formula()
+    chosen = formula.new(graph.nodes, degree)
+    within = formula.new(graph.nodes, target + 1)
+    distances = graph.distances(0)
+    for node in range(graph.nodes):
+        _one_tree(formula, table, node, chosen, within, int(distances[node]))
+    port_image = _port_images(table, images)
+    for orbit in _link_orbits(graph.nodes, degree, images, port_image):
+        # An orbit shorter than the rotation: each of its links is used by several of the trees.
+        repeated = degree // len(orbit)
+        formula.at_most([int(chosen[node, port]) for node, port in orbit], congestion // repeated)
+    status, values = solve(formula, budget, subject)
+    if values is None or status != "satisfiable":
+        return OPEN  # none that is rotated says nothing about others
+    row = values[chosen]
+    rows = [row]
+    for _ in range(degree - 1):
+        turned = np.zeros_like(row)
+        nodes, ports = np.nonzero(rows[-1])
+        turned[images[nodes], port_image[nodes, ports]] = True
+        rows.append(turned)
+    return Decision("witness", {"parent_port": _ports(graph, np.stack(rows))})
+
+
+def _port_images(table: NDArray[np.int32], images: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the index of the port to which an automorphism maps each port, ``[nodes, ports]``."""
+    degree, nodes = table.shape
+    result = np.empty((nodes, degree), dtype=np.int64)
+    for port in range(degree):
+        wanted = images[table[port]]
+        result[:, port] = (table[:, images] == wanted).argmax(axis=0)
+    return result
+
+
+def _link_orbits(
+    nodes: int, degree: int, images: NDArray[np.int64], port_image: NDArray[np.int64]
+) -> list[list[tuple[int, int]]]:
+    """Return the orbits of (node, port) of all nodes but the root."""
+    visited = np.zeros((nodes, degree), dtype=bool)
+    orbits = []
+    for node in range(1, nodes):
+        for port in range(degree):
+            orbit: list[tuple[int, int]] = []
+            link = (node, port)
+            while not visited[link]:
+                visited[link] = True
+                orbit.append(link)
+                link = (int(images[link[0]]), int(port_image[link]))
+            if orbit:
+                orbits.append(orbit)
+    return orbits
+
+
+def _literals(graph: Topology, _arguments: Arguments, target: int) -> int:
+    return graph.degree * graph.nodes * graph.degree * (3 * target + graph.degree)
+
+
+_VARIABLES = "port i of node v leads to its parent in tree l; the level of v in tree l is at most d"
+_CONSTRAINTS = (
+    "a node but the root has one parent in each tree, which is closer to the root; each directed "
+    "link is used by at most {} of the trees"
+)
+_SYMMETRY = (
+    "translations: the root is the identity; {}which lose nothing. A second formula admits only "
+    "trees that the rotation of the links of the root maps to each other; it finds witnesses, and "
+    "its refutation proves nothing"
+)
+
+
+def _rebuild(graph: Topology, arguments: Arguments, target: int, _witness: Witness) -> Formula:
+    return _formula(graph, arguments.get("congestion", 1), target)[0]
+
+
+_METHODS = (
+    Method("formula, rotated trees", _solve_rotated, 0.5, lambda g: rotation(g) is not None),
+    Method("formula", _solve),
+)
+
+EDGE_DISJOINT = SearchProblem(
+    name="edge-disjoint-trees",
+    question="least height of as many arc-disjoint spanning trees as the degree",
+    variables=_VARIABLES,
+    constraints=_CONSTRAINTS.format(1),
+    symmetry=_SYMMETRY.format("each tree is named after its link of the root, "),
+    bound=_edge_disjoint_bound,
+    papers=_papers(lambda each: each.congestion <= 1),
+    start=_start,
+    methods=_METHODS,
+    literals=_literals,
+    statement=lambda _arguments, target: f"no arc-disjoint spanning trees of height {target}",
+    rebuild=_rebuild,
+    unsupported=too_small(4),
+)
+
+CONGESTION = SearchProblem(
+    name="congestion-trees",
+    question="least height of as many spanning trees as the degree, with bounded congestion",
+    variables=_VARIABLES,
+    constraints=_CONSTRAINTS.format("c"),
+    symmetry=_SYMMETRY.format(""),
+    bound=_congestion_bound,
+    papers=_papers(lambda each: each.congestion <= 2),
+    start=_start,
+    methods=_METHODS,
+    literals=_literals,
+    statement=lambda arguments, target: (
+        f"no spanning trees of height {target} with congestion {arguments['congestion']}"
+    ),
+    arguments={"congestion": 2},
+    rebuild=_rebuild,
+    unsupported=too_small(4),
+)

@@ -1,0 +1,246 @@
+"""Most link-disjoint Hamiltonian cycles, by exchanging links between 2-factors.
+
+The ports of a topology give floor(degree / 2) link-disjoint 2-factors: two ports that are their
+own reverse, or a port and its reverse. An exchange along a short closed walk, whose links belong
+in turn to two of the factors, keeps both 2-factors and can join their cycles.
+"""
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+
+from starcast.records import Witness
+from starcast.search.engines import Budget
+from starcast.search.problem import (
+    OPEN,
+    Arguments,
+    Decision,
+    Method,
+    PaperValue,
+    SearchProblem,
+    TheoryBound,
+    too_small,
+)
+from starcast.topologies import Topology
+
+#: Lengths of the closed walks.
+_LENGTHS = (4, 6, 8)
+#: Probability that an exchange which adds a cycle is kept, while many cycles are left.
+_NOISE = 0.002
+#: Length of cycles up to which all exchanges are kept that leave the number of cycles as it is.
+#: They are needed for variety, but all nodes of the cycles are numbered again.
+_CHEAP = 800
+
+Walk = list[int]
+
+
+class _Factor:
+    """A set of disjoint cycles through all nodes, or the links of no factor.
+
+    ``adjacent[v]`` lists the neighbours of v. For a 2-factor, ``cycle`` and ``place`` are the
+    number of each node's cycle and its place on it.
+    """
+
+    def __init__(self, adjacent: list[list[int]], *, is_counted: bool) -> None:
+        self.adjacent = adjacent
+        self.is_counted = is_counted
+        nodes = len(adjacent)
+        self.cycle = [-1] * nodes
+        self.place = [0] * nodes
+        self.count = 0
+        self._next = 0
+        if is_counted:
+            self._renumber(range(nodes))
+
+    def _renumber(self, nodes: Sequence[int]) -> None:
+        """Number the cycles through some nodes again."""
+        first = self._next
+        for node in nodes:
+            if self.cycle[node] >= first:
+                continue
+            self._next += 1
+            self.count += 1
+            self._number(node, self._next - 1)
+
+    def _number(self, start: int, number: int) -> None:
+        before, node, place = -1, start, 0
+        while True:
+            self.cycle[node], self.place[node] = number, place
+            a, b = self.adjacent[node]
+            following = b if a == before else a
+            before, node, place = node, following, place + 1
+            if node == start:
+                return
+
+    def change(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> int:
+        """Return the number of cycles that an exchange would add.
+
+        Every node is an end of at most one removed link, and of one added link.
+        """
+        if not self.is_counted:
+            return 0
+        by_cycle: dict[int, list[tuple[int, int, int]]] = {}
+        for a, b in removed:
+            # The link leads from its first end on the cycle to the second one.
+            tail, head = (a, b) if self._follows(a, b) else (b, a)
+            by_cycle.setdefault(self.cycle[a], []).append((self.place[tail], tail, head))
+        partner: dict[int, int] = {}
+        for links in by_cycle.values():
+            links.sort()
+            for (_, _, head), (_, tail, _) in zip(links, [*links[1:], links[0]], strict=True):
+                partner[head], partner[tail] = tail, head
+        linked = dict(added) | {b: a for a, b in added}
+        return _count_closed(partner, linked) - len(by_cycle)
+
+    def _follows(self, a: int, b: int) -> bool:
+        """Return whether b is the node after a on their cycle."""
+        # A cycle has at least three nodes; from its last place it leads back to place 0.
+        difference = self.place[b] - self.place[a]
+        return difference == 1 or difference < -1
+
+    def exchange(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> None:
+        """Carry out an exchange."""
+        touched = {self.cycle[a] for a, _ in removed}
+        for links, operation in ((removed, list.remove), (added, list.append)):
+            for a, b in links:
+                operation(self.adjacent[a], b)
+                operation(self.adjacent[b], a)
+        if self.is_counted:
+            self.count -= len(touched)
+            self._renumber([node for link in removed for node in link])
+
+
+def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
+    """Return the number of closed walks of two perfect matchings of the same nodes."""
+    unvisited = set(partner)
+    count = 0
+    while unvisited:
+        count += 1
+        node = next(iter(unvisited))
+        while node in unvisited:
+            other = partner[node]
+            unvisited -= {node, other}
+            node = linked[other]
+    return count
+
+
+def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]]:
+    """Return link-disjoint 2-factors from the ports, and the links of no factor."""
+    reverse = {port: graph.reverse_port(port) for port in graph.ports}
+    own = [port for port in graph.ports if reverse[port] == port]
+    pairs = [(port, reverse[port]) for port in graph.ports if port < reverse[port]]
+    pairs += list(zip(own[::2], own[1::2], strict=False))
+    factors = []
+    for a, b in pairs:
+        columns = np.stack([graph.neighbours(a), graph.neighbours(b)], axis=1)
+        factors.append(columns.tolist())
+    rest = [[] for _ in range(graph.nodes)] if len(own) % 2 == 0 else None
+    if rest is None:
+        rest = graph.neighbours(own[-1])[:, None].tolist()
+    return factors, rest
+
+
+def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
+    chance = random.Random(budget.seed)  # noqa: S311 - not a secret
+    adjacent, rest = two_factors(graph)
+    factors = [_Factor(each, is_counted=True) for each in adjacent[:target]]
+    spare = [_Factor(each, is_counted=False) for each in adjacent[target:]]
+    if rest and rest[0]:
+        spare.append(_Factor(rest, is_counted=False))
+    everything = factors + spare
+    if len(everything) == 1:
+        return _finished(graph, factors) if factors[0].count == 1 else OPEN
+    with budget.reporter.task(f"Hamiltonian cycles of {graph.spec}", 100, "%") as task:
+        shown = 0
+        while sum(factor.count for factor in factors) > len(factors):
+            if budget.left <= 0:
+                return OPEN
+            _step(everything, chance, graph.nodes)
+            done = int(100 * (1 - budget.left / budget.seconds))
+            task.advance(done - shown)
+            shown = done
+    return _finished(graph, factors)
+
+
+def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
+    """Try some exchanges, and keep those that do not add cycles."""
+    for _ in range(100):
+        first, second = chance.sample(factors, 2)
+        if not (first.is_counted or second.is_counted):
+            continue
+        walk = _closed_walk(first, second, chance, nodes)
+        if walk is None:
+            continue
+        ends = [*walk[1:], walk[0]]
+        links = list(zip(walk, ends, strict=True))
+        own, others = links[::2], links[1::2]
+        added = first.change(own, others) + second.change(others, own)
+        many = first.count + second.count > 6
+        cheap = _CHEAP * (first.count + second.count) / (2 * nodes)
+        is_kept = added < 0 or (added == 0 and chance.random() < cheap)
+        if is_kept or (many and added == 1 and chance.random() < _NOISE):
+            first.exchange(own, others)
+            second.exchange(others, own)
+
+
+def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: int) -> Walk | None:
+    """Return distinct nodes whose links belong in turn to both factors, or None."""
+    walk = [chance.randrange(nodes)]
+    for length in range(1, max(_LENGTHS) + 1):
+        factor = first if length % 2 else second
+        following = factor.adjacent[walk[-1]]
+        if length in _LENGTHS and walk[0] in following:
+            return walk
+        fresh = [node for node in following if node not in walk]
+        if not fresh:
+            return None
+        walk.append(chance.choice(fresh))
+    return None
+
+
+def _finished(graph: Topology, factors: list[_Factor]) -> Decision:
+    table = {port: graph.neighbours(port).tolist() for port in graph.ports}
+    rows = []
+    for factor in factors:
+        before, node, row = -1, 0, []
+        while not row or node != 0:
+            a, b = factor.adjacent[node]
+            following = b if a == before else a
+            row.append(next(port for port in graph.ports if table[port][node] == following))
+            before, node = node, following
+        rows.append(row)
+    shape = (len(rows), graph.nodes)
+    return Decision("witness", {"ports": np.array(rows, dtype=np.uint8).reshape(shape)})
+
+
+def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
+    return TheoryBound(
+        graph.degree // 2, f"each cycle uses two of the {graph.degree} links of a node"
+    )
+
+
+def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
+    if graph.family == "star":
+        return PaperValue(1, "Fragopoulou & Akl 1993, section 4")
+    return None
+
+
+def _start(graph: Topology, _arguments: Arguments, _budget: Budget) -> Witness:
+    return {"ports": np.empty((0, graph.nodes), dtype=np.uint8)}
+
+
+PROBLEM = SearchProblem(
+    name="hamiltonian-decomposition",
+    question="most link-disjoint Hamiltonian cycles",
+    variables="the 2-factor of each link",
+    constraints="each 2-factor is a single cycle",
+    symmetry="none; the search starts from the ports, and only finds witnesses",
+    bound=_bound,
+    papers=_papers,
+    start=_start,
+    methods=(Method("exchanges between 2-factors", _search),),
+    literals=lambda _graph, _arguments, _target: 0,
+    statement=lambda _arguments, target: f"no {target} link-disjoint Hamiltonian cycles",
+    unsupported=too_small(3),
+)

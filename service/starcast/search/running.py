@@ -1,0 +1,203 @@
+"""The search of a problem: it starts from what is known, and every improvement is kept."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from time import monotonic
+
+from starcast.records import Attempt, Record, verify, witness_value
+from starcast.records.model import EVIDENCE, Witness
+from starcast.search.catalogue import find_problem
+from starcast.search.engines import Budget, solver_name
+from starcast.search.problem import Decision, SearchProblem
+from starcast.search.proofs import make_proof
+from starcast.topologies import Topology, as_topology
+
+#: The share of the remaining time for the best conceivable value, before values in between.
+_BEST_FIRST = 0.5
+
+
+def search(
+    problem: str,
+    topology: Topology | str,
+    budget: Budget | None = None,
+    known: Record | None = None,
+    keep: Callable[[Record], None] = lambda _record: None,
+    **arguments: int,
+) -> Record:
+    """Improve what is known of a problem on a topology, until it is settled or time is over.
+
+    Args:
+        problem: the name of a problem.
+        topology: a `Topology` or its spec.
+        budget: limits; by default 60 seconds in one process.
+        known: the record to start from, whose value and bound are not lost.
+        keep: receives each improvement, so that an interrupted search loses nothing.
+        **arguments: arguments of the problem, such as ``congestion``.
+
+    Returns:
+        The best record.
+
+    Raises:
+        InputError: the problem or an argument is unknown, or not defined on the topology.
+        LimitError: the formula does not fit into the memory limit.
+        RejectedError: the known record is wrong.
+        UnavailableError: a solver is not installed.
+
+    Example:
+        >>> search("one-port-broadcast", "S4").value
+        5
+    """
+    graph = as_topology(topology)
+    declared = find_problem(problem)
+    declared.check_topology(graph)
+    values = declared.resolve_arguments(arguments)
+    # A budget's time begins when the search does.
+    limits = Budget() if budget is None else replace(budget)
+    return _Search(declared, graph, values, limits, keep).run(known)
+
+
+def _without_evidence(witness: Witness) -> Witness:
+    return {name: each for name, each in witness.items() if name not in EVIDENCE}
+
+
+class _Search:
+    """The state of a search: the record, which only becomes better."""
+
+    def __init__(
+        self,
+        problem: SearchProblem,
+        graph: Topology,
+        arguments: Mapping[str, int],
+        budget: Budget,
+        keep: Callable[[Record], None],
+    ) -> None:
+        self._problem = problem
+        self._graph = graph
+        self._arguments = arguments
+        self._budget = budget
+        self._keep = keep
+        self._sign = 1 if problem.sense == "least" else -1
+
+    def run(self, known: Record | None) -> Record:
+        """Search, and return the best record."""
+        record = self._first(known)
+        self._report(record)
+        record = self._from_the_bound(record)
+        while not record.optimal and self._budget.left > 0:
+            before = record
+            record = self._look_for(record, record.value - self._sign, 1.0)
+            if record.value == before.value and record.bound == before.bound:
+                break
+        # What was tried without an answer is worth knowing too.
+        if not record.optimal:
+            self._keep(record)
+        return record
+
+    def _first(self, known: Record | None) -> Record:
+        """Return the known record with the bound of theory, or the record of a first witness."""
+        bound = self._problem.bound(self._graph, self._arguments)
+        if known is not None:
+            verify(known)
+            if self._sign * bound.value > self._sign * known.bound:
+                return replace(known, bound=bound.value, reason=bound.reason, proof=None)
+            return known
+        witness = self._problem.start(self._graph, self._arguments, self._budget)
+        record = Record(
+            problem=self._problem.name,
+            topology=self._graph.spec,
+            value=self._value(witness),
+            bound=bound.value,
+            reason=bound.reason,
+            witness=witness,
+            arguments=dict(self._arguments),
+            version=version("starcast"),
+            command=self._command(),
+        )
+        self._keep(record)
+        return record
+
+    def _from_the_bound(self, record: Record) -> Record:
+        """Look for the best conceivable value, and move the bound while it is refuted."""
+        while not record.optimal and self._budget.left > 0:
+            is_last = abs(record.value - record.bound) == 1
+            improved = self._look_for(record, record.bound, 1.0 if is_last else _BEST_FIRST)
+            if improved.bound == record.bound and improved.value == record.value:
+                return improved
+            record = improved
+        return record
+
+    def _look_for(self, record: Record, target: int, share: float) -> Record:
+        """Search for a value with all methods in turn, until one of them decides."""
+        part = self._budget.part(share)
+        methods = [each for each in self._problem.methods if each.supports(self._graph)]
+        for method in methods:
+            start = monotonic()
+            self._budget.reporter.say(
+                f"{self._problem.name} on {self._graph.spec}: value {record.value}, bound "
+                f"{record.bound}; looking for {target} ({method.name})"
+            )
+            outcome = method.run(self._graph, self._arguments, target, part.part(method.share))
+            seconds = round(monotonic() - start, 1)
+            is_reached = self._reaches(outcome, target)
+            result = outcome.result if outcome.result == "none" or is_reached else "open"
+            attempt = Attempt(method.name, target, result, seconds)
+            record = replace(
+                record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
+            )
+            if outcome.result == "none" or self._reaches(outcome, record.value - self._sign):
+                record = self._improved(record, outcome, target)
+            if result != "open":
+                return record
+        return record
+
+    def _reaches(self, outcome: Decision, target: int) -> bool:
+        """Return whether a search has found an object that is at least as good as a value."""
+        if outcome.witness is None:
+            return False
+        return self._sign * self._value(outcome.witness) <= self._sign * target
+
+    def _improved(self, record: Record, outcome: Decision, target: int) -> Record:
+        if outcome.result == "witness" and outcome.witness is not None:
+            evidence = {name: each for name, each in record.witness.items() if name in EVIDENCE}
+            better = replace(
+                record,
+                value=self._value(outcome.witness),
+                witness={**outcome.witness, **evidence},
+                solver=solver_name(self._budget.engine),
+            )
+        else:
+            refuted = target if outcome.target is None else outcome.target
+            statement = self._problem.statement(self._arguments, refuted)
+            proof = None
+            if outcome.formula is not None:
+                self._budget.reporter.say(f"{statement}: making and checking the proof")
+                proof = make_proof(outcome.formula, statement, self._command(), self._budget)
+            better = replace(
+                record,
+                bound=refuted + self._sign,
+                reason=statement,
+                proof=proof,
+                witness={**_without_evidence(record.witness), **outcome.evidence},
+                solver=solver_name(self._budget.engine),
+            )
+        verify(better)
+        self._report(better)
+        self._keep(better)
+        return better
+
+    def _value(self, witness: Witness) -> int:
+        return witness_value(self._problem.name, self._graph.spec, self._arguments, witness)
+
+    def _report(self, record: Record) -> None:
+        state = "optimal" if record.optimal else f"bound {record.bound}"
+        self._budget.reporter.say(f"{record.id}: value {record.value}, {state}")
+
+    def _command(self) -> str:
+        defaults = self._problem.arguments
+        given = [
+            f"--{name} {value}"
+            for name, value in self._arguments.items()
+            if defaults[name] != value
+        ]
+        return " ".join(["starcast search", self._problem.name, self._graph.spec, *given])

@@ -1,0 +1,20 @@
+"""Edge-disjoint spanning trees of least height, from the shipped records."""
+
+from starcast.records import shipped_record
+from starcast.records.files import missing_reason
+from starcast.topologies import Topology
+from starcast.trees.common import translate_ports
+from starcast.trees.model import Forest
+
+_PROBLEM = "edge-disjoint-trees"
+
+
+def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
+    """Return as many directed edge-disjoint trees as the degree, of the least possible height."""
+    rows = shipped_record(_PROBLEM, topology.spec).witness["parent_port"].copy()
+    return Forest(topology, translate_ports(topology, rows, root), root, "optimal-edge-disjoint")
+
+
+def no_optimal_record(topology: Topology) -> str | None:
+    """Return why no record proves a least height on a topology, or None."""
+    return missing_reason(_PROBLEM, topology.spec, optimal=True)

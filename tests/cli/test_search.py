@@ -1,0 +1,177 @@
+"""`starcast search` and `starcast records`: output, files, exit codes and messages."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from starcast.records import load_record, path_of, save_record, shipped_record
+from support.fix_cli import Starcast
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home directory without records."""
+    monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def printed(result: Any) -> Any:
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+def test_a_search_prints_and_keeps_its_record(starcast: Starcast, home: Path) -> None:
+    result = starcast("search", "congestion-trees", "Q3", "--congestion", "2", "-f", "json")
+    found = printed(result)
+    assert (found["value"], found["optimal"]) == (3, True)
+    assert found["witness"] == {"parent_port": [3, 8]}
+    path = path_of(home / "records", "congestion-trees", "Q3", {"congestion": 2})
+    assert f"kept in {path}" in result.err
+    assert load_record(path).value == 3
+    again = starcast("search", "congestion-trees", "Q3", "-f", "json")
+    assert printed(again)["tried"] == found["tried"]
+
+
+def test_a_shipped_record_is_the_start_of_a_search(starcast: Starcast, home: Path) -> None:
+    found = printed(starcast("search", "one-port-broadcast", "S6", "-f", "json"))
+    assert (found["value"], found["optimal"]) == (10, True)
+    assert not home.exists()
+
+
+def test_a_time_limit_without_an_answer_keeps_the_best_bounds(
+    starcast: Starcast, home: Path
+) -> None:
+    words = ("search", "bisection-width", "S6", "--timeout", "2", "--fresh", "-f", "json")
+    result = starcast(*words)
+    assert result.code == 7
+    found = json.loads(result.out)
+    assert found["value"] > found["bound"] >= 180
+    assert "is not settled after 2 s" in result.err
+    assert "repeat the command to continue" in result.err
+    kept = load_record(path_of(home / "records", "bisection-width", "S6"))
+    assert (kept.value, kept.bound) == (found["value"], found["bound"])
+
+
+def test_an_interrupted_search_keeps_what_it_found(home: Path) -> None:
+    words = ("-m", "starcast.cli.app", "search", "bisection-width", "S5", "--fresh")
+    with subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True) as process:
+        path = path_of(home / "records", "bisection-width", "S5")
+        for _ in range(600):
+            if path.is_file():
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert load_record(path).bound == 30
+
+
+def test_no_solver_outlives_a_killed_search() -> None:
+    words = ("search", "edge-disjoint-trees", "S6", "--fresh", "--timeout", "300")
+    command = [sys.executable, "-m", "starcast.cli.app", *words]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        solvers: list[psutil.Process] = []
+        for _ in range(600):
+            solvers = [
+                child
+                for child in psutil.Process(process.pid).children()
+                if "spawn_main" in " ".join(child.cmdline())
+            ]
+            if solvers:
+                break
+            time.sleep(0.1)
+        process.kill()
+    assert solvers
+    _, alive = psutil.wait_procs(solvers, timeout=60)
+    assert alive == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("bisection", "S4"), 2, "unknown problem 'bisection'"),
+        (("bisection-width", "S0"), 2, "the star graph S0 is out of range"),
+        (("bisection-width", "S2"), 2, "is not defined on S2"),
+        (("bisection-width", "S4", "--congestion", "2"), 2, "has no argument 'congestion'"),
+        (("edge-disjoint-trees", "S8", "--memory", "200"), 7, "the limit is 200 MB"),
+        (("bisection-width", "S4", "--timeout", "-1"), 2, "timeout"),
+    ],
+)
+def test_bad_input_is_one_sentence_with_an_exit_code(
+    starcast: Starcast, words: tuple[str, ...], code: int, message: str
+) -> None:
+    result = starcast("search", *words)
+    assert result.code == code
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+def test_records_are_listed_and_shown(starcast: Starcast) -> None:
+    rows = printed(starcast("records", "list", "-f", "json"))
+    assert {"problem", "topology", "value", "bound", "optimal", "proof"} <= rows[0].keys()
+    some = printed(starcast("records", "list", "one-port-broadcast", "-f", "json"))
+    assert {row["problem"] for row in some} == {"one-port-broadcast"}
+    assert len(some) < len(rows)
+    shown = printed(starcast("records", "show", "one-port-broadcast", "S5", "-f", "json"))
+    assert (shown["value"], shown["optimal"]) == (8, True)
+    assert "one-port-broadcast" in starcast("records", "list").out
+    problems = printed(starcast("records", "problems", "-f", "json"))
+    assert all(problem["symmetry"] for problem in problems)
+
+
+def test_an_unknown_record_is_not_found(starcast: Starcast) -> None:
+    result = starcast("records", "show", "one-port-broadcast", "S9")
+    assert result.code == 3
+    assert "starcast search one-port-broadcast S9" in result.err
+    assert starcast("records", "list", "other").code == 2
+
+
+def test_a_better_record_of_the_user_is_listed(starcast: Starcast, home: Path) -> None:
+    printed(starcast("search", "one-port-broadcast", "Q3", "-f", "json"))
+    rows = printed(starcast("records", "list", "one-port-broadcast", "-f", "json"))
+    assert "Q3" in {row["topology"] for row in rows}
+    assert (home / "records").is_dir()
+
+
+def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Path) -> None:
+    folder = tmp_path / "some"
+    paths = [
+        save_record(folder, shipped_record(problem, "S4"))
+        for problem in ("bisection-width", "one-port-broadcast", "fault-diameter")
+    ]
+    words = ("records", "verify", *map(str, paths), "--proofs", "-f", "json")
+    assert printed(starcast(*words)) == {"records": 3, "proofs": 1}
+    witness = next((folder / "bisection-width").glob("*.npz"))
+    witness.write_bytes(witness.read_bytes()[:-4])
+    result = starcast(*words)
+    assert result.code == 2
+    assert "is damaged" in result.err
+
+
+def test_a_proof_is_made_again_and_a_damaged_file_is_rejected(
+    starcast: Starcast, tmp_path: Path
+) -> None:
+    proof, formula = tmp_path / "s4.drat", tmp_path / "s4.cnf"
+    words = ("records", "prove", "congestion-trees", "S4")
+    made = starcast(*words, "--out", str(proof), "--formula", str(formula))
+    assert (made.code, "accepts the proof" in made.err) == (0, True)
+    assert formula.read_text().startswith("p cnf ")
+    checked = starcast(*words, "--proof", str(proof))
+    assert (checked.code, "accepts" in checked.err) == (0, True)
+    proof.write_text("0\n")
+    assert starcast(*words, "--proof", str(proof)).code == 6
+    proof.write_bytes(b"\xff\xfe")
+    assert starcast(*words, "--proof", str(proof)).code == 6
+    missing = starcast(*words, "--proof", str(tmp_path / "none"))
+    assert (missing.code, "cannot be read" in missing.err) == (2, True)
+    theory = starcast("records", "prove", "one-port-broadcast", "S4")
+    assert (theory.code, "needs no proof" in theory.err) == (6, True)

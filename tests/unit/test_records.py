@@ -1,0 +1,289 @@
+"""Records: every shipped witness is checked, and a damaged or worse record is not accepted."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from starcast import forest, schedule, simulate
+from starcast.collectives.catalogue import algorithms_on
+from starcast.errors import InputError, NotFoundError, RejectedError
+from starcast.records import (
+    PROBLEM_NAMES,
+    Record,
+    find_record,
+    is_better,
+    load_all,
+    load_record,
+    path_of,
+    save_record,
+    shipped_folder,
+    shipped_record,
+    verify,
+)
+from starcast.records.listing import load_files
+from starcast.search import verify_bound
+from starcast.topologies import topology
+
+SHIPPED = list(load_all(shipped_folder()))
+by_id = pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])
+#: Known values, found independently of this code (design.md section 15).
+SETTLED = {
+    "one-port-broadcast": {"S3": 3, "S4": 5, "S5": 8, "S6": 10},
+    "hamiltonian-decomposition": {"S5": 2, "S6": 2, "S7": 3},
+    "edge-disjoint-trees": {"S4": 6, "S5": 8},
+    "independent-trees": {"S4": 1, "S5": 2, "S6": 2},
+    "fault-diameter": {"S4": 6, "S5": 7},
+    "bisection-width": {"S4": 8},
+}
+
+
+@by_id
+def test_the_witness_of_a_shipped_record_has_its_value(record: Record) -> None:
+    verify(record)
+
+
+@by_id
+def test_the_bound_of_a_shipped_record_follows_from_theory_or_its_proof(record: Record) -> None:
+    verify_bound(record)
+
+
+@pytest.mark.parametrize("problem", SETTLED)
+def test_the_settled_cases_are_shipped(problem: str) -> None:
+    for spec, value in SETTLED[problem].items():
+        record = shipped_record(problem, spec)
+        assert (record.value, record.optimal) == (value, True)
+
+
+def test_every_problem_has_a_shipped_record() -> None:
+    assert {record.problem for record in SHIPPED} == set(PROBLEM_NAMES)
+
+
+def test_files_of_records_are_small() -> None:
+    sizes = {path.name: path.stat().st_size for path in shipped_folder().rglob("*.*")}
+    assert max(sizes.values()) < 200_000
+
+
+def _changed(record: Record, name: str, place: object, value: int) -> Record:
+    array = record.witness[name].copy()
+    array[place] = value
+    return replace(record, witness={**record.witness, name: array})
+
+
+@pytest.mark.parametrize(
+    ("problem", "name", "place", "value", "reason"),
+    [
+        ("one-port-broadcast", "round", 5, 1, "sends"),
+        ("one-port-broadcast", "parent_port", 5, 9, "not a port"),
+        ("one-port-broadcast", "round", 0, 1, "root is informed"),
+        ("hamiltonian-decomposition", "ports", (0, 3), 9, "not a port"),
+        ("edge-disjoint-trees", "parent_port", (0, 0), 2, "root has a parent"),
+        ("edge-disjoint-trees", "parent_port", (0, 5), 0, "spanning"),
+        ("independent-trees", "parent_port", (0, 5), 0, "spanning"),
+        ("fault-diameter", "pair", 1, 0, "named twice"),
+        ("fault-diameter", "faults", 0, 99, "does not exist"),
+        ("fault-diameter", "paths", (0, 1), 0, "gap"),
+        ("bisection-width", "side", 3, 2, "neither"),
+        ("bisection-width", "side", slice(0, 9), 1, "size"),
+    ],
+)
+def test_a_changed_witness_is_rejected(
+    problem: str, name: str, place: object, value: int, reason: str
+) -> None:
+    record = _changed(shipped_record(problem, "S4"), name, place, value)
+    with pytest.raises(RejectedError, match=reason):
+        verify(record)
+
+
+def test_a_closed_walk_that_misses_nodes_is_rejected() -> None:
+    record = shipped_record("hamiltonian-decomposition", "S4")
+    walk = np.array([[2, 3] * 12], dtype=np.uint8)
+    with pytest.raises(RejectedError, match="not Hamiltonian"):
+        verify(replace(record, witness={"ports": walk}))
+
+
+def test_cycles_that_share_links_are_rejected() -> None:
+    record = shipped_record("hamiltonian-decomposition", "S5")
+    twice = np.stack([record.witness["ports"][0]] * 2)
+    with pytest.raises(RejectedError, match="share a link"):
+        verify(replace(record, witness={"ports": twice}))
+
+
+def test_trees_that_share_links_are_rejected() -> None:
+    rows = np.stack([forest("S4", "greedy").parent_port[0]] * 3)
+    record = shipped_record("edge-disjoint-trees", "S4")
+    with pytest.raises(RejectedError, match="congestion"):
+        verify(replace(record, witness={"parent_port": rows}))
+    independent = shipped_record("independent-trees", "S5")
+    twice = np.stack([independent.witness["parent_port"][0]] * 2)
+    with pytest.raises(RejectedError, match="share a link"):
+        verify(replace(independent, witness={"parent_port": twice}))
+
+
+def test_trees_with_a_common_inner_node_are_rejected() -> None:
+    rows = forest("S5", "edge-disjoint").parent_port[:2]
+    record = shipped_record("independent-trees", "S5")
+    with pytest.raises(RejectedError, match="share a link"):
+        verify(replace(record, witness={"parent_port": rows}))
+
+
+def test_another_value_than_that_of_the_witness_is_rejected() -> None:
+    record = shipped_record("one-port-broadcast", "S4")
+    with pytest.raises(RejectedError, match="has the value 5, not 4"):
+        verify(replace(record, value=4, bound=4))
+    with pytest.raises(RejectedError, match="contradicts the bound"):
+        verify(replace(record, bound=6))
+
+
+def test_a_bound_without_proof_that_theory_does_not_give_is_rejected() -> None:
+    record = shipped_record("one-port-broadcast", "S7")
+    with pytest.raises(RejectedError, match="without a proof"):
+        verify_bound(replace(record, bound=14))
+
+
+def test_a_proof_about_another_formula_is_rejected() -> None:
+    record = shipped_record("fault-diameter", "S4")
+    fewer = {**record.witness, "paths": record.witness["paths"][1:]}
+    with pytest.raises(RejectedError, match="another formula"):
+        verify_bound(replace(record, witness=fewer))
+
+
+def test_a_bound_that_the_inequalities_do_not_prove_is_rejected() -> None:
+    record = shipped_record("bisection-width", "S4")
+    fewer = {**record.witness, "multipliers": record.witness["multipliers"] // 2}
+    with pytest.raises(RejectedError, match="its inequalities prove"):
+        verify(replace(record, witness=fewer))
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    for record in SHIPPED:
+        path = save_record(tmp_path, record)
+        read = load_record(path)
+        assert read.fields() == record.fields()
+        assert read.witness.keys() == record.witness.keys()
+        for name, array in record.witness.items():
+            assert np.array_equal(array, read.witness[name])
+
+
+def test_a_record_is_not_replaced_by_a_worse_one(tmp_path: Path) -> None:
+    record = shipped_record("one-port-broadcast", "S4")
+    worse = replace(record, value=6, bound=4)
+    path = save_record(tmp_path, worse)
+    assert load_record(path).value == 6
+    assert load_record(save_record(tmp_path, record)).value == 5
+    unproven = replace(record, tried=())
+    for each in (worse, replace(record, bound=4), replace(record, value=6), unproven):
+        assert not is_better(each, record)
+        save_record(tmp_path, each)
+        assert load_record(path).fields() == record.fields()
+    assert len(list(path.parent.glob("*.npz"))) == 1
+
+
+def test_of_a_greatest_value_more_is_better_and_a_lower_bound_too() -> None:
+    record = shipped_record("fault-diameter", "S4")
+    assert is_better(record, replace(record, value=5))
+    assert is_better(record, replace(record, bound=7))
+    assert not is_better(replace(record, bound=7), record)
+
+
+def test_the_better_of_two_folders_is_listed(tmp_path: Path) -> None:
+    record = shipped_record("one-port-broadcast", "S4")
+    save_record(tmp_path / "a", replace(record, value=6))
+    save_record(tmp_path / "b", record)
+    folders = [tmp_path / "a", tmp_path / "b"]
+    assert [each.value for each in load_files(folders)] == [5]
+    assert [each.value for each in load_files(folders[::-1])] == [5]
+    found = find_record(folders, "one-port-broadcast", "S4")
+    assert found is not None
+    assert found.value == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 2}, "has the format 2"),
+        ({"value": "5"}, "value = '5'"),
+        ({"problem": "other"}, "unknown problem 'other'"),
+        ({"optimal": False}, "says optimal: False"),
+        ({"tried": [{"method": 1}]}, "not a record"),
+        ({"witness": {"file": "missing.npz", "sha256": ""}}, "missing.npz cannot be read"),
+        ({"witness": {}}, "not a record"),
+    ],
+)
+def test_a_damaged_file_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(InputError, match=message):
+        load_record(path)
+
+
+def test_a_damaged_witness_is_refused(tmp_path: Path) -> None:
+    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    witness = next(path.parent.glob("*.npz"))
+    content = bytearray(witness.read_bytes())
+    content[40] ^= 1
+    witness.write_bytes(content)
+    with pytest.raises(InputError, match="is damaged"):
+        load_record(path)
+    path.write_text("{")
+    with pytest.raises(InputError, match="not a record"):
+        load_record(path)
+
+
+def test_paths_name_problem_topology_and_arguments() -> None:
+    path = path_of(Path("records"), "congestion-trees", "S6,3", {"congestion": 3})
+    assert path == Path("records/congestion-trees/S6,3-congestion-3.json")
+
+
+def test_a_record_that_is_not_shipped_is_not_found() -> None:
+    with pytest.raises(NotFoundError, match="no record of one-port-broadcast on S9 is shipped"):
+        shipped_record("one-port-broadcast", "S9")
+
+
+def _with(problem: str) -> list[str]:
+    return [record.topology for record in SHIPPED if record.problem == problem and record.optimal]
+
+
+@pytest.mark.parametrize("spec", _with("one-port-broadcast"))
+def test_the_optimal_broadcast_takes_the_rounds_of_its_record(spec: str) -> None:
+    plan = schedule(spec, "broadcast", "optimal")
+    result = simulate(plan)
+    assert (result.violation, result.complete) == (None, True)
+    assert result.steps == shipped_record("one-port-broadcast", spec).value
+
+
+@pytest.mark.parametrize("messages", [1, 2, 3, 4])
+@pytest.mark.parametrize("spec", ["S4", "S5"])
+def test_allgather_on_hamiltonian_cycles_meets_the_bound_for_odd_n(
+    spec: str, messages: int
+) -> None:
+    network = topology(spec)
+    plan = schedule(spec, "allgather", "hamiltonian-decomposition", messages=messages)
+    result = simulate(plan)
+    assert (result.violation, result.complete) == (None, True)
+    cycles = network.degree // 2
+    most = -(-messages // cycles)
+    assert result.steps == -(-most * (network.nodes - 1) // 2)
+    if network.degree == 2 * cycles and messages % cycles == 0:
+        assert result.steps == -(-messages * (network.nodes - 1) // network.degree)
+
+
+@pytest.mark.parametrize("spec", _with("edge-disjoint-trees"))
+def test_optimal_edge_disjoint_trees_have_the_height_of_their_record(spec: str) -> None:
+    trees = forest(spec, "optimal-edge-disjoint", root=1)
+    trees.verify()
+    assert (trees.height, trees.congestion) == (
+        shipped_record("edge-disjoint-trees", spec).value,
+        1,
+    )
+
+
+def test_algorithms_of_records_are_only_defined_with_a_record() -> None:
+    names = {algorithm.name for algorithm in algorithms_on(topology("S8"))}
+    assert "optimal" not in names
+    with pytest.raises(InputError, match="no record of one-port-broadcast on it is shipped"):
+        schedule("S9", "broadcast", "optimal")
+    with pytest.raises(InputError, match="no record of edge-disjoint-trees"):
+        forest("S8", "optimal-edge-disjoint")

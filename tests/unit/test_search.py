@@ -1,0 +1,425 @@
+"""Searches: small cases are settled, proofs are checked, and limits end them without a loss."""
+
+from dataclasses import replace
+from itertools import combinations, product
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from starcast import plugins
+from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
+from starcast.records import Record, verify
+from starcast.records.cut_bounds import certified_cut, round_cut
+from starcast.records.model import CERTIFICATE
+from starcast.search import (
+    PROBLEMS,
+    Budget,
+    engines,
+    find_problem,
+    prove_again,
+    search,
+    verify_bound,
+)
+from starcast.search.bisection import PROBLEM as BISECTION
+from starcast.search.broadcast import counting_bound
+from starcast.search.cut_bounds import bound_cuts
+from starcast.search.engines import check_proof, prove, solve
+from starcast.search.faults import targets
+from starcast.search.formula import Formula
+from starcast.search.hamiltonian import two_factors
+from starcast.search.proofs import check_record_proof, formula_of, make_proof
+from starcast.search.symmetry import check_automorphism, fixing_root, link_list, orbits, rotation
+from starcast.topologies import topology
+from support.recorder import Recorder
+
+PANCAKE = Path(__file__).parents[2] / "examples" / "plugins" / "pancake.py"
+LIMITS = Budget(seconds=60)
+#: Values that exhaustive searches below, or textbooks, give.
+VALUES = {
+    ("one-port-broadcast", "S3"): 3,
+    ("one-port-broadcast", "S4"): 5,
+    ("one-port-broadcast", "S4,2"): 4,
+    ("one-port-broadcast", "Q3"): 3,
+    ("hamiltonian-decomposition", "S4"): 1,
+    ("hamiltonian-decomposition", "Q4"): 2,
+    ("hamiltonian-decomposition", "S4,2"): 1,
+    ("edge-disjoint-trees", "S3"): 5,
+    ("edge-disjoint-trees", "S4"): 6,
+    ("edge-disjoint-trees", "Q3"): 4,
+    ("congestion-trees", "S4"): 5,
+    ("congestion-trees", "Q3"): 3,
+    ("independent-trees", "Q3"): 1,
+    ("independent-trees", "Q4"): 2,
+    ("fault-diameter", "S3"): 4,
+    ("fault-diameter", "S4"): 6,
+    ("fault-diameter", "Q3"): 4,
+    ("bisection-width", "S3"): 2,
+    ("bisection-width", "Q3"): 4,
+    ("bisection-width", "S4,2"): 4,
+}
+
+
+def settle(problem: str, spec: str, **arguments: int) -> Record:
+    """Search from nothing until the case is settled, and verify the record."""
+    record = search(problem, spec, Budget(seconds=120), **arguments)
+    assert record.optimal
+    verify(record)
+    verify_bound(record)
+    return record
+
+
+@pytest.mark.parametrize(("problem", "spec"), VALUES)
+def test_small_cases_are_settled(problem: str, spec: str) -> None:
+    assert settle(problem, spec).value == VALUES[problem, spec]
+
+
+def as_graph(spec: str) -> "nx.Graph[int]":
+    """Return a topology as a graph of NetworkX."""
+    graph: nx.Graph[int] = nx.Graph()
+    graph.add_edges_from(link_list(topology(spec)).tolist())
+    return graph
+
+
+@pytest.mark.parametrize("spec", ["S3", "Q3", "S4,2"])
+def test_the_bisection_width_is_the_least_cut_of_all_halves(spec: str) -> None:
+    graph = as_graph(spec)
+    nodes = sorted(graph)
+    cuts = [nx.cut_size(graph, half) for half in combinations(nodes, len(nodes) // 2) if 0 in half]
+    assert settle("bisection-width", spec).value == min(cuts)
+
+
+@pytest.mark.parametrize("spec", ["S4", "Q3"])
+def test_the_fault_diameter_is_the_greatest_diameter_of_all_faults(spec: str) -> None:
+    graph = as_graph(spec)
+    greatest = 0
+    for faults in combinations(sorted(graph), topology(spec).degree - 1):
+        rest = graph.copy()
+        rest.remove_nodes_from(faults)
+        greatest = max(greatest, nx.diameter(rest))
+    assert settle("fault-diameter", spec).value == greatest
+
+
+def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
+    """Degree 3: 1, 2, 4, 8, 14, 24 nodes; each node sends twice after it was informed."""
+    assert [counting_bound(nodes, 3) for nodes in (1, 2, 3, 8, 9, 14, 15, 24, 25)] == (
+        [0, 1, 2, 3, 4, 4, 5, 5, 6]
+    )
+    assert [counting_bound(count, n - 1) for n, count in ((5, 120), (6, 720), (7, 5040))] == (
+        [8, 10, 13]
+    )
+
+
+@pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "S5,2", "S5,3", "Q3", "Q4"])
+def test_the_automorphisms_fix_the_root_and_have_as_few_orbits_as_stated(spec: str) -> None:
+    graph = topology(spec)
+    maps = fixing_root(graph)
+    for images in maps:
+        assert images[0] == 0
+        check_automorphism(graph, images)
+    least = orbits(graph.nodes, maps)
+    distances = graph.distances(0)
+    assert (distances[least] == distances).all()
+    if graph.family == "hypercube":
+        assert len(np.unique(least)) == graph.n + 1
+    assert targets(graph) == np.unique(least)[1:].tolist()
+
+
+def test_a_map_that_is_no_automorphism_is_rejected() -> None:
+    graph = topology("S4")
+    images = np.arange(graph.nodes)
+    images[[0, 1]] = [1, 0]
+    with pytest.raises(RejectedError, match="not an automorphism"):
+        check_automorphism(graph, images)
+
+
+@pytest.mark.parametrize("spec", ["S4", "S5", "Q4"])
+def test_the_rotation_permutes_the_links_of_the_root_in_one_cycle(spec: str) -> None:
+    graph = topology(spec)
+    images = rotation(graph)
+    assert images is not None
+    neighbours = set(graph.table()[:, 0].tolist())
+    node, visited = next(iter(neighbours)), set[int]()
+    while node not in visited:
+        visited.add(node)
+        node = int(images[node])
+    assert visited == neighbours
+
+
+@pytest.mark.parametrize("spec", ["S4", "S5", "S4,2", "S5,2", "S6,3", "Q4", "Q5"])
+def test_the_ports_give_disjoint_two_factors(spec: str) -> None:
+    graph = topology(spec)
+    factors, rest = two_factors(graph)
+    assert len(factors) == graph.degree // 2
+    ends = [
+        tuple(sorted((node, other)))
+        for part in (*factors, rest)
+        for node, others in enumerate(part)
+        for other in others
+    ]
+    assert sorted(ends) == sorted(2 * [tuple(link) for link in link_list(graph).tolist()])
+
+
+@pytest.mark.parametrize("bound", [0, 1, 2, 3, 5])
+def test_cardinalities_allow_exactly_the_small_sets(bound: int) -> None:
+    for chosen in product((False, True), repeat=4):
+        formula = Formula()
+        literals = formula.new(4).tolist()
+        formula.at_most(literals, bound)
+        for literal, is_chosen in zip(literals, chosen, strict=True):
+            formula.add(literal if is_chosen else -literal)
+        assert _is_satisfiable(formula) == (sum(chosen) <= bound)
+
+
+def test_at_most_one_of_many_allows_one() -> None:
+    for count in (0, 1, 2, 9):
+        formula = Formula()
+        literals = formula.new(9).tolist()
+        formula.at_most_one(literals)
+        for literal in literals[:count]:
+            formula.add(literal)
+        assert _is_satisfiable(formula) == (count <= 1)
+
+
+def _is_satisfiable(formula: Formula) -> bool:
+    from pysat.solvers import Solver
+
+    with Solver(name="cadical195", bootstrap_with=formula.clauses) as solver:
+        return bool(solver.solve())
+
+
+def pigeons(count: int) -> Formula:
+    """Return the formula that ``count`` pigeons fit into one hole less."""
+    formula = Formula()
+    place = formula.new(count, count - 1)
+    for row in place.tolist():
+        formula.add(*row)
+    for column in place.T.tolist():
+        formula.at_most_one(column)
+    return formula
+
+
+@pytest.mark.parametrize("engine", ["cadical", "cp-sat"])
+def test_both_engines_decide_formulas(engine: engines.Engine) -> None:
+    limits = Budget(seconds=60, engine=engine, jobs=2)
+    assert solve(pigeons(5), limits, "pigeons").status == "unsatisfiable"
+    formula = Formula()
+    a, b = formula.new(2).tolist()
+    formula.add(a, b)
+    formula.add(-a)
+    status, values = solve(formula, limits, "two variables")
+    assert status == "satisfiable"
+    assert values is not None
+    assert values.tolist() == [False, False, True]
+
+
+def test_a_proof_is_accepted_and_a_damaged_one_is_not() -> None:
+    formula = pigeons(5)
+    checked = prove(formula)
+    assert checked is not None
+    assert check_proof(formula, checked.text) == checked.checker
+    assert prove(formula) == checked
+    lines = checked.text.splitlines()
+    for damaged in ("0\n", "\n".join(lines[:-1]) + "\n", checked.text.replace(" 0", " x", 1)):
+        with pytest.raises(RejectedError, match="rejects the DRAT proof"):
+            check_proof(formula, damaged)
+
+
+def test_a_proof_of_another_formula_is_not_accepted() -> None:
+    checked = prove(pigeons(5))
+    assert checked is not None
+    with pytest.raises(RejectedError, match="rejects"):
+        check_proof(pigeons(6), checked.text)
+
+
+def test_a_satisfiable_formula_has_no_proof() -> None:
+    formula = Formula()
+    formula.add(*formula.new(1).tolist())
+    with pytest.raises(RejectedError, match="satisfiable"):
+        prove(formula)
+
+
+def test_a_proof_that_is_too_long_is_replaced_by_a_second_solver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engines, "MOST_PROOF_STEPS", 0)
+    proof = make_proof(pigeons(5), "no place", "starcast search a b", Budget(seconds=60))
+    assert (proof.format, proof.proof_sha256) == ("second solver", "")
+    assert proof.checker.startswith("CP-SAT")
+
+
+def test_the_proof_of_a_record_can_be_made_and_checked_again() -> None:
+    record = settle("congestion-trees", "S4")
+    if record.proof is None:
+        pytest.fail("the bound of S4 should need a proof")
+    again = prove_again(record)
+    assert again.sha256 == record.proof.proof_sha256
+    assert formula_of(record).sha256() == record.proof.formula_sha256
+    assert check_record_proof(record, again.text) == record.proof.checker
+
+
+def test_a_bound_of_theory_has_no_proof() -> None:
+    record = settle("one-port-broadcast", "S4")
+    with pytest.raises(RejectedError, match="needs no proof"):
+        prove_again(record)
+
+
+def test_a_search_continues_from_what_is_known() -> None:
+    """A known bound is not proven again, and a known value is not lost."""
+    settled = settle("bisection-width", "S4,2")
+    half = replace(settled, value=24, witness=BISECTION.start(topology("S4,2"), {}, LIMITS))
+    half = replace(half, value=_value(half))
+    kept: list[Record] = []
+    found = search("bisection-width", "S4,2", LIMITS, half, kept.append)
+    assert (found.value, found.bound, found.proof) == (4, 4, settled.proof)
+    assert [record.value for record in kept] == [4]
+    assert search("bisection-width", "S4,2", LIMITS, settled) is settled
+
+
+def _value(record: Record) -> int:
+    side = record.witness["side"]
+    a, b = link_list(topology(record.topology)).T
+    return int((side[a] != side[b]).sum())
+
+
+def test_a_wrong_known_record_is_rejected() -> None:
+    record = settle("one-port-broadcast", "S4")
+    with pytest.raises(RejectedError, match="has the value 5, not 4"):
+        search("one-port-broadcast", "S4", LIMITS, replace(record, value=4))
+
+
+def test_at_the_time_limit_the_best_bounds_are_returned() -> None:
+    recorder = Recorder()
+    record = search("bisection-width", "S5", Budget(seconds=3, reporter=recorder))
+    assert not record.optimal
+    assert record.bound >= 30
+    assert record.value <= 60
+    assert record.tried
+    verify(record)
+    assert any("looking for 30" in line for line in recorder.lines)
+
+
+def test_an_improvement_is_kept_before_the_search_ends() -> None:
+    kept: list[Record] = []
+
+    def keep(record: Record) -> None:
+        kept.append(record)
+        if len(kept) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search("fault-diameter", "S4", LIMITS, keep=keep)
+    assert kept[1].bound == 6
+    verify(kept[1])
+
+
+def test_a_formula_that_does_not_fit_is_refused_before_it_is_written() -> None:
+    with pytest.raises(LimitError, match=r"needs about .* MB, and the limit is 200 MB"):
+        search("edge-disjoint-trees", "S8", Budget(seconds=10, memory=200))
+
+
+def test_a_solver_without_memory_ends_with_the_limit() -> None:
+    with pytest.raises(LimitError, match="needs more than 150 MB"):
+        solve(pigeons(14), Budget(seconds=60, memory=150), "pigeons")
+
+
+def fail(work: object, seed: int) -> None:
+    raise ArithmeticError(f"{work} {seed}")
+
+
+def test_an_error_of_a_process_is_raised() -> None:
+    with pytest.raises(ArithmeticError, match="this 3"):
+        engines.race(fail, "this", Budget(seconds=60, seed=3), "nothing")
+
+
+def test_unknown_problems_arguments_and_topologies_are_refused() -> None:
+    with pytest.raises(InputError, match="unknown problem 'bisection'") as caught:
+        find_problem("bisection")
+    assert "bisection-width" in caught.value.hint
+    with pytest.raises(InputError, match="has no argument 'congestion'"):
+        search("bisection-width", "S4", congestion=2)
+    with pytest.raises(InputError, match="congestion is 0"):
+        search("congestion-trees", "S4", congestion=0)
+    with pytest.raises(InputError, match="not defined on S2"):
+        search("fault-diameter", "S2")
+    with pytest.raises(InputError, match="unknown topology"):
+        search("fault-diameter", "X2")
+
+
+def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_name: str) -> None:
+        raise ImportError
+
+    monkeypatch.setattr(engines, "import_module", missing)
+    with pytest.raises(UnavailableError, match="needs the library 'pysat'") as caught:
+        search("edge-disjoint-trees", "S4")
+    assert "starcast[search]" in caught.value.hint
+
+
+def test_every_problem_declares_what_it_searches() -> None:
+    for problem in PROBLEMS.values():
+        texts = (problem.question, problem.variables, problem.constraints, problem.symmetry)
+        assert all(texts)
+        assert problem.bound(topology("S4"), problem.arguments).reason
+
+
+@pytest.mark.parametrize(("spec", "least"), [("S3", 2), ("S4", 8), ("Q3", 4), ("S4,2", 4)])
+def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
+    spec: str, least: int
+) -> None:
+    graph = topology(spec)
+    decision = bound_cuts(graph, {}, 0, Budget(seconds=60))
+    certificate = decision.evidence
+    value = certified_cut(
+        graph,
+        certificate["automorphisms"],
+        certificate["vectors"].astype(np.int64),
+        certificate["multipliers"],
+        int(certificate["denominator"][0]),
+    )
+    assert decision.target == value - 1
+    assert BISECTION.bound(graph, {}).value <= value <= least
+
+
+def test_a_certificate_is_read_with_suspicion() -> None:
+    """Multipliers too large prove less; negative ones and wrong maps are rejected."""
+    graph = topology("S4")
+    maps, vectors, multipliers, denominator = (
+        bound_cuts(graph, {}, 0, Budget(seconds=60)).evidence[name] for name in CERTIFICATE
+    )
+    vectors = vectors.astype(np.int64)
+    scale = int(denominator[0])
+    assert certified_cut(graph, maps, vectors, 2 * multipliers, scale) < 8
+    with pytest.raises(RejectedError, match="negative"):
+        certified_cut(graph, maps, vectors, -np.abs(multipliers), scale)
+    swapped = maps.copy()
+    swapped[0, [0, 1]] = swapped[0, [1, 0]]
+    with pytest.raises(RejectedError, match="not an automorphism"):
+        certified_cut(graph, swapped, vectors, multipliers, scale)
+    with pytest.raises(RejectedError, match="every node"):
+        certified_cut(graph, maps[-1:], vectors, multipliers, scale)
+
+
+def test_all_bisections_have_the_parity_that_is_used() -> None:
+    graph = topology("S4,2")
+    a, b = link_list(graph).T
+    generator = np.random.default_rng(1)
+    for _ in range(50):
+        side = generator.permutation(np.arange(graph.nodes) % 2)
+        cut = int((side[a] != side[b]).sum())
+        assert round_cut(graph, cut) == cut
+        assert round_cut(graph, cut - 1) == cut
+
+
+def test_congestion_one_is_the_edge_disjoint_problem() -> None:
+    assert settle("congestion-trees", "S4", congestion=1).value == 6
+
+
+@pytest.mark.usefixtures("registries")
+def test_problems_are_searched_on_the_family_of_a_plugin() -> None:
+    plugins.load([str(PANCAKE)])
+    assert settle("fault-diameter", "P3").value == 4
+    assert settle("independent-trees", "P4").value == 1
+    assert settle("hamiltonian-decomposition", "P4").value == 1
+    assert settle("one-port-broadcast", "P4").value == 5
