@@ -6,6 +6,7 @@ evidence and no verdicts, and the same command continues it.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from sqlalchemy import Engine
@@ -58,6 +59,7 @@ def verify_claims(
     reporter: Reporter,
     jobs: int | None = None,
     again: bool = False,
+    executor: Executor | None = None,
 ) -> Outcome:
     """Check claims and store evidence and verdicts.
 
@@ -69,6 +71,7 @@ def verify_claims(
         reporter: receives the progress and the number of known findings.
         jobs: as in `parallel.run_tasks`. Only this process writes to the database.
         again: compute everything again, even findings that are known.
+        executor: as in `parallel.run_tasks`.
 
     Raises:
         InputError: a claim, level or size is unknown, or ``jobs`` is less than 1.
@@ -97,7 +100,7 @@ def verify_claims(
                 f"{findings} known from earlier runs of the same code, of {len(pairs):,};"
                 " --again computes all of them again"
             )
-        with parallel.run_tasks(tasks, jobs, reporter) as results:
+        with parallel.run_tasks(tasks, jobs, reporter, executor) as results:
             for evidence in results:
                 demand_same(code)
                 with session(engine) as opened:
