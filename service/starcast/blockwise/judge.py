@@ -8,20 +8,14 @@ these. The load of a directed link is the number of trees in which its end, the 
 link's port, so that loads are counted node by node.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from starcast.blockwise.compiled import jit
 from starcast.blockwise.ports import GREEDY, fill_ports, read_row, read_tail
-from starcast.blockwise.potentials import (
-    Tables,
-    fill_distances,
-    fill_potentials,
-    potential_of,
-)
-
-Array = np.ndarray[Any, Any]
+from starcast.blockwise.potentials import fill_distances, fill_potentials, potential_of
+from starcast.blockwise.tables import Array, Tables
 
 #: Exceptions that are recorded per call; more are a proof that something is wrong.
 MOST_EXCEPTIONS = 1_000
@@ -100,7 +94,7 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
     shape = len(blocks.homes), m * len(tables.orders)
     ports, potentials = np.zeros(shape, dtype=np.uint8), np.zeros(shape, dtype=np.uint8)
     read_tail(block, n, m, x, rest)
-    fill_ports(blocks.kind, n, m, x, rest, tables.orders, blocks.homes, ports)
+    fill_ports(blocks.kind, n, m, x, rest, tables, blocks.homes, ports)
     fill_potentials(blocks.kind, n, m, x, rest, tables, blocks.homes, potentials)
     for _, tree, index, port in blocks.changes[blocks.changes[:, 0] == block].tolist():
         ports[tree, index] = port
@@ -147,7 +141,7 @@ def _examine(
     found = 0
     for block in range(start, stop):
         read_tail(block, n, m, x, rest)
-        fill_ports(kind, n, m, x, rest, tables.orders, homes, ports)
+        fill_ports(kind, n, m, x, rest, tables, homes, ports)
         fill_potentials(kind, n, m, x, rest, tables, homes, potentials)
         while next_change < len(changes) and changes[next_change, 0] == block:
             ports[changes[next_change, 1], changes[next_change, 2]] = changes[next_change, 3]
@@ -159,19 +153,25 @@ def _examine(
                 own = potentials[tree, begin : begin + size]
                 row = ports[tree, begin : begin + size]
                 port = row[0]
-                different = 0
                 for order in range(size):
-                    different |= row[order] ^ port
-                varying[tree] = different != 0
+                    suspicious[order] = row[order] ^ port
+                varying[tree] = _any_bit(words)
                 # Nodes that need a closer look: those of at least this potential, too.
                 enough = np.uint8(greatest[tree] + (counts[tree] == WITNESSES))
-                is_regular = different == 0 and 2 <= port <= m
+                level = potentials[tree]
+                is_regular = not varying[tree] and 2 <= port <= m
                 if is_regular:
                     neighbours = tables.neighbours[port, begin : begin + size]
-                    level = potentials[tree]
                     for order in range(size):
                         above[order] = level[neighbours[order]]
-                elif different == 0 and m < port <= n and kind == GREEDY:
+                elif varying[tree]:
+                    for order in range(size):
+                        suspicious[order] = np.uint8(row[order] - np.uint8(2)) > np.uint8(m - 2)
+                    is_regular = not _any_bit(words)
+                    if is_regular:
+                        for order in range(size):
+                            above[order] = level[tables.neighbours[row[order], begin + order]]
+                elif m < port <= n and kind == GREEDY:
                     is_regular = True
                     # The same order of the same symbols, between other first symbols and tails.
                     x[1], x[port] = x[port], rest[first]
@@ -185,10 +185,7 @@ def _examine(
                             | np.uint8(value == 0)
                             | np.uint8(value >= enough)
                         )
-                    any_bits = np.uint64(0)
-                    for word in words:
-                        any_bits |= word
-                    if any_bits == 0:
+                    if not _any_bit(words):
                         continue
                 for order in range(size):
                     index = begin + order
@@ -197,7 +194,7 @@ def _examine(
                     is_exception = True
                     if value > 0 and 2 <= port <= n:
                         if port <= m:
-                            parent = potentials[tree, tables.neighbours[port, index]]
+                            parent = level[tables.neighbours[port, index]]
                         else:
                             for place in range(m - 1):
                                 x[place + 2] = others[tables.orders[order, place]]
@@ -221,6 +218,14 @@ def _examine(
                         counts[tree] += 1
             _count_loads(n, ports, varying, begin, size, load)
     return found
+
+
+@jit
+def _any_bit(words: Array) -> bool:
+    bits = np.uint64(0)
+    for word in words:
+        bits |= word
+    return bits != 0
 
 
 @jit

@@ -9,52 +9,18 @@ that were wrong could reject a tree, never accept one.
 * `EDGE_DISJOINT`: the level, as `starcast.trees.edge_disjoint_levels` derives it.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
-from starcast import permutations
 from starcast.blockwise.compiled import jit
-from starcast.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR, first_displaced, read_row
-
-Array = np.ndarray[Any, Any]
-_TRIPLE = 3  # free positions whose fixed points are looked up together
-
-
-class Tables(NamedTuple):
-    """Tables that depend on m only, for w = m-1 free positions; see `build_tables`.
-
-    Attributes:
-        orders: all orders of 0..w-1, uint8 ``[w!, w]``.
-        neighbours: the index in the block of each node's neighbour, across the ports 2..m, uint16
-            ``[m+1, m!]``.
-        cycles: the number of cycles of g∘p, by the ranks of g and p, uint8 ``[w!, w!]``.
-        fixed: twice the number of fixed points in the positions 3t+2, .., 3t+4, uint8
-            ``[2, (w+1)^3, w!]``; the second index packs the index at home in each of them.
-    """
-
-    orders: Array
-    neighbours: Array
-    cycles: Array
-    fixed: Array
-
-
-def build_tables(m: int) -> Tables:
-    """Return the tables for blocks of m! nodes, 2 <= m <= 7."""
-    patterns, orders = permutations.table(m), permutations.table(m - 1)
-    neighbours = np.zeros((m + 1, len(patterns)), dtype=np.uint16)
-    for port in range(2, m + 1):
-        moved = patterns.copy()
-        moved[:, [0, port - 1]] = moved[:, [port - 1, 0]]
-        neighbours[port] = permutations.rank(moved + np.uint8(1))
-    fixed = np.zeros((2, m**_TRIPLE, len(orders)), dtype=np.uint8)
-    for triple in range(2):
-        for packed in range(m**_TRIPLE):
-            at_home = (packed // m**2, packed // m % m, packed % m)
-            for index, symbol in enumerate(at_home, start=_TRIPLE * triple):
-                if index < m - 1 and symbol < m - 1:
-                    fixed[triple, packed] += 2 * (orders[:, index] == symbol).astype(np.uint8)
-    return Tables(orders, neighbours, permutations.cycle_count_table(m - 1), fixed)
+from starcast.blockwise.ports import (
+    GREEDY,
+    SUBSTAR,
+    first_displaced,
+    rank_orders,
+    read_row,
+    relabel,
+)
+from starcast.blockwise.tables import TRIPLE, Array, Tables
 
 
 @jit
@@ -75,6 +41,9 @@ def fill_potentials(
     size = len(tables.orders)
     others = np.empty(m - 1, dtype=np.uint8)
     column = np.empty(n + 1, dtype=np.uint8)
+    if kind == SUBSTAR:
+        fill_steps(n, m, x, rest, tables, potentials[0])
+        return
     for first in range(m):
         read_row(first, m, rest, others)
         x[1] = rest[first]
@@ -87,12 +56,9 @@ def fill_potentials(
         for order in range(size):
             for index in range(m - 1):
                 x[index + 2] = others[tables.orders[order, index]]
-            if kind == SUBSTAR:
-                potentials[0, start + order] = substar_step(n, x, column)
-            else:
-                edge_disjoint_levels(n, x, column)
-                for tree in range(n - 1):
-                    potentials[tree, start + order] = column[tree + 2]
+            edge_disjoint_levels(n, x, 2, n, column)
+            for tree in range(n - 1):
+                potentials[tree, start + order] = column[tree + 2]
 
 
 @jit
@@ -101,8 +67,8 @@ def potential_of(kind: int, n: int, tree: int, x: Array, home: Array, column: Ar
     if kind == GREEDY:
         return distance(n, x, home)
     if kind == SUBSTAR:
-        return substar_step(n, x, column)
-    edge_disjoint_levels(n, x, column)
+        return int(relabel(n, 1, x, column)[1])
+    edge_disjoint_levels(n, x, tree + 2, tree + 2, column)
     return int(column[tree + 2])
 
 
@@ -137,7 +103,7 @@ def fill_distances(
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
-    at_home = np.full(2 * _TRIPLE, free, dtype=np.int64)
+    at_home = np.full(2 * TRIPLE, free, dtype=np.int64)
     visited = 0
     for index in range(free):
         position = home[others[index]]
@@ -146,7 +112,7 @@ def fill_distances(
         while position == 1 or position > m:
             visited |= 1 << position
             position = home[x[position]]
-        exits[index] = position - 2
+        exits[index] = position
     base = n - 2 * (home[x[1]] != 1)
     for step in range(m, n + 1):
         start = 1 if step == m else step
@@ -158,13 +124,7 @@ def fill_distances(
         while not visited >> position & 1:
             visited |= 1 << position
             position = home[x[position]]
-    rank = 0
-    for index in range(free):
-        smaller = 0
-        for later in range(index + 1, free):
-            smaller += exits[later] < exits[index]
-        rank = rank * (free - index) + smaller
-    cycles = tables.cycles[rank]
+    cycles = tables.cycles[rank_orders(exits)]
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     offset = np.uint8(base)
@@ -173,30 +133,29 @@ def fill_distances(
 
 
 @jit
-def substar_step(n: int, x: Array, y: Array) -> int:
-    """Return the step in which the broadcast tree of 2n-3 steps informs a node.
+def fill_steps(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array) -> None:
+    """Write the step in which the broadcast tree of 2n-3 steps informs each node of a block.
 
     The root of the substar with symbol c in position k is informed 0 steps after that of the
-    surrounding substar if c = k, 1 step if c = 1, else 2 steps.
+    surrounding substar if c = k, 1 step if c = 1, else 2 steps. The tail decides about the
+    substars of n, .., m+1; for the others the block is relabelled to S_m.
     """
-    y[:] = x
-    step = 0
-    for k in range(n, 1, -1):
-        symbol = y[k]
-        if symbol == k:
-            continue
-        step += 1 if symbol == 1 else 2
-        for position in range(1, k):
-            if y[position] == k:
-                y[position] = 1
-            elif y[position] == 1:
-                y[position] = symbol
-    return step
+    size = len(tables.orders)
+    y = np.zeros(n + 1, dtype=np.uint8)
+    x[1 : m + 1] = rest
+    _, steps = relabel(n, m, x, y)
+    others = np.empty(m - 1, dtype=np.uint8)
+    for first in range(m):
+        read_row(first, m, y[1:], others)
+        start = (y[first + 1] - 1) * size
+        order = tables.compositions[rank_orders(others)]
+        for index in range(size):
+            out[first * size + index] = steps + tables.substar[1, start + order[index]]
 
 
 @jit
-def edge_disjoint_levels(n: int, x: Array, out: Array) -> None:
-    """Write the level in tree l of EDT into ``out[l]``, l = 2..n: distance and detour."""
+def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) -> None:
+    """Write the level in tree l of EDT into ``out[l]``, l = first..last: distance and detour."""
     on_cycle = 0  # the positions on the cycle of 1
     length = 0
     position = 1
@@ -219,12 +178,12 @@ def edge_disjoint_levels(n: int, x: Array, out: Array) -> None:
             shortest += 1
             position = x[position]
     if length == 1:
-        for tree in range(2, n + 1):
+        for tree in range(first, last + 1):
             out[tree] = shortest + (2 if x[tree] == tree and shortest else 0)
         return
     a = x[1]
     q = x[a] if a != k else x[first_displaced(n, x, k)]
-    for tree in range(2, n + 1):
+    for tree in range(first, last + 1):
         detour = 4
         if tree == k:
             detour = 0

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from starcast.blockwise import judge, sources
 from starcast.blockwise.ports import GREEDY
-from starcast.blockwise.potentials import Tables, build_tables
 from starcast.blockwise.sources import Place, Source
+from starcast.blockwise.tables import build_tables
 from starcast.errors import LimitError, RejectedError
 from starcast.progress import Reporter, Silent
 from starcast.support import parallel, processes
@@ -193,7 +193,7 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
     Raises:
         RejectedError: a node's parent is not closer to the root, with tree, node and port.
     """
-    tables = _tables(source.blocks.m)
+    tables = build_tables(source.blocks.m)
     found = judge.examine(source.blocks, tables, *blocks)
     exceptions = [_place(row) for row in found.exceptions.tolist()]
     for place in exceptions:
@@ -244,7 +244,7 @@ class _Follower:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._read = lru_cache(maxsize=64)(
-            partial(judge.read_block, source.blocks, _tables(source.blocks.m))
+            partial(judge.read_block, source.blocks, build_tables(source.blocks.m))
         )
 
     def prove_height(self, tree: int, results: Sequence[RangeResult]) -> int:
@@ -312,7 +312,7 @@ class _Follower:
 
 def _rejection(source: Source, place: Place, reason: str = "") -> RejectedError:
     block, tree, index = place
-    nodes, ports, potentials = judge.read_block(source.blocks, _tables(source.blocks.m), block)
+    nodes, ports, potentials = judge.read_block(source.blocks, build_tables(source.blocks.m), block)
     port = int(ports[tree, index])
     if not reason:
         reason = f"has the port {source.image_port(port)}, which does not lead closer to the root"
@@ -323,11 +323,6 @@ def _rejection(source: Source, place: Place, reason: str = "") -> RejectedError:
         f" {reason}",
         hint="each entry must be the port from the node towards its parent, 0 at the root",
     )
-
-
-@lru_cache(maxsize=2)
-def _tables(m: int) -> Tables:
-    return build_tables(m)
 
 
 def _needed(_: Range) -> int:
