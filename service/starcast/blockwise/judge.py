@@ -1,11 +1,11 @@
 """The judge: examines every tree edge of a range of blocks.
 
 For every node and tree it looks up the parent across the node's port and compares the potentials of
-both. Nothing about the ports is assumed; only tables of neighbours inside a block, and the fact that
-port p exchanges the symbols in the positions 1 and p, are used. A node whose parent's potential is
-not smaller by 1, or whose port does not exist, is an *exception*; `verification` decides about
-these. The load of a directed link is the number of trees in which its end, the child, has the
-link's port, so that loads are counted node by node.
+both. Nothing about the ports is assumed; only tables of neighbours inside a block, and the fact
+that port p exchanges the symbols in the positions 1 and p, are used. A node whose parent's
+potential is not smaller by 1, or whose port does not exist, is an *exception*; `verification`
+decides about these. The load of a directed link is the number of trees in which its end, the child,
+has the link's port, so that loads are counted node by node.
 """
 
 from typing import NamedTuple
@@ -229,9 +229,7 @@ def _any_bit(words: Array) -> bool:
 
 
 @jit
-def _count_loads(
-    n: int, ports: Array, varying: Array, begin: int, size: int, load: Array
-) -> None:
+def _count_loads(n: int, ports: Array, varying: Array, begin: int, size: int, load: Array) -> None:
     """Add the loads of the links that lead to the nodes of a row."""
     # The trees of each port, in those trees that have one port in the whole row.
     same = np.uint64(0)

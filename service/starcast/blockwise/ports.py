@@ -160,7 +160,7 @@ def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Arr
         order = tables.compositions[rank_orders(others)]
         for index in range(size):
             inner = tables.substar[0, start + order[index]]
-            out[first * size + index] = inner if inner else port
+            out[first * size + index] = inner or port
 
 
 @jit
@@ -235,6 +235,6 @@ def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
             symbol = q
         elif (a == k and tree == q) or (a != k and tree == a):
             symbol = 1
-        elif a != k and q != k and tree == q:
+        elif k not in (a, q) and tree == q:
             symbol = k
         out[tree] = position[symbol]

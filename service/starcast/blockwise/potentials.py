@@ -185,9 +185,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     q = x[a] if a != k else x[first_displaced(n, x, k)]
     for tree in range(first, last + 1):
         detour = 4
-        if tree == k:
-            detour = 0
-        elif tree == q and length == 2:
+        if tree == k or (tree == q and length == 2):
             detour = 0
         elif tree == q and length > 3:
             detour = 2 if _merges_next(n, x, k, q) else 4
@@ -208,6 +206,6 @@ def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
     for step in range(1, n):
         position = k + step if k + step <= n else k + step - n + 1
         symbol = x[1] if position == before else x[position]
-        if position != k and symbol != position:
+        if position not in (k, symbol):
             return bool(symbol == q)
     return False

@@ -3,9 +3,9 @@
 A closed form is evaluated at the identity. At another root, the trees are the images under the
 translation of S_n that maps the identity to the root, an automorphism that keeps ports; and
 DC(i, T) is the image of T under the rotation R^i, an automorphism that maps port d to R^i(d)
-(docs/definitions/tseng-sheu.md, A4). An automorphism maps every edge of one forest to an edge of the
-other, so that levels and loads are the same. What is found at the identity is therefore reported for
-the images, with the labels of the images.
+(docs/definitions/tseng-sheu.md, A4). An automorphism maps every edge of one forest to an edge of
+the other, so that levels and loads are the same. What is found at the identity is therefore
+reported for the images, with the labels of the images.
 """
 
 from dataclasses import dataclass
@@ -113,7 +113,9 @@ def closed_form(
         rotations = _check_arguments(n, entry.name, arguments)
     elif arguments:
         name = next(iter(arguments))
-        raise InputError(f"the construction '{entry.name}' has no argument '{name}'", hint="omit it")
+        raise InputError(
+            f"the construction '{entry.name}' has no argument '{name}'", hint="omit it"
+        )
     if base not in _KINDS:
         raise InputError(
             f"'{base or entry.name}' cannot be verified by blocks"
@@ -178,8 +180,7 @@ def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Place]]:
         for tree, hub in enumerate(hubs):
             path, ports = greedy_path(identity, hub)
             changes += [
-                (*_place(node, tree, m), port)
-                for node, port in zip(path, [0, *ports], strict=True)
+                (*_place(node, tree, m), port) for node, port in zip(path, [0, *ports], strict=True)
             ]
     kind = _KINDS[base]
     root = [(*_place(identity, tree, m), 0) for tree in range(trees)]

@@ -1,16 +1,16 @@
 """Verification of a forest in closed form: ranges of blocks, their results, and the conclusion.
 
 *Spanning.* The judge shows for every node and tree that the parent's potential is smaller by 1,
-except at the nodes that the closed form declares as exceptions. Each of these is followed, parent by
-parent, to the root. A node that is not an exception has an ancestor that is one, or the root, since
-potentials are not negative. So every node reaches the root.
+except at the nodes that the closed form declares as exceptions. Each of these is followed, parent
+by parent, to the root. A node that is not an exception has an ancestor that is one, or the root,
+since potentials are not negative. So every node reaches the root.
 
 *Heights.* A node whose first such ancestor is e has the level
 
     level(e) + potential(node) - potential(e).
 
-The height is thus at most the greatest potential plus the greatest level(e) - potential(e). A node of
-greatest potential that is followed to the root and has this level proves that it is the height.
+The height is thus at most the greatest potential plus the greatest level(e) - potential(e). A node
+of greatest potential that is followed to the root and has this level proves that it is the height.
 
 *Loads* are counted by the judge.
 """
@@ -289,13 +289,15 @@ class _Follower:
         """Return the number of links from a node to the root.
 
         Raises:
-            RejectedError: the parents lead into a cycle.
+            RejectedError: a port does not exist, or the parents lead into a cycle.
         """
         node, port = self._node(place)
         most = (len(self._source.exceptions) + 1) * (greatest + 1)
         for level in range(most):
-            if port == 0:
+            if port == 0 and (np.diff(node.astype(np.int64)) == 1).all():  # the identity
                 return level
+            if not 2 <= port <= self._source.n:
+                raise _rejection(self._source, sources.locate(self._source, node, place[1]))
             node[[0, port - 1]] = node[[port - 1, 0]]
             node, port = self._node(sources.locate(self._source, node, place[1]))
         raise _rejection(self._source, place, "leads into a cycle and never to the root")
@@ -312,12 +314,12 @@ class _Follower:
 
 def _rejection(source: Source, place: Place, reason: str = "") -> RejectedError:
     block, tree, index = place
-    nodes, ports, potentials = judge.read_block(source.blocks, build_tables(source.blocks.m), block)
+    nodes, ports, _ = judge.read_block(source.blocks, build_tables(source.blocks.m), block)
     port = int(ports[tree, index])
+    if not reason and not 2 <= port <= source.n:
+        reason = f"has the parent port {port}, which does not exist"
     if not reason:
         reason = f"has the port {source.image_port(port)}, which does not lead closer to the root"
-        if port == 0 and potentials[tree, index]:
-            reason = "is not reached: its port is 0"
     return RejectedError(
         f"{source.id} is not a forest: tree {tree}, node {sources.label(source, nodes[index])}"
         f" {reason}",

@@ -102,7 +102,7 @@ def verify(
         bool,
         typer.Option(
             "--blocks",
-            help="Verify a closed form block by block, up to S16, with little memory (needs numba).",
+            help="Verify a closed form block by block: up to S16, in little memory (needs numba).",
         ),
     ] = False,
     jobs: distribution.JobsOption = None,

@@ -58,7 +58,9 @@ def _pack(name: str) -> ShippedPlugin:
         path: Path | None = Path(name)
     else:
         spec = importlib.util.find_spec(name)
-        is_single_file = spec is not None and "." not in name and not spec.submodule_search_locations
+        is_single_file = (
+            spec is not None and "." not in name and not spec.submodule_search_locations
+        )
         path = Path(spec.origin) if spec and is_single_file and spec.origin else None
     if path is None:
         return ShippedPlugin(name, None)

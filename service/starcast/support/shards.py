@@ -64,7 +64,7 @@ class Shard:
         if shard.index > shard.count:
             raise InputError(
                 f"the shard {text} is out of range",
-                hint=f"of {pluralize(shard.count, 'shard')} the last is {shard.count}/{shard.count}",
+                hint=f"the last of {pluralize(shard.count, 'shard')} is {shard.count}/{shard.count}",
             )
         return shard
 
@@ -138,8 +138,7 @@ def merge_shards(files: Sequence[Path], kind: Kind) -> tuple[Job, list[Any]]:
                 f"{first_file} and {file} are shards of different jobs",
                 hint="merge the shards of one command, run with the same arguments",
             )
-    shards = {file: Shard.parse(part["shard"]) for file, part in parts}
-    _check_complete(shards)
+    _check_complete([(file, Shard.parse(part["shard"])) for file, part in parts])
     results: dict[int, Any] = {}
     for file, part in parts:
         for number, result in part["results"].items():
@@ -167,13 +166,14 @@ def _check_code(file: Path, part: Mapping[str, Any]) -> None:
     )
 
 
-def _check_complete(shards: Mapping[Path, Shard]) -> None:
+def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
     """Check that files are shards 1/N to N/N, each once."""
     files: dict[Shard, Path] = {}
-    for file, shard in shards.items():
+    for file, shard in shards:
         if shard in files:
             raise InputError(
-                f"{files[shard]} and {file} overlap: both are shard {shard}", hint="omit one of them"
+                f"{files[shard]} and {file} overlap: both are shard {shard}",
+                hint="omit one of them",
             )
         files[shard] = file
     counts = sorted({shard.count for shard in files})
