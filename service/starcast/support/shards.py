@@ -64,7 +64,7 @@ class Shard:
         if shard.index > shard.count:
             raise InputError(
                 f"the shard {text} is out of range",
-                hint=f"the last of {pluralize(shard.count, 'shard')} is {shard.count}/{shard.count}",
+                hint=f"the last shard is {shard.count}/{shard.count}",
             )
         return shard
 
