@@ -61,9 +61,9 @@ def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.M
     huge = replace(points[0], segments=10**6)
     at_once: list[int] = []
 
-    def counted(running: Collection[Future[Any]], return_when: str) -> Any:
+    def counted(running: Collection[Future[Any]], **options: Any) -> Any:
         at_once.append(len(running))
-        return wait(running, return_when=return_when)
+        return wait(running, **options)
 
     monkeypatch.setattr("starcast.support.parallel.wait", counted)
     for room in (1, 2):

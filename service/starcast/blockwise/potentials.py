@@ -205,7 +205,9 @@ def _merges_next(n: int, x: Array, k: int, q: int) -> bool:
     # y has k in position 1 and x_1 in the position of k.
     for step in range(1, n):
         position = k + step if k + step <= n else k + step - n + 1
+        if position == k:
+            continue
         symbol = x[1] if position == before else x[position]
-        if position not in (k, symbol):
+        if symbol != position:
             return bool(symbol == q)
     return False

@@ -6,6 +6,7 @@ later; and a function that prepares the worker's process once, such as loading p
 """
 
 import logging
+import math
 import platform
 import re
 from collections.abc import Callable, Iterator
@@ -13,19 +14,23 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.support.identity import source_digest
-from starcast.support.processes import RERUNS, WorkerKilledError
+from starcast.support.processes import WorkerKilledError
 
 if TYPE_CHECKING:
     from distributed import Client
 
 #: Seconds to wait for the scheduler, and for its first worker.
 PATIENCE = 10
+#: Seconds that a cluster may be without workers while work is running.
+LOST_PATIENCE = 60.0
+_COUNT_INTERVAL = 2.0
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
 #: Name and value of everything that decides results.
 Identity = dict[str, str]
@@ -86,7 +91,29 @@ class DaskExecutor(Executor):
         self._prepare = prepare
         self._identity = code_identity()
         self._running: set[Any] = set()
-        self.slots = sum(client.nthreads().values())
+        self._slots = 0
+        self._counted = self._last_seen = -math.inf
+
+    @property
+    def slots(self) -> int:
+        """The number of threads of all workers, counted again every few seconds.
+
+        Raises:
+            UnavailableError: the cluster has had no workers for a while.
+        """
+        now = monotonic()
+        if now - self._counted > _COUNT_INTERVAL:
+            self._slots = sum(self._client.nthreads().values())
+            self._counted = now
+        if self._slots:
+            self._last_seen = now
+        elif now - self._last_seen > LOST_PATIENCE:
+            raise UnavailableError(
+                f"the Dask scheduler at {self._address} has had no workers for"
+                f" {LOST_PATIENCE:.0f} s",
+                hint="start workers, then repeat the command; what was finished is kept",
+            )
+        return max(1, self._slots)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """See `concurrent.futures.Executor.submit`."""
@@ -139,10 +166,7 @@ class DaskExecutor(Executor):
         elif task.status == "error":
             error = task.exception()
             if isinstance(error, KilledWorker):
-                error = WorkerKilledError(
-                    f"a task was given up: {RERUNS + 1} workers were killed that ran it",
-                    hint="memory may have run out on the workers",
-                )
+                error = WorkerKilledError(error.allowed_failures + 1)
             future.set_exception(error)
         else:
             future.set_exception(

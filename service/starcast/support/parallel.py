@@ -19,13 +19,15 @@ from typing import Any, Generic, TypeVar
 
 from starcast.errors import LimitError
 from starcast.support import log
-from starcast.support.processes import RERUNS, WorkerKilledError
+from starcast.support.processes import WorkerKilledError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 #: Seconds for which a task waits on a remote worker until others have freed memory.
 MEMORY_PATIENCE = 60.0
+#: Seconds after which a remote executor is asked again how many workers it has.
+_REMOTE_PAUSE = 5.0
 #: The number of names in an error about tasks that were given up.
 _SHOWN = 5
 
@@ -83,28 +85,32 @@ class _Run(Generic[Item, Result]):
         self.running: dict[Future[Any], tuple[Item, int]] = {}
         self._workload = workload
         self._executor = executor
-        self._slots = count_slots(executor)
         self._is_remote = bool(getattr(executor, "is_remote", False))
-        self._killed: list[Item] = []
+        self._killed: dict[str, tuple[Item, WorkerKilledError]] = {}
 
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
-        yield from self._work(waiting, self._slots)
+        yield from self._work(waiting)
         if self._is_remote and self._killed:
             # Dask also blames the tasks that were queued on a killed worker. Alone, a task proves
             # its innocence.
-            suspects, self._killed = deque(self._killed), []
-            yield from self._work(suspects, 1)
+            suspects = deque(item for item, _ in self._killed.values())
+            self._killed.clear()
+            yield from self._work(suspects, slots=1)
         if self._killed:
-            raise _given_up([self._workload.name(item) for item in self._killed])
+            kills = max(error.kills for _, error in self._killed.values())
+            raise _given_up(list(self._killed), kills)
 
-    def _work(self, waiting: deque[Item], slots: int) -> Iterator[tuple[Item, Result]]:
+    def _work(
+        self, waiting: deque[Item], slots: int | None = None
+    ) -> Iterator[tuple[Item, Result]]:
         free = 0
         while waiting or self.running:
             # The memory that is free now must suffice until no item is running again.
             if not self.running and not self._is_remote:
                 free = self._workload.free()
                 self._workload.demand(waiting[0], free)
-            while waiting and len(self.running) < slots:
+            # Workers of a cluster come and go.
+            while waiting and len(self.running) < (slots or count_slots(self._executor)):
                 size = self._workload.needed(waiting[0])
                 used = sum(size for _, size in self.running.values())
                 # Whether an item fits by itself was checked before.
@@ -123,13 +129,14 @@ class _Run(Generic[Item, Result]):
 
     def _completed(self) -> Iterator[tuple[Item, Result]]:
         """Wait for results; yield them with their items, then raise the error of a task."""
-        done, _ = wait(self.running, return_when=FIRST_COMPLETED)
+        pause = _REMOTE_PAUSE if self._is_remote else None
+        done, _ = wait(self.running, timeout=pause, return_when=FIRST_COMPLETED)
         failure: BaseException | None = None
         for future in [future for future in self.running if future in done]:
             item, _ = self.running.pop(future)
             error = future.exception()
             if isinstance(error, WorkerKilledError):
-                self._killed.append(item)
+                self._killed[self._workload.name(item)] = (item, error)
             elif error is not None:
                 failure = failure or error
             else:
@@ -205,17 +212,16 @@ def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
             _memory.notify_all()
 
 
-def _given_up(names: Sequence[str]) -> LimitError:
+def _given_up(names: Sequence[str], kills: int) -> LimitError:
     shown = "; ".join(names[:_SHOWN])
     more = f"; and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    times = RERUNS + 1
     hint = "memory may have run out: use fewer --jobs, or a smaller topology; the rest is done"
     if len(names) == 1:
         return LimitError(
-            f"{shown} was given up: {times} worker processes were killed that ran it", hint=hint
+            f"{shown} was given up: {kills} workers were killed that ran it", hint=hint
         )
     return LimitError(
-        f"{len(names)} tasks were given up, each after {times} workers were killed that ran it: "
+        f"{len(names)} tasks were given up, each after {kills} workers were killed that ran it: "
         f"{shown}{more}",
         hint=hint,
     )

@@ -31,7 +31,18 @@ RERUNS = 3
 
 
 class WorkerKilledError(LimitError):
-    """The worker of a task was killed, and so were the workers that ran the task again."""
+    """The worker of a task was killed, and so were the workers that ran the task again.
+
+    Args:
+        kills: the number of killed workers.
+    """
+
+    def __init__(self, kills: int) -> None:
+        self.kills = kills
+        super().__init__(
+            f"a task was given up: {kills} workers were killed that ran it",
+            hint="memory may have run out: use fewer --jobs, or a smaller topology",
+        )
 
 
 def check_jobs(jobs: int | None) -> None:
@@ -205,10 +216,7 @@ class ProcessExecutor(Executor):
                 with self._lock:
                     self._waiting.appendleft(call)
                 return
-            error = WorkerKilledError(
-                f"a task was given up: {call.kills} worker processes were killed that ran it",
-                hint="memory may have run out: use fewer --jobs, or a smaller topology",
-            )
+            error = WorkerKilledError(call.kills)
         if error is None:
             call.future.set_result(result)
         else:

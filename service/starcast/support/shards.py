@@ -20,7 +20,6 @@ from typing import Any, Literal, TypeVar
 from starcast.errors import InputError, RejectedError
 from starcast.support.atomic import atomic_write
 from starcast.support.identity import source_digest
-from starcast.support.text import pluralize
 
 Task = TypeVar("Task")
 
