@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 from sqlalchemy import URL, Engine
@@ -33,7 +34,7 @@ GRID = Grid.from_json(
     {"topology": ["S5", "S6"], "algorithm": "multiple", "segments": [1, 2, 3, 4, 5, 6, 7, 8]}
     | {"message_bytes": "64"}
 )
-#: A part of `claims check --level full` for the time of a test: all sections of one paper, S3 to S5.
+#: A part of `claims check --level full` that suits a test: all sections of one paper, S3 to S5.
 CLAIMS = ["TS"]
 SIZES = ["S3", "S4", "S5"]
 
@@ -66,7 +67,7 @@ class Killer(Silent):
         assert total > 1
         return self
 
-    def __enter__(self) -> "Killer":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -140,7 +141,9 @@ def test_a_poisoned_task_is_named_and_all_others_are_done(executor: DaskExecutor
     work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")
     done = []
     with (
-        pytest.raises(LimitError, match="^item 13 was given up: 2 workers were killed that ran it"),
+        pytest.raises(
+            LimitError, match=r"^item 13 was given up: 2 workers were killed that ran it"
+        ),
         run_parallel([11, 12, 13, 14, 15], work, executor) as results,
     ):
         done.extend(results)
@@ -193,8 +196,8 @@ def test_ctrl_c_ends_the_client_and_leaves_the_cluster(
     words = ["experiment", "run", "long", "--topology", "S7", "--algorithm", "multiple"]
     words += [word for segments in range(20, 60) for word in ("--segments", str(segments))]
     process = subprocess.Popen(
-        [sys.executable, "-m", "starcast.cli.app", *words, "-m", "64"]
-        + ["--workers", cluster_of_two.workers],
+        [sys.executable, "-m", "starcast.cli.app", *words]
+        + ["-m", "64", "--workers", cluster_of_two.workers],
         env={
             **os.environ,
             "STARCAST_POSTGRES_URI": without_password(clean_database),

@@ -25,10 +25,8 @@ class Cluster:
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
         file = folder / "scheduler.json"
-        self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-            "--scheduler-file", str(file),
-        )  # fmt: skip
+        options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        self._start("scheduler", *options, "--scheduler-file", str(file))
         self.address: str = self._read_address(file)
 
     @property
@@ -38,20 +36,9 @@ class Cluster:
 
     def add_workers(self, count: int, memory_limit: str = "0") -> list[subprocess.Popen[bytes]]:
         """Start workers with one thread each; a nanny starts a killed one again."""
-        return [
-            self._start(
-                "worker",
-                self.address,
-                "--nthreads",
-                "1",
-                "--memory-limit",
-                memory_limit,
-                "--no-dashboard",
-                "--local-directory",
-                str(self._folder),
-            )  # fmt: skip
-            for _ in range(count)
-        ]
+        options = ("--nthreads", "1", "--memory-limit", memory_limit, "--no-dashboard")
+        folder = ("--local-directory", str(self._folder))
+        return [self._start("worker", self.address, *options, *folder) for _ in range(count)]
 
     def worker_processes(self) -> list[psutil.Process]:
         """Return the processes that compute: the children of the nannies."""

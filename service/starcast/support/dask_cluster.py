@@ -9,6 +9,8 @@ import logging
 import math
 import platform
 import re
+import socket
+import struct
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
@@ -32,6 +34,9 @@ PATIENCE = 10
 LOST_PATIENCE = 60.0
 _COUNT_INTERVAL = 2.0
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
+#: What a Dask server sends first: the length of its message, and what is surely none.
+_LENGTH = struct.Struct("Q")
+_LONGEST_GREETING = 2**20
 #: Name and value of everything that decides results.
 Identity = dict[str, str]
 
@@ -55,6 +60,7 @@ def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterat
             f"'{address}' is not the address of a Dask scheduler",
             hint="give it as tcp://HOST:PORT; the scheduler prints it when it starts",
         )
+    _check_listener(address, parsed[2].strip("[]"), int(parsed[3]), is_tls=parsed[1] == "tls")
     client = _open_client(address)
     try:
         _check_workers(client, address)
@@ -177,6 +183,29 @@ class DaskExecutor(Executor):
             )
 
 
+def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None:
+    """Check that a scheduler listens: it begins every connection with the length of a message.
+
+    Dask's client would wait without limit for a server that accepts connections and says nothing.
+    """
+    try:
+        with socket.create_connection((host, port), timeout=PATIENCE) as connection:
+            greeting = b"" if is_tls else connection.recv(_LENGTH.size, socket.MSG_WAITALL)
+    except OSError:
+        raise _no_scheduler(address) from None
+    if not is_tls and (
+        len(greeting) < _LENGTH.size or not 0 < _LENGTH.unpack(greeting)[0] < _LONGEST_GREETING
+    ):
+        raise _no_scheduler(address)
+
+
+def _no_scheduler(address: str) -> UnavailableError:
+    return UnavailableError(
+        f"no Dask scheduler answers at {address} within {PATIENCE} s",
+        hint="start one with 'dask scheduler', and give the address that it prints",
+    )
+
+
 def _open_client(address: str) -> "Client":
     try:
         import dask  # noqa: PLC0415
@@ -191,10 +220,7 @@ def _open_client(address: str) -> "Client":
     try:
         return Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, EOFError):
-        raise UnavailableError(
-            f"no Dask scheduler answers at {address} within {PATIENCE} s",
-            hint="start one with 'dask scheduler', and give the address that it prints",
-        ) from None
+        raise _no_scheduler(address) from None
 
 
 def _check_workers(client: "Client", address: str) -> None:
