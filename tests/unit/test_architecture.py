@@ -29,6 +29,7 @@ MATHEMATICS = {
     "costs",
     "convert",
     "drawing",
+    "blockwise",
     "plugins",
 }
 _STORES = {"settings", "graph", "database", "embedded", "endpoints"}
@@ -52,6 +53,7 @@ ALLOWED: dict[str, set[str]] = {
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
     "drawing": {"permutations", "topologies", "trees", "collectives"},
+    "blockwise": {"permutations", "topologies", "registry", "trees"},
     "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
     "settings": set(),
     "graph": {"permutations", "topologies", "trees", "collectives", "settings"},
