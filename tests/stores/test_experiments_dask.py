@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 from sqlalchemy import URL, Engine
@@ -34,9 +34,9 @@ GRID = Grid.from_json(
     {"topology": ["S5", "S6"], "algorithm": "multiple", "segments": [1, 2, 3, 4, 5, 6, 7, 8]}
     | {"message_bytes": "64"}
 )
-#: A part of `claims check --level full` that suits a test: all sections of one paper, S3 to S5.
-CLAIMS = ["TS"]
-SIZES = ["S3", "S4", "S5"]
+#: A part of `claims check --level full` that suits a test: some sections of a paper, small sizes.
+CLAIMS = ["TS.L", "TS.h", "TS.T1"]
+SIZES = ["S3", "S4"]
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +127,11 @@ def square_or_die(number: int) -> int:
     return number * number
 
 
+def forgive(scheduler: Any, failures: int) -> None:
+    """Set how many killed workers Dask forgives a task."""
+    scheduler.allowed_failures = failures
+
+
 def refuse_memory(number: int, free: int) -> None:
     """Refuse items that need more than is free."""
     raise LimitError(f"{number} does not fit into {free / 1e9:.0f} GB")
@@ -139,14 +144,15 @@ def plenty() -> int:
 
 def test_a_poisoned_task_is_named_and_all_others_are_done(executor: DaskExecutor) -> None:
     work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")
+    # By default Dask runs a task again three times; each time costs the start of a worker.
+    executor._client.run_on_scheduler(lambda dask_scheduler: forgive(dask_scheduler, 0))
     done = []
     with (
-        pytest.raises(
-            LimitError, match=r"^item 13 was given up: 2 workers were killed that ran it"
-        ),
+        pytest.raises(LimitError, match=r"^item 13 was given up: 1 worker was killed that ran it"),
         run_parallel([11, 12, 13, 14, 15], work, executor) as results,
     ):
         done.extend(results)
+    executor._client.run_on_scheduler(lambda dask_scheduler: forgive(dask_scheduler, 1))
     assert sorted(done) == [(item, item * item) for item in (11, 12, 14, 15)]
 
 

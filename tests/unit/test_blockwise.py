@@ -200,11 +200,11 @@ def test_a_range_of_s13_is_verified_within_arrays_of_one_block() -> None:
 
 def test_processes_and_any_number_of_ranges_return_the_same() -> None:
     source = closed_form("S7", "multiple", m=5)
-    whole = verify_blocks(source, jobs=1)
+    undivided = verify_blocks(source, jobs=1)
     parts = [examine_range(source, (start, start + 6)) for start in range(0, 42, 6)]
-    assert combine(source, reversed(parts)) == whole
+    assert combine(source, reversed(parts)) == undivided
     with local_processes(2) as executor:
-        assert verify_blocks(source, executor=executor) == whole
+        assert verify_blocks(source, executor=executor) == undivided
     with pytest.raises(RejectedError, match="do not cover the 42 blocks"):
         combine(source, parts[1:])
     with pytest.raises(RejectedError, match="do not cover the 42 blocks"):

@@ -1,4 +1,4 @@
-"""Parallel work in other processes: a killed worker costs time only, a killed parent all of it."""
+"""Parallel work in other processes: a killed worker costs only time, a killed parent ends all."""
 
 import multiprocessing
 import os

@@ -18,4 +18,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def jit(function: Function) -> Function:
     """Compile a function at its first call; later processes load the result from the cache."""
-    return cast("Function", numba.njit(cache=True, nogil=True)(function))
+    try:
+        compiled = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no folder for the cache is writable: every process compiles
+        compiled = numba.njit(nogil=True)(function)
+    return cast("Function", compiled)

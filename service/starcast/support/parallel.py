@@ -20,6 +20,7 @@ from typing import Any, Generic, TypeVar
 from starcast.errors import LimitError
 from starcast.support import log
 from starcast.support.processes import WorkerKilledError
+from starcast.support.text import pluralize
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -218,10 +219,13 @@ def _given_up(names: Sequence[str], kills: int) -> LimitError:
     hint = "memory may have run out: use fewer --jobs, or a smaller topology; the rest is done"
     if len(names) == 1:
         return LimitError(
-            f"{shown} was given up: {kills} workers were killed that ran it", hint=hint
+            f"{shown} was given up: {pluralize(kills, 'worker was', 'workers were')} killed that"
+            " ran it",
+            hint=hint,
         )
     return LimitError(
-        f"{len(names)} tasks were given up, each after {kills} workers were killed that ran it: "
+        f"{len(names)} tasks were given up, each after "
+        f"{pluralize(kills, 'worker was', 'workers were')} killed that ran it: "
         f"{shown}{more}",
         hint=hint,
     )
