@@ -9,8 +9,9 @@ WORKDIR /src
 RUN python -m venv --without-pip /opt/starcast
 COPY pyproject.toml ./
 RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
-        extra = p['project']['optional-dependencies']['backup']; \
-        open('/tmp/run', 'w').write('\n'.join(p['project']['dependencies'] + extra)); \
+        extras = p['project']['optional-dependencies']; \
+        packages = [each for name in ('backup', 'blocks', 'dask') for each in extras[name]]; \
+        open('/tmp/run', 'w').write('\n'.join(p['project']['dependencies'] + packages)); \
         open('/tmp/build', 'w').write('\n'.join(p['build-system']['requires']))"
 # numpy's tests are a seventh of the environment and never run here. Of PostgreSQL only the programs of
 # backups are needed.
@@ -39,7 +40,8 @@ RUN --mount=type=bind,from=wheel,source=/tmp/wheel,target=/tmp/wheel \
 # Settings come from the environment, or from a file mounted over the empty one; never from /work.
 # pip has compiled the modules already, and the user must not write any. Output is not buffered, so that
 # logs are complete.
-ENV PATH=/opt/starcast/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 STARCAST_CONFIG=/etc/starcast.toml
+ENV PATH=/opt/starcast/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 STARCAST_CONFIG=/etc/starcast.toml \
+    NUMBA_CACHE_DIR=/tmp/numba
 USER starcast
 WORKDIR /work
 # As process 1 Python ignores SIGTERM; SIGINT ends it cleanly.

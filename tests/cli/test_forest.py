@@ -445,3 +445,62 @@ def test_every_listing_can_be_printed_as_latex(starcast: Starcast) -> None:
         table = read_table(result.out)
         listed = list(csv.reader(io.StringIO(starcast(*words, "-f", "csv").out)))
         assert [table.columns, *table.rows] == listed
+
+
+# Verification by blocks
+
+
+def test_blocks_print_heights_congestion_and_loads(starcast: Starcast) -> None:
+    result = starcast("forest", "verify", "S7", "multiple", "--blocks", "--format", "json")
+    assert result.code == 0, result.err
+    (row,) = json.loads(result.out)
+    built = forest("S7", "multiple")
+    assert row["id"] == built.id
+    assert row["heights"] == built.heights.tolist()
+    assert row["congestion"] == 2
+    assert row["load_histogram"] == {
+        str(load): links for load, links in built.load_histogram().items()
+    }
+
+
+def test_shards_of_blocks_are_merged(starcast: Starcast) -> None:
+    words = ("forest", "verify", "S7", "dimension-change", "--base", "greedy", "--i", "2")
+    root = ("--root", "7654321", "--blocks")
+    for part in ("1", "2"):
+        written = starcast(*words, *root, "--shard", f"{part}/2", "--out", f"{part}.json")
+        assert written.code == 0, written.err
+    merged = starcast("forest", "merge", "1.json", "2.json", "--format", "json")
+    alone = starcast(*words, *root, "--format", "json")
+    shown = [json.loads(result.out)[0] | {"seconds": 0} for result in (merged, alone)]
+    assert shown[0] == shown[1]
+    assert shown[0]["id"] == "S7:dimension-change(base=greedy,i=2):7654321"
+    error, hint = refused(starcast("forest", "merge", "2.json"), 2)
+    assert error == "error: 1 shard is missing: 1/2"
+    assert hint == "hint: run them, then merge all files; nothing was stored"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("S9", "necklace", "--blocks"), "'necklace' cannot be verified by blocks"),
+        (("S9", "--blocks"), "no construction is given after 'S9'"),
+        (("S9", "greedy", "--jobs", "2"), "--jobs is for the verification by blocks"),
+        (("S9", "greedy", "--blocks", "--shard", "1/2"), "--shard is given without --out FILE"),
+        (("S9", "greedy", "--blocks", "--shard", "3/2", "--out", "x"), "3/2 is out of range"),
+        (("S9", "greedy", "--blocks", "--jobs", "0"), "the number of jobs is 0, less than 1"),
+        (("S9", "greedy", "--blocks", "--workers", "slurm"), "'slurm' does not name workers"),
+        (
+            ("S9", "greedy", "--blocks", "--workers", "dask:tcp://a:1", "--jobs", "2"),
+            "--jobs and --workers cannot be combined",
+        ),
+        (
+            ("S9", "greedy", "--blocks", "--workers", "dask:127.0.0.1"),
+            "'127.0.0.1' is not the address of a Dask scheduler",
+        ),
+    ],
+)
+def test_wrong_options_of_blocks_are_refused(
+    starcast: Starcast, words: tuple[str, ...], message: str
+) -> None:
+    error, _ = refused(starcast("forest", "verify", *words), 2)
+    assert message in error

@@ -91,7 +91,7 @@ def test_the_image_has_the_settings_file_that_it_names() -> None:
 
 def test_ports_are_published_on_loopback_only() -> None:
     ports = re.findall(r"^      - (\S+:\d+)$", CODE, flags=re.MULTILINE)
-    assert len(ports) == 3
+    assert len(ports) == 4
     assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
 
 
@@ -116,6 +116,17 @@ def test_commands_wait_for_healthy_servers(service: str) -> None:
         )
         == needed
     )
+
+
+def test_workers_start_only_with_their_profile_and_know_no_password() -> None:
+    dask = COMPOSE.split("x-dask: &dask\n")[1].split("\n\n")[0]
+    for line in ("profiles: [workers]", "environment: {}", "secrets: []", "entrypoint: [dask]"):
+        assert f"  {line}\n" in f"{dask}\n"
+    for service in ("scheduler", "worker"):
+        assert "<<: *dask\n" in services()[service]
+    assert "scale: 2\n" in services()["worker"]
+    for extra in ("'blocks'", "'dask'"):
+        assert extra in DOCKERFILE
 
 
 def test_compose_and_the_embedded_stack_run_the_same_neo4j() -> None:

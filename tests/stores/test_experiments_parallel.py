@@ -1,11 +1,11 @@
 """Experiments in several processes: equal results, limited memory, no process left at the end."""
 
 import multiprocessing
-import multiprocessing.connection
 import os
+from collections.abc import Collection
+from concurrent.futures import Future, wait
 from dataclasses import replace
 from fractions import Fraction
-from multiprocessing.connection import Connection
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,28 +13,12 @@ import psutil
 import pytest
 from sqlalchemy import Engine
 
-from starcast.database import repository
-from starcast.database.sessions import session
 from starcast.errors import InputError, LimitError
 from starcast.experiments.execution import count_processes, execute_all, required_memory
 from starcast.experiments.grid import Point
 from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
-from support.experiments import FAULTY, runs
-
-
-def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
-    """Return everything that an execution decides, by point."""
-    found = {}
-    for run in runs(engine, name):
-        costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]
-        with session(engine) as opened:
-            profile = [
-                (step.links_used, step.largest_packet)
-                for step in repository.load_profile(opened, run.id)
-            ]
-        found[Point.of(run)] = (run.status, run.missing, run.faults, costs_of, profile)
-    return found
+from support.experiments import FAULTY, figures, runs
 
 
 def test_several_processes_store_what_one_does(engine: Engine) -> None:
@@ -77,11 +61,11 @@ def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.M
     huge = replace(points[0], segments=10**6)
     at_once: list[int] = []
 
-    def counted(connections: list[Connection]) -> list[Any]:
-        at_once.append(len(connections))
-        return multiprocessing.connection.wait(connections)
+    def counted(running: Collection[Future[Any]], **options: Any) -> Any:
+        at_once.append(len(running))
+        return wait(running, **options)
 
-    monkeypatch.setattr("starcast.support.processes.wait", counted)
+    monkeypatch.setattr("starcast.support.parallel.wait", counted)
     for room in (1, 2):
         at_once.clear()
         free = SimpleNamespace(available=room * required_memory(points[0]))

@@ -1,12 +1,14 @@
 """Helpers for tests of stored experiments."""
 
 from fractions import Fraction
+from typing import Any
 
 from sqlalchemy import Engine
 
 from starcast.database import models, repository
 from starcast.database.sessions import session
 from starcast.experiments.grid import Grid
+from starcast.experiments.point import Point
 
 #: Collectives of one and of many sources, with copies, without faults and with every kind of them.
 FAULTY = Grid.from_json({
@@ -21,6 +23,20 @@ def runs(engine: Engine, name: str) -> list[models.Run]:
     """Return the runs of an experiment in the order of storing."""
     with session(engine) as opened:
         return repository.load_runs(opened, repository.load_experiment(opened, name).id)
+
+
+def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
+    """Return everything that an execution decides, by point."""
+    found = {}
+    for run in runs(engine, name):
+        costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]
+        with session(engine) as opened:
+            profile = [
+                (step.links_used, step.largest_packet)
+                for step in repository.load_profile(opened, run.id)
+            ]
+        found[Point.of(run)] = (run.status, run.missing, run.faults, costs_of, profile)
+    return found
 
 
 def time(run: models.Run, kind: str) -> Fraction:

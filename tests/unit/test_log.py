@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from starcast.support import log
-from starcast.support.processes import Workload, run_parallel
+from starcast.support.parallel import Workload, run_parallel
+from starcast.support.processes import local_processes
 
 
 @pytest.fixture
@@ -150,7 +151,7 @@ def square(number: int) -> int:
 
 def test_worker_processes_log_to_the_same_file(file: Path) -> None:
     workload = Workload(square, lambda _: 1, lambda: 10**9, lambda _item, _free: None)
-    with run_parallel([1, 2, 3], workload, 2) as results:
+    with local_processes(2) as executor, run_parallel([1, 2, 3], workload, executor) as results:
         assert sorted(results) == [(1, 1), (2, 4), (3, 9)]
     items = [entry for entry in entries(file) if entry["event"] == "worker item"]
     assert sorted(entry["item"] for entry in items) == [1, 2, 3]

@@ -6,12 +6,14 @@ evidence and no verdicts, and the same command continues it.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from starcast.claims import catalogue, parallel, storage
+from starcast.claims.evidence import Evidence
 from starcast.claims.fingerprint import demand_same, fingerprint
 from starcast.claims.model import Claim, size_order
 from starcast.claims.parallel import Pair
@@ -58,6 +60,7 @@ def verify_claims(
     reporter: Reporter,
     jobs: int | None = None,
     again: bool = False,
+    executor: Executor | None = None,
 ) -> Outcome:
     """Check claims and store evidence and verdicts.
 
@@ -69,6 +72,7 @@ def verify_claims(
         reporter: receives the progress and the number of known findings.
         jobs: as in `parallel.run_tasks`. Only this process writes to the database.
         again: compute everything again, even findings that are known.
+        executor: as in `parallel.run_tasks`.
 
     Raises:
         InputError: a claim, level or size is unknown, or ``jobs`` is less than 1.
@@ -97,7 +101,7 @@ def verify_claims(
                 f"{findings} known from earlier runs of the same code, of {len(pairs):,};"
                 " --again computes all of them again"
             )
-        with parallel.run_tasks(tasks, jobs, reporter) as results:
+        with parallel.run_tasks(tasks, jobs, reporter, executor) as results:
             for evidence in results:
                 demand_same(code)
                 with session(engine) as opened:
@@ -107,6 +111,39 @@ def verify_claims(
             lock.verify(opened)
             verdicts = _finish(opened, number, claims, set(pairs))
     return Outcome(number, verdicts, len(pairs) - missing, missing)
+
+
+def store_evidence(
+    engine: Engine,
+    names: Sequence[str],
+    level: Level,
+    sizes: Sequence[str] | None,
+    evidence: Sequence[Evidence],
+) -> Outcome:
+    """Store a verification run whose evidence was computed elsewhere, by this code.
+
+    Args:
+        engine: a database with a checked schema.
+        names: as in `verify_claims`.
+        level: as there.
+        sizes: as there.
+        evidence: the evidence of all claims at all sizes.
+
+    Raises:
+        BusyError: another process is checking claims.
+    """
+    claims = catalogue.select_claims(names)
+    pairs = [(each.claim, each.size) for each in evidence]
+    specs = None if sizes is None else tuple(sizes)
+    asked = Question(tuple(names), level if specs is None else None, specs)
+    with advisory_lock(engine, LOCK, _BUSY) as lock, session(engine) as opened:
+        lock.verify(opened)
+        number = _open_run(opened, asked, fingerprint(), pairs, again=False)
+        known = storage.known_pairs(opened, number)
+        new = [each for each in evidence if (each.claim, each.size) not in known]
+        storage.save_evidence(opened, number, new)
+        verdicts = _finish(opened, number, claims, set(pairs))
+    return Outcome(number, verdicts, len(pairs) - len(new), len(new))
 
 
 def _open_run(

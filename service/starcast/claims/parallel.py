@@ -5,7 +5,8 @@ objects that they use. Evidence that is known already is not computed again.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from starcast.claims import catalogue
@@ -22,7 +23,7 @@ from starcast.claims.verify import (
 )
 from starcast.errors import LimitError, StarcastError
 from starcast.progress import Reporter, Silent
-from starcast.support import processes
+from starcast.support import parallel, processes
 from starcast.topologies import memory, topology
 from starcast.vocabulary import Level
 
@@ -50,6 +51,10 @@ class Task:
     claims: tuple[str, ...]
     total_bytes: int
     required_bytes: int
+
+    def __str__(self) -> str:
+        more = ", .." if len(self.claims) > 1 else ""
+        return f"the check of {self.claims[0]}{more} on {self.size}"
 
 
 def plan_pairs(
@@ -96,7 +101,10 @@ def plan_tasks(pairs: Iterable[Pair], known: Collection[Pair] = ()) -> list[Task
 
 @contextmanager
 def run_tasks(
-    tasks: Sequence[Task], jobs: int | None, reporter: Reporter
+    tasks: Sequence[Task],
+    jobs: int | None,
+    reporter: Reporter,
+    executor: Executor | None = None,
 ) -> Iterator[Iterator[tuple[Evidence, ...]]]:
     """Return the evidence of each task, in the order in which they finish.
 
@@ -104,11 +112,12 @@ def run_tasks(
         tasks: the result of `plan_tasks`.
         jobs: number of processes (default: one per core, or none for a few small tasks).
         reporter: receives the progress.
+        executor: runs the tasks instead of processes on this machine.
 
     Raises:
         InputError: ``jobs`` is less than 1.
-        LimitError: a task does not fit into the free memory, or a process was killed. The evidence
-            of finished tasks has been returned before.
+        LimitError: a task does not fit into the free memory, or its processes were killed. The
+            evidence of finished tasks has been returned before.
         StarcastError: a check raised an exception, which is a defect.
     """
     pairs = sum(len(task.claims) for task in tasks)
@@ -121,13 +130,16 @@ def run_tasks(
                 progress.advance(len(evidence))
                 yield evidence
 
-        if count == 1:
+        if executor is None and count == 1:
             yield report(map(run_task, tasks))
             return
-        work = processes.Workload(
-            run_task, lambda task: task.total_bytes, memory.available, _require_free_memory
+        work = parallel.Workload(
+            run_task, lambda task: task.total_bytes, memory.available, _require_free_memory, str
         )
-        with processes.run_parallel(tasks, work, count) as results:
+        with ExitStack() as stack:
+            if executor is None:
+                executor = stack.enter_context(processes.local_processes(count))
+            results = stack.enter_context(parallel.run_parallel(tasks, work, executor))
             yield report(evidence for _, evidence in results)
 
 
@@ -150,6 +162,7 @@ def verify_claims(
     sizes: Sequence[str] | None = None,
     jobs: int | None = None,
     reporter: Reporter | None = None,
+    executor: Executor | None = None,
 ) -> tuple[Verdict, ...]:
     """Verify claims without storing anything.
 
@@ -159,6 +172,7 @@ def verify_claims(
         sizes: specs to verify instead of a level.
         jobs: number of processes; see `run_tasks`.
         reporter: receives the progress.
+        executor: runs the checks instead of processes on this machine.
 
     Returns:
         The verdicts, as `judge_claims` returns them.
@@ -169,7 +183,7 @@ def verify_claims(
         ['holds as a bound']
     """
     tasks = plan_tasks(plan_pairs(claims, level, sizes))
-    with run_tasks(tasks, jobs, reporter or Silent()) as results:
+    with run_tasks(tasks, jobs, reporter or Silent(), executor) as results:
         evidence = [found for result in results for found in result]
     return judge_claims(claims, evidence)
 

@@ -1,15 +1,23 @@
 """``starcast claims``: the claims of the papers, and their verdicts."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import claim_runs, completion, context
+from starcast.cli import claim_runs, completion, context, distribution
 from starcast.cli.db import store
-from starcast.cli.experiment import JobsOption
-from starcast.cli.output import Format, FormatOption, emit, emit_properties, reporter, say
+from starcast.cli.output import (
+    Format,
+    FormatOption,
+    emit,
+    emit_outcome,
+    emit_properties,
+    reporter,
+    say,
+)
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
@@ -119,7 +127,8 @@ def check(
             metavar="S4,S5", help="Topologies to verify instead of a level; (n,k)-stars as S4,2."
         ),
     ] = None,
-    jobs: JobsOption = None,
+    jobs: distribution.JobsOption = None,
+    workers: distribution.WorkersOption = None,
     stored: Annotated[
         bool,
         typer.Option(
@@ -129,6 +138,8 @@ def check(
     again: Annotated[
         bool, typer.Option("--again", help="Verify again what is stored for the same code.")
     ] = False,
+    shard: distribution.ShardOption = None,
+    out: distribution.ShardFileOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Verify claims by computation, and print their verdicts.
@@ -144,19 +155,88 @@ def check(
     starcast claims check TS.L5 NK.Tab1 --level full
     starcast claims check TS.L5 --sizes S4,S5 --no-store
     """
-    from starcast.claims import listing, report, select_claims
+    from starcast.claims import select_claims
 
     if level is not None and sizes is not None:
         raise InputError("--level and --sizes cannot be combined", hint="remove one")
-    verdicts = _checked(
-        ctx,
-        names or [],
-        level or "quick",
-        _specs(sizes),
-        jobs,
-        stored=stored,
-        again=again,
+    part = distribution.parse_shard(shard, out)
+    specs = _specs(sizes)
+    with sigterm_as_interrupt(), distribution.open_executor(workers, jobs) as executor:
+        if part is not None and out is not None:
+            from starcast.claims.sharding import check_shard
+
+            done = check_shard(
+                names or [], level or "quick", specs, part, out, reporter(), jobs, executor
+            )
+            sentence = f"shard {shard}: {pluralize(done, 'check')} written to {out}"
+            emit_outcome({"shard": shard, "checks": done, "file": str(out)}, output, sentence)
+            return
+        verdicts = _checked(
+            ctx,
+            names or [],
+            level or "quick",
+            specs,
+            jobs,
+            executor,
+            stored=stored,
+            again=again,
+        )
+    listed = _emit_verdicts(verdicts, output)
+    if sizes is not None and (silent := len(select_claims(names or [])) - listed):
+        left = pluralize(
+            silent,
+            "claim is omitted: it, or one of its parts,",
+            "claims are omitted: they, or some parts,",
+        )
+        say(f"{left} {'is' if silent == 1 else 'are'} not about these sizes")
+
+
+@app.command("merge")
+def merge(
+    ctx: typer.Context,
+    files: distribution.ShardFilesArgument,
+    stored: Annotated[
+        bool,
+        typer.Option(
+            "--store/--no-store", help="Store evidence and verdicts; --no-store needs no server."
+        ),
+    ] = True,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Print the verdicts from the evidence that 'claims check --shard' has written; store both.
+
+    Refused are incomplete, overlapping and damaged shards, and those of other versions.
+
+    \b
+    starcast claims merge part-*.json
+    """
+    from starcast.claims import parallel, select_claims
+    from starcast.claims.sharding import merge_claims
+
+    merged = merge_claims(files)
+    verdicts: Sequence[Verdict] = parallel.judge_claims(
+        select_claims(merged.names), merged.evidence
     )
+    with ExitStack() as stack:
+        engine = _engine(ctx, stack, "nothing is stored") if stored else None
+        if engine is not None:
+            from starcast.claims.claim_run import store_evidence
+
+            outcome = store_evidence(
+                engine, merged.names, merged.level, merged.sizes, merged.evidence
+            )
+            verdicts = outcome.verdicts
+            say(
+                f"verification run {outcome.claim_run}: {pluralize(outcome.found, 'check')} new,"
+                f" {outcome.known:,} known"
+            )
+    _emit_verdicts(verdicts, output)
+
+
+def _emit_verdicts(verdicts: "Sequence[Verdict]", output: Format) -> int:
+    """Print verdicts and their summary; return the number of claims."""
+    from starcast.claims import listing, report
+
     listed = report.rows(verdicts)
     table = listing.list_verdicts(verdicts)
     short = ("id", "verdict", "sizes", "counterexample")
@@ -172,13 +252,7 @@ def check(
         emit(table.rows, table.columns, output)
     for line in report.summary(verdicts):
         say(line)
-    if sizes is not None and (silent := len(select_claims(names or [])) - len(listed)):
-        left = pluralize(
-            silent,
-            "claim is omitted: it, or one of its parts,",
-            "claims are omitted: they, or some parts,",
-        )
-        say(f"{left} {'is' if silent == 1 else 'are'} not about these sizes")
+    return len(listed)
 
 
 app.command("report")(claim_runs.report)
@@ -192,21 +266,31 @@ def _checked(
     level: Level,
     sizes: list[str] | None,
     jobs: int | None,
+    executor: Executor | None,
     *,
     stored: bool,
     again: bool,
 ) -> "Sequence[Verdict]":
     from starcast.claims import parallel, select_claims
 
-    with sigterm_as_interrupt(), ExitStack() as stack:
+    with ExitStack() as stack:
         engine = _engine(ctx, stack, "nothing is stored") if stored else None
         if engine is None:
-            return parallel.verify_claims(select_claims(names), level, sizes, jobs, reporter())
+            return parallel.verify_claims(
+                select_claims(names), level, sizes, jobs, reporter(), executor
+            )
         from starcast.claims.claim_run import verify_claims
 
         try:
             outcome = verify_claims(
-                engine, names, level, sizes, reporter=reporter(), jobs=jobs, again=again
+                engine,
+                names,
+                level,
+                sizes,
+                reporter=reporter(),
+                jobs=jobs,
+                again=again,
+                executor=executor,
             )
         except KeyboardInterrupt:
             say("the evidence so far is stored; repeat the command without --again to continue")

@@ -1,12 +1,13 @@
 """``starcast experiment``: named sets of runs from a grid."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, completion, paper_table, run_output
+from starcast.cli import axes, completion, distribution, paper_table, run_output
 from starcast.cli.db import store
 from starcast.cli.output import (
     AllOption,
@@ -29,9 +30,6 @@ app = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs fr
 
 NameArgument = Annotated[
     str, typer.Argument(help="The experiment's name.", autocompletion=completion.experiments)
-]
-JobsOption = Annotated[
-    int | None, typer.Option(help="Number of processes.", show_default="one per core")
 ]
 
 
@@ -93,7 +91,10 @@ def run_grid(
     replace: Annotated[
         bool, typer.Option("--replace", help="Delete a stored experiment of this name first.")
     ] = False,
-    jobs: JobsOption = None,
+    jobs: distribution.JobsOption = None,
+    workers: distribution.WorkersOption = None,
+    shard: distribution.ShardOption = None,
+    out: distribution.ShardFileOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Execute and store every combination of the axes that the experiment does not hold yet.
@@ -103,6 +104,7 @@ def run_grid(
     """
     from starcast.experiments.design import read_design
     from starcast.experiments.running import run_experiment
+    from starcast.experiments.sharding import run_shard
 
     options = {
         "topology": topology, "collective": collective, "algorithm": algorithm, "base": base,
@@ -111,14 +113,56 @@ def run_grid(
         "t_s": t_s, "t_c": t_c,
     }  # fmt: skip
     design = read_design(grid, {axis: values for axis, values in options.items() if values})
-    with sigterm_as_interrupt(), store(ctx) as engine:
-        outcome = run_experiment(engine, name, design, reporter(), replace=replace, jobs=jobs)
+    part = distribution.parse_shard(shard, out)
+    with (
+        sigterm_as_interrupt(),
+        ExitStack() as stack,
+        distribution.open_executor(workers, jobs) as executor,
+    ):
+        if part is not None and out is not None:
+            runs = run_shard(name, design, part, out, reporter(), jobs, executor)
+            figures = {"experiment": name, "shard": shard, "runs": runs, "file": str(out)}
+            sentence = f"shard {shard} of '{name}': {pluralize(runs, 'run')} written to {out}"
+            emit_outcome(figures, output, sentence)
+            return
+        engine = stack.enter_context(store(ctx))
+        outcome = run_experiment(
+            engine, name, design, reporter(), replace=replace, jobs=jobs, executor=executor
+        )
     created = pluralize(outcome.created, "run")
     kept = pluralize(outcome.kept, "was", "were")
     figures = {"experiment": name, **{key: getattr(outcome, key) for key in _OUTCOME}}
     sentence = f"experiment '{name}': {created} executed and stored, {kept} stored before"
     emit_outcome(figures, output, sentence)
     outcome.require_success()
+
+
+@app.command("merge")
+def merge(
+    ctx: typer.Context,
+    files: distribution.ShardFilesArgument,
+    name: Annotated[
+        str | None, typer.Option("--as", help="Another name for the experiment.")
+    ] = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Store the experiment whose shards 'experiment run --shard' has written to files.
+
+    Refused are incomplete, overlapping and damaged shards, and those of other versions; then
+    nothing is stored.
+
+    \b
+    starcast experiment merge part-*.json
+    """
+    from starcast.experiments.sharding import merge_experiment
+
+    with store(ctx) as engine:
+        merged = merge_experiment(engine, files, name)
+    created = pluralize(merged.created, "run")
+    kept = pluralize(merged.kept, "was", "were")
+    figures = {"experiment": merged.name, "created": merged.created, "kept": merged.kept}
+    sentence = f"experiment '{merged.name}': {created} stored, {kept} stored before"
+    emit_outcome(figures, output, sentence)
 
 
 @app.command("reproduce")
@@ -130,7 +174,8 @@ def reproduce(
             help="The experiment's name, or a run's number.", autocompletion=completion.experiments
         ),
     ],
-    jobs: JobsOption = None,
+    jobs: distribution.JobsOption = None,
+    workers: distribution.WorkersOption = None,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -142,8 +187,12 @@ def reproduce(
     from starcast.experiments.reproduction import FIGURES
     from starcast.experiments.reproduction import reproduce as repeat
 
-    with sigterm_as_interrupt(), store(ctx) as engine:
-        repetitions = repeat(engine, name, reporter(), jobs)
+    with (
+        sigterm_as_interrupt(),
+        store(ctx) as engine,
+        distribution.open_executor(workers, jobs) as executor,
+    ):
+        repetitions = repeat(engine, name, reporter(), jobs, executor)
     rows = listing.list_repetitions(repetitions, name).rows
     figures: tuple[str, ...] = FIGURES
     if output is Format.TABLE and not everything:

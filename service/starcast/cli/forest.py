@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, completion, forest_source, formats, stored
+from starcast.cli import axes, blocks, completion, distribution, forest_source, formats, stored
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import (
     Format,
@@ -101,6 +101,17 @@ def verify(
     root: forest_source.RootOption = None,
     base: forest_source.BaseOption = None,
     i: forest_source.PlacesOption = None,
+    by_blocks: Annotated[
+        bool,
+        typer.Option(
+            "--blocks",
+            help="Verify a closed form block by block: up to S16, in little memory (needs numba).",
+        ),
+    ] = False,
+    jobs: distribution.JobsOption = None,
+    workers: distribution.WorkersOption = None,
+    shard: distribution.ShardOption = None,
+    out: distribution.ShardFileOption = None,
     labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -109,12 +120,23 @@ def verify(
     A file whose forest is named after a construction must hold the trees of that construction. No
     server is needed.
 
+    With --blocks also the heights of the trees and the loads of all links are computed; the last
+    four options belong to it.
+
     \b
     starcast forest verify S9 multiple
     starcast forest verify forest.npz
+    starcast forest verify S13 multiple --blocks --jobs 2
     """
     from time import perf_counter
 
+    options = blocks.BlockOptions(by_blocks, jobs, workers, shard, out)
+    if by_blocks:
+        arguments = {key: value for key, value in (("base", base), ("i", i)) if value is not None}
+        verified = blocks.verify(source, construction, root, arguments, options)
+        emit([verified], list(verified), output)
+        return
+    options.check_absent()
     forest = forest_source.load_forest(source, construction, root, base, i)
     start = perf_counter()
     forest.verify()
@@ -132,6 +154,19 @@ def _summary(forest: "Forest") -> dict[str, Any]:
         "edges": int(forest.sizes.sum()) - forest.trees,
         "spanning": bool((forest.sizes == forest.topology.nodes).all()),
     }
+
+
+@app.command("merge")
+def merge(files: distribution.ShardFilesArgument, output: FormatOption = Format.TABLE) -> None:
+    """Merge the shards of a verification by blocks; print what the whole verification prints.
+
+    Refused are incomplete, overlapping and damaged shards, and those of other versions.
+
+    \b
+    starcast forest merge part-*.json
+    """
+    row = blocks.merge(files)
+    emit([row], list(row), output)
 
 
 @app.command("list")

@@ -8,7 +8,7 @@ already, in whatever experiment, must have the same figures.
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -195,6 +195,40 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
         raise _invalid(file, f"PostgreSQL refuses a value: {reason}") from None
 
 
+def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
+    """Return a run that is not stored, as JSON values for `import_records`."""
+    steps = zip(*(column.tolist() for column in profile), strict=True)
+    return _record(run, list(steps)).model_dump(mode="json")
+
+
+def import_records(
+    engine: Engine, name: str, design: Design, records: Sequence[Mapping[str, Any]]
+) -> Imported:
+    """Store an experiment with the runs that `record_run` converted; stored runs are kept.
+
+    Raises:
+        InputError: the runs are not those of the design, or a stored experiment of this name has
+            another grid.
+        RejectedError: a run has other figures than the same run in this store.
+        BusyError: another process is using the experiment.
+    """
+    try:
+        runs = [_Run.model_validate(record) for record in records]
+    except pydantic.ValidationError as error:
+        raise InputError(
+            f"a run is damaged: {error.errors()[0]['msg']}", hint="run the shards again"
+        ) from None
+    experiment = _Experiment(
+        name=check_name(name),
+        grid=design.as_json(),
+        points=len(design.points()),
+        created_at=min(run.started_at for run in runs),
+        runs=runs,
+    )
+    _check(experiment)
+    return _import(engine, [experiment])[0]
+
+
 def _import(engine: Engine, experiments: Sequence[_Experiment]) -> list[Imported]:
     with ExitStack() as stack:
         locks = [
@@ -210,13 +244,10 @@ def _import(engine: Engine, experiments: Sequence[_Experiment]) -> list[Imported
 
 def _read_stored(opened: Session, name: str) -> _Experiment:
     experiment = repository.load_experiment(opened, name)
-    runs = []
-    for run in repository.load_runs(opened, experiment.id):
-        values = {column: getattr(run, column) for column in _RUN_COLUMNS}
-        values |= {column: str(values[column]) for column in ("message_bytes", "t_s", "t_c")}
-        costs = [_cost_values(cost) for cost in run.costs]
-        profile = list(load_steps(opened, run.id).values())
-        runs.append(_Run(**values, costs=costs, profile=profile))  # type: ignore[arg-type]
+    runs = [
+        _record(run, list(load_steps(opened, run.id).values()))
+        for run in repository.load_runs(opened, experiment.id)
+    ]
     return _Experiment(
         name=experiment.name,
         grid=experiment.grid,
@@ -224,6 +255,13 @@ def _read_stored(opened: Session, name: str) -> _Experiment:
         created_at=experiment.created_at,
         runs=runs,
     )
+
+
+def _record(run: models.Run, profile: Sequence[tuple[int, ...]]) -> _Run:
+    values = {column: getattr(run, column) for column in _RUN_COLUMNS}
+    values |= {column: str(values[column]) for column in ("message_bytes", "t_s", "t_c")}
+    costs = [_cost_values(cost) for cost in run.costs]
+    return _Run(**values, costs=costs, profile=profile)  # type: ignore[arg-type]
 
 
 def _cost_values(cost: models.Cost) -> Any:

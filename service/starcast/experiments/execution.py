@@ -4,7 +4,8 @@ Points can be executed in parallel, as many at once as there are processes and a
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -22,7 +23,7 @@ from starcast.errors import LimitError, RejectedError
 from starcast.experiments.point import Point
 from starcast.simulator import Fault, Simulation, simulate
 from starcast.simulator.step_profile import Profile, profile
-from starcast.support import processes
+from starcast.support import parallel, processes
 from starcast.support.provenance import provenance
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology
@@ -171,23 +172,34 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 
 
 @contextmanager
-def execute_all(points: Sequence[Point], jobs: int) -> Iterator[Iterator[tuple[Point, Execution]]]:
+def execute_all(
+    points: Sequence[Point], jobs: int, executor: Executor | None = None
+) -> Iterator[Iterator[tuple[Point, Execution]]]:
     """Yield each point with its execution as they finish; with one job in the given order.
 
     All processes have ended when the context ends; an error or interruption ends them at once.
 
+    Args:
+        points: the points to execute.
+        jobs: the number of processes on this machine.
+        executor: executes the points instead; a remote one brings the plug-ins to its workers.
+
     Raises:
-        LimitError: a point does not fit into free memory, or a process was killed; executions that
-            had already begun have been yielded.
+        LimitError: a point does not fit into free memory, or its processes were killed; the
+            executions of all others have been yielded in the second case.
         InputError: several processes are requested, and a plug-in is defined in a script.
     """
-    if jobs == 1:
+    if executor is None and jobs == 1:
         yield ((point, execute(point)) for point in points)
         return
-    perform = partial(_execute_in_worker, plugins.loadable())
-    work = processes.Workload(perform, required_memory, _free_memory, check_memory)
-    with processes.run_parallel(points, work, jobs) as executions:
-        yield executions
+    perform = execute_unchecked
+    if not getattr(executor, "is_remote", False):
+        perform = partial(_execute_in_worker, plugins.loadable())
+    work = parallel.Workload(perform, required_memory, _free_memory, check_memory, Point.command)
+    with ExitStack() as stack:
+        if executor is None:
+            executor = stack.enter_context(processes.local_processes(jobs))
+        yield stack.enter_context(parallel.run_parallel(points, work, executor))
 
 
 def price_run(point: Point, execution: Execution) -> models.Run:

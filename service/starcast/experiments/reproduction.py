@@ -1,6 +1,7 @@
 """Reproduction: execute stored runs again and compare the figures with the stored ones."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -46,7 +47,11 @@ class Repetition:
 
 
 def reproduce(
-    engine: Engine, name: str, reporter: Reporter, jobs: int | None = None
+    engine: Engine,
+    name: str,
+    reporter: Reporter,
+    jobs: int | None = None,
+    executor: Executor | None = None,
 ) -> list[Repetition]:
     """Execute every run of an experiment, or one run, again under the same faults.
 
@@ -57,6 +62,7 @@ def reproduce(
         name: the name of an experiment, or the number of a run.
         reporter: receives the progress, and how many runs of the experiment are missing.
         jobs: as in `starcast.experiments.running.run_experiment`.
+        executor: as there.
 
     Returns:
         The repetitions in the order in which the runs were stored.
@@ -76,17 +82,20 @@ def reproduce(
                 reporter.say(missing)
     repetitions = []
     with reporter.task(f"repeating {name}", len(runs), "runs") as task:
-        for repetition in _repeat(engine, runs, jobs):
+        for repetition in _repeat(engine, runs, jobs, executor):
             repetitions.append(repetition)
             task.advance()
     return sorted(repetitions, key=lambda repetition: repetition.run.id)
 
 
-def _repeat(engine: Engine, runs: Sequence[models.Run], jobs: int | None) -> Iterator[Repetition]:
+def _repeat(
+    engine: Engine, runs: Sequence[models.Run], jobs: int | None, executor: Executor | None
+) -> Iterator[Repetition]:
     stored = {Point.of(run): run for run in runs}
     groups = {group[0]: group for group in group_by_structure(stored)}
     first_points = list(groups)
-    with execute_all(first_points, count_processes(first_points, jobs)) as executions:
+    count = count_processes(first_points, jobs)
+    with execute_all(first_points, count, executor) as executions:
         for first, execution in executions:
             rows = zip(*(column.tolist() for column in execution.profile), strict=True)
             new_steps = dict(enumerate(rows, start=1))

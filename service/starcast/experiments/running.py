@@ -6,6 +6,7 @@ executes the missing ones.
 """
 
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
@@ -30,6 +31,7 @@ from starcast.experiments.grid import Grid, group_by_structure
 from starcast.experiments.point import Point
 from starcast.experiments.values import check_name
 from starcast.progress import Reporter
+from starcast.support.parallel import count_slots
 from starcast.support.processes import check_jobs
 from starcast.support.text import pluralize
 
@@ -78,6 +80,7 @@ def run_experiment(
     *,
     replace: bool = False,
     jobs: int | None = None,
+    executor: Executor | None = None,
 ) -> Outcome:
     """Execute and store every point that the experiment does not hold yet.
 
@@ -89,6 +92,7 @@ def run_experiment(
         replace: delete an existing experiment with this name first.
         jobs: the number of processes; by default one per core, or only this process if the work is
             small. Only this process writes to the database.
+        executor: executes the points instead of processes on this machine.
 
     Raises:
         InputError: the name is not valid or belongs to an experiment with other points, or ``jobs``
@@ -106,7 +110,7 @@ def run_experiment(
             stored = _stored_points(opened, name, design)
         missing = [point for point in design.points() if point not in stored]
         writer = _Writer(engine, lock, name, design)
-        failed = _run_points(writer, missing, reporter, jobs) if missing else 0
+        failed = _run_points(writer, missing, reporter, jobs, executor) if missing else 0
     return Outcome(name, len(stored), len(missing), failed)
 
 
@@ -259,16 +263,22 @@ class _Writer:
             return _save(opened, experiment, point, execution, jobs)
 
 
-def _run_points(writer: _Writer, points: list[Point], reporter: Reporter, jobs: int | None) -> int:
+def _run_points(
+    writer: _Writer,
+    points: list[Point],
+    reporter: Reporter,
+    jobs: int | None,
+    executor: Executor | None,
+) -> int:
     """Execute and store points; return the number of failed runs."""
     groups = {group[0]: group for group in group_by_structure(points)}
     first_points = list(groups)
-    jobs = count_processes(first_points, jobs)
+    jobs = count_slots(executor) if executor else count_processes(first_points, jobs)
     failed = 0
     with (
         _Remarks(reporter) as remarks,
         reporter.task(f"running {writer.name}", len(points), "runs") as task,
-        execute_all(first_points, jobs) as executions,
+        execute_all(first_points, jobs, executor) as executions,
     ):
         for first, execution in executions:
             for point in groups[first]:

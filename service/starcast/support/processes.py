@@ -1,49 +1,48 @@
-"""Parallel work in other processes, limited by the number of jobs and by free memory.
+"""An executor of worker processes that survives killed workers.
 
 The worker processes only compute: they use no database. They end when the process that started them
 ends, however it ends.
 
-Every worker has a pipe of its own. `concurrent.futures` shares queues and their locks among its
-workers instead: a worker that is killed while it holds such a lock blocks all others for ever, and
-the locks of a killed run are left to Python's resource tracker, which reports them.
+Every worker has a pipe of its own. `concurrent.futures.ProcessPoolExecutor` and the pools that are
+built like it share queues and their locks among the workers instead: a killed worker fails all
+other tasks, may hold a lock for which the others wait for ever, and leaves locks to Python's
+resource tracker, which reports them (docs/decisions/0020).
 """
 
-import logging
 import multiprocessing
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from time import perf_counter
-from typing import Any, Generic, TypeVar
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
 
 from starcast.errors import InputError, LimitError
 from starcast.support import log
 from starcast.support.signals import block_signals
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+#: How often a task runs again after its worker was killed.
+RERUNS = 3
 
 
-@dataclass(frozen=True)
-class Workload(Generic[Item, Result]):
-    """The function to apply to items, and its memory.
+class WorkerKilledError(LimitError):
+    """The worker of a task was killed, and so were the workers that ran the task again.
 
-    Attributes:
-        perform: computes the result of an item; a module-level function, so that it can be pickled.
-        needed: returns the approximate number of bytes that an item needs.
-        free: returns the number of free bytes.
-        demand: raises `LimitError` for an item that does not fit into that many bytes by itself.
+    Args:
+        kills: the number of killed workers.
     """
 
-    perform: Callable[[Item], Result]
-    needed: Callable[[Item], int]
-    free: Callable[[], int]
-    demand: Callable[[Item, int], object]
+    def __init__(self, kills: int) -> None:
+        self.kills = kills
+        super().__init__(
+            f"a task was given up: {kills} workers were killed that ran it",
+            hint="memory may have run out: use fewer --jobs, or a smaller topology",
+        )
 
 
 def check_jobs(jobs: int | None) -> None:
@@ -74,162 +73,233 @@ def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
 
 
 @contextmanager
-def run_parallel(
-    items: Sequence[Item], workload: Workload[Item, Result], jobs: int
-) -> Iterator[Iterator[tuple[Item, Result]]]:
-    """Start items in the given order; yield each with its result in the order of completion.
-
-    When the context ends, the processes have ended: at once after an error or an interruption.
-
-    Raises:
-        LimitError: an item does not fit into the free memory, or a process was killed or cannot be
-            started; the results completed before have been yielded.
-    """
-    workers: list[_Worker] = []
+def local_processes(workers: int) -> Iterator["ProcessExecutor"]:
+    """Open an executor of processes on this machine; all of them have ended with the context."""
+    executor = ProcessExecutor(workers)
     try:
-        yield _results(workers, deque(items), workload, jobs)
+        yield executor
     finally:
         # All results that are needed have arrived, and a worker cannot ignore this signal.
         with block_signals():
-            for worker in workers:
+            executor.kill()
+
+
+@dataclass(eq=False)
+class _Call:
+    """A pickled call, its future, and how many workers were killed while they ran it."""
+
+    pickled: bytes
+    future: Future[Any] = field(default_factory=Future)
+    kills: int = 0
+
+
+class ProcessExecutor(Executor):
+    """An executor whose tasks run again if their worker process is killed.
+
+    Processes start when tasks need them. A task runs again up to `RERUNS` times; then its future
+    has a `WorkerKilledError`. All other tasks are unaffected.
+
+    Args:
+        workers: the greatest number of processes.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.slots = workers
+        self._lock = threading.Lock()
+        self._waiting: deque[_Call] = deque()
+        self._workers: list[_Worker] = []
+        self._thread: threading.Thread | None = None
+        self._is_closed = self._is_killed = False
+        self._wakeup, self._bell = multiprocessing.Pipe(duplex=False)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """See `concurrent.futures.Executor.submit`."""
+        call = _Call(bytes(ForkingPickler.dumps((function, args, kwargs))))
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the executor is shut down")
+            self._waiting.append(call)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._manage, daemon=True)
+                self._thread.start()
+        self._ring()
+        return call.future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """See `concurrent.futures.Executor.shutdown`."""
+        self._close(cancel=cancel_futures, kill=False)
+        if wait and self._thread is not None:
+            self._thread.join()
+
+    def kill(self) -> None:
+        """End all processes at once, and cancel what they have not finished."""
+        self._close(cancel=True, kill=True)
+        if self._thread is not None:
+            self._thread.join()
+
+    def _close(self, *, cancel: bool, kill: bool) -> None:
+        with self._lock:
+            self._is_closed = True
+            self._is_killed = self._is_killed or kill
+            cancelled = list(self._waiting) if cancel else []
+            if cancel:
+                self._waiting.clear()
+        for call in cancelled:
+            call.future.cancel()
+        self._ring()
+
+    def _ring(self) -> None:
+        # The pipe is closed after the last task.
+        with suppress(OSError, ValueError):
+            self._bell.send_bytes(b"!")
+
+    def _manage(self) -> None:
+        """Hand out calls and collect results, in a thread, until the executor is closed."""
+        try:
+            while not self._is_killed:
+                self._start_calls()
+                busy = [worker for worker in self._workers if worker.call is not None]
+                if self._is_closed and not busy and not self._waiting:
+                    break
+                ready = wait([self._wakeup, *(worker.connection for worker in busy)])
+                if self._wakeup in ready:
+                    self._wakeup.recv_bytes()
+                for worker in busy:
+                    if worker.connection in ready and not self._is_killed:
+                        self._collect(worker)
+        finally:
+            for worker in self._workers:
                 worker.kill()
+            with self._lock:
+                self._bell.close()
+                self._wakeup.close()
+
+    def _start_calls(self) -> None:
+        while (worker := self._idle_worker()) is not None:
+            with self._lock:
+                call = self._waiting.popleft() if self._waiting else None
+            if call is None:
+                return
+            # A call that runs again is running already.
+            if call.kills or call.future.set_running_or_notify_cancel():
+                try:
+                    worker.start(call)
+                except OSError as error:
+                    reason = (error.strerror or str(error)).lower()
+                    self._workers.remove(worker)
+                    call.future.set_exception(
+                        LimitError(
+                            f"a worker process cannot be started: {reason}", hint="use fewer --jobs"
+                        )
+                    )
+
+    def _idle_worker(self) -> "_Worker | None":
+        """Return a worker without a call; None if all are busy or nothing is to do."""
+        if not self._waiting:
+            return None
+        idle = next((worker for worker in self._workers if worker.call is None), None)
+        if idle is None and len(self._workers) < self.slots:
+            idle = _Worker()
+            self._workers.append(idle)
+        return idle
+
+    def _collect(self, worker: "_Worker") -> None:
+        call = worker.call
+        assert call is not None  # noqa: S101 - only busy workers are waited for
+        try:
+            result, error = worker.receive()
+        except (EOFError, OSError):
+            worker.kill()
+            self._workers.remove(worker)
+            call.kills += 1
+            if call.kills <= RERUNS:
+                with self._lock:
+                    self._waiting.appendleft(call)
+                return
+            error = WorkerKilledError(call.kills)
+        if error is None:
+            call.future.set_result(result)
+        else:
+            call.future.set_exception(error)
 
 
 class _Worker:
-    """A process that performs one item at a time, with the pipe to it.
+    """A process that performs one call at a time, with the pipe to it.
 
     Attributes:
-        item: the item that it performs.
-        size: the memory that the item needs; 0 if the worker is idle.
+        call: the call that it performs, or None.
     """
 
-    item: Any = None
-    size = 0
+    call: _Call | None = None
+    connection: Connection
+    _process: SpawnProcess | None = None
 
-    def __init__(self, perform: Callable[[Any], Any]) -> None:
+    def start(self, call: _Call) -> None:
+        """Start a call, in a new process if there is none yet.
+
+        Raises:
+            OSError: the process cannot be started.
+        """
+        if self._process is None:
+            self._start_process()
+        self.call = call
+        # The end of the worker shows when its result is received.
+        with suppress(BrokenPipeError):
+            self.connection.send_bytes(call.pickled)
+
+    def _start_process(self) -> None:
         self.connection, remote = multiprocessing.Pipe()
         # Spawned, not forked: a fork would share this process's database connection.
-        arguments = (remote, perform, log.current_target())
-        self._process = SpawnProcess(target=_serve, args=arguments, daemon=True)
+        arguments = (remote, log.current_target())
+        process = SpawnProcess(target=_serve, args=arguments, daemon=True)
         try:
             # The worker inherits the block: Ctrl-C in a terminal is for its parent to handle.
             with block_signals():
-                self._process.start()
+                process.start()
         except OSError:
             self.connection.close()
             raise
         finally:
             # The worker's copy is the only one left, so its end closes the pipe.
             remote.close()
-
-    def send(self, item: Any, size: int) -> None:
-        """Start an item; the end of the worker shows when its result is received."""
-        self.item = item
-        self.size = size
-        with suppress(BrokenPipeError):
-            self.connection.send(item)
+        self._process = process
 
     def receive(self) -> tuple[Any, BaseException | None]:
-        """Return the result of the item, or its error.
+        """Return the result of the call, or its error.
 
         Raises:
             EOFError, OSError: the worker has ended.
         """
         result: tuple[Any, BaseException | None] = self.connection.recv()
-        self.size = 0
+        self.call = None
         return result
 
     def kill(self) -> None:
         """End the process, whatever it does."""
+        if self._process is None:
+            return
         self.connection.close()
         self._process.kill()
         self._process.join()
 
 
-def _results(
-    workers: list[_Worker],
-    waiting: deque[Item],
-    workload: Workload[Item, Result],
-    jobs: int,
-) -> Iterator[tuple[Item, Result]]:
-    free = 0
-    busy: list[_Worker] = []
-    while waiting or busy:
-        if not busy:  # the memory that is free now must suffice until no item is running again
-            free = workload.free()
-            workload.demand(waiting[0], free)
-        while waiting and len(busy) < jobs:
-            size = workload.needed(waiting[0])
-            # Whether an item fits by itself was checked before.
-            if busy and size + sum(worker.size for worker in busy) > free:
-                break
-            worker = _idle_worker(workers, busy, workload.perform)
-            worker.send(waiting.popleft(), size)
-            busy.append(worker)
-        yield from _completed(busy, jobs)
-
-
-def _idle_worker(
-    workers: list[_Worker], busy: list[_Worker], perform: Callable[[Any], Any]
-) -> _Worker:
-    """Return a worker that is not busy, a new process if there is none."""
-    idle = [worker for worker in workers if worker not in busy]
-    if idle:
-        return idle[0]
-    try:
-        workers.append(_Worker(perform))
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise LimitError(
-            f"a worker process cannot be started: {reason}", hint="use fewer --jobs"
-        ) from None
-    return workers[-1]
-
-
-def _completed(busy: list[_Worker], jobs: int) -> Iterator[tuple[Any, Any]]:
-    """Wait for results; yield them with their items, then raise the error of a killed worker."""
-    ready = wait([worker.connection for worker in busy])
-    results = []
-    killed = False
-    for worker in [worker for worker in busy if worker.connection in ready]:
-        busy.remove(worker)
-        try:
-            results.append((worker.item, *worker.receive()))
-        except (EOFError, OSError):
-            killed = True
-    for item, result, error in results:
-        if error is not None:
-            raise error
-        yield item, result
-    if killed:
-        raise LimitError(
-            f"one of {jobs} worker processes was killed",
-            hint="memory may have run out: use fewer --jobs, or a smaller topology",
-        )
-
-
-def _serve(
-    connection: Connection, perform: Callable[[Any], Any], target: log.Target | None
-) -> None:
-    """Perform the items that arrive until the pipe is closed; log to the parent's file."""
+def _serve(connection: Connection, target: log.Target | None) -> None:
+    """Perform the calls that arrive until the pipe is closed; log to the parent's file."""
     if target is not None:
         log.start(target)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
-            connection.send(_attempt(perform, connection.recv()))
+            connection.send(_attempt(connection))
 
 
-def _attempt(perform: Callable[[Any], Any], item: object) -> tuple[Any, BaseException | None]:
-    start = perf_counter()
+def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
+    received = connection.recv_bytes()
     try:
-        return perform(item), None
+        function, args, kwargs = ForkingPickler.loads(received)
+        return function(*args, **kwargs), None
     except Exception as error:  # noqa: BLE001 - the parent raises it
         return None, error
-    finally:
-        seconds = round(perf_counter() - start, 3)
-        parent = os.getppid()
-        log.event("worker item", logging.DEBUG, item=item, parent=parent, seconds=seconds)
 
 
 def _end_with_parent() -> None:

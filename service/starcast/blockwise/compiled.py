@@ -1,0 +1,25 @@
+"""The compiler of the inner loops: numba, with its results cached on disk."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from starcast.errors import InputError
+
+try:
+    import numba
+except ImportError:
+    raise InputError(
+        "the verification by blocks needs numba, which is not installed",
+        hint="pip install 'starcast[blocks]'; without --blocks no numba is needed",
+    ) from None
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def jit(function: Function) -> Function:
+    """Compile a function at its first call; later processes load the result from the cache."""
+    try:
+        compiled = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no folder for the cache is writable: every process compiles
+        compiled = numba.njit(nogil=True)(function)
+    return cast("Function", compiled)

@@ -1,0 +1,240 @@
+"""The ports towards the parents in closed form, for the nodes of a block.
+
+These are the definitions of the papers at the identity, evaluated for one block of nodes at a time;
+`sources` moves them to other roots. A block consists of the nodes that share their last n-m
+symbols, the *tail*. Its nodes are in the lexicographic order of their first m symbols: first by the
+first symbol, and then by the order of the w = m-1 others. The nodes with one first symbol are a
+*row* of w! nodes.
+
+In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p at index p; the
+symbols 1..m of a block are those of ``rest``, ascending.
+"""
+
+import numpy as np
+
+from starcast.blockwise.compiled import jit
+from starcast.blockwise.tables import Array, Tables
+
+#: The kinds of closed forms.
+GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2
+
+
+@jit
+def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
+    """Write the tail of a block into positions m+1.. of x, and the other symbols into ``rest``."""
+    weight = np.int64(1)
+    for size in range(m + 1, n):
+        weight *= size
+    free = np.ones(n + 1, dtype=np.uint8)
+    remainder = block
+    for position in range(m + 1, n + 1):
+        left = n - (position - m)
+        digit = remainder // weight
+        remainder %= weight
+        if left > m:
+            weight //= left
+        symbol = 0
+        while digit >= 0:
+            symbol += 1
+            if free[symbol]:
+                digit -= 1
+        free[symbol] = 0
+        x[position] = symbol
+    index = 0
+    for symbol in range(1, n + 1):
+        if free[symbol]:
+            rest[index] = symbol
+            index += 1
+
+
+@jit
+def read_row(first: int, m: int, rest: Array, others: Array) -> None:
+    """Write the symbols of a block without that of an index, ascending."""
+    for index in range(m - 1):
+        others[index] = rest[index + (index >= first)]
+
+
+@jit
+def rank_orders(symbols: Array) -> int:
+    """Return the lexicographic rank of the order of distinct numbers."""
+    rank = 0
+    for index in range(len(symbols)):
+        smaller = 0
+        for later in range(index + 1, len(symbols)):
+            smaller += symbols[later] < symbols[index]
+        rank = rank * (len(symbols) - index) + smaller
+    return rank
+
+
+@jit
+def fill_ports(
+    kind: int,
+    n: int,
+    m: int,
+    x: Array,
+    rest: Array,
+    tables: Tables,
+    homes: Array,
+    ports: Array,
+) -> None:
+    """Write the ports of all trees for the nodes of a block.
+
+    Args:
+        kind: `GREEDY`, `SUBSTAR` or `EDGE_DISJOINT`.
+        n: the size of S_n.
+        m: the symbols of a block that are not in its tail.
+        x: a node with the tail of the block; its other positions are overwritten.
+        rest: the other symbols, ascending, uint8 ``[m]``.
+        tables: the tables of m.
+        homes: for `GREEDY` the position of each symbol in the hub of each tree, uint8
+            ``[trees, n+1]``.
+        ports: the result, uint8 ``[trees, m!]``.
+    """
+    size = len(tables.orders)
+    others = np.empty(m - 1, dtype=np.uint8)
+    column = np.empty(n + 1, dtype=np.uint8)
+    if kind == SUBSTAR:
+        fill_substar(n, m, x, rest, tables, ports[0])
+        return
+    for first in range(m):
+        read_row(first, m, rest, others)
+        x[1] = rest[first]
+        start = first * size
+        if kind == GREEDY:
+            for tree in range(len(homes)):
+                fill_greedy(n, m, x, others, homes[tree], ports[tree, start : start + size])
+            continue
+        for order in range(size):
+            for index in range(m - 1):
+                x[index + 2] = others[tables.orders[order, index]]
+            edge_disjoint_ports(n, x, column)
+            for tree in range(n - 1):
+                ports[tree, start + order] = column[tree + 2]
+
+
+@jit
+def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array) -> None:
+    """Write alpha_r(v) for a row, 0 at the root r (Tseng & Sheu 1997, Def. 1).
+
+    The position of the first symbol in r, if that is not 1; else the first position from 2 on where
+    the node differs from r. The nodes that agree with r in the positions 2, .., d are successive.
+    """
+    port = home[x[1]]
+    out[:] = port
+    if port != 1:
+        return
+    start = 0
+    size = len(out)
+    used = 0
+    for position in range(2, m + 1):
+        out[start : start + size] = position
+        digit = 0
+        index = -1
+        for other in range(m - 1):
+            if home[others[other]] == position:
+                index = other
+                break
+            digit += 1 - (used >> other & 1)
+        if index < 0:
+            return
+        used |= 1 << index
+        size //= m + 1 - position
+        start += digit * size
+    out[start] = 0
+    for position in range(n, m, -1):
+        if home[x[position]] != position:
+            out[start] = position
+
+
+@jit
+def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array) -> None:
+    """Write the port towards the parent in the broadcast tree of 2n-3 steps (see `relabel`)."""
+    size = len(tables.orders)
+    y = np.zeros(n + 1, dtype=np.uint8)
+    x[1 : m + 1] = rest
+    port, _ = relabel(n, m, x, y)
+    others = np.empty(m - 1, dtype=np.uint8)
+    for first in range(m):
+        read_row(first, m, y[1:], others)
+        start = (y[first + 1] - 1) * size
+        order = tables.compositions[rank_orders(others)]
+        for index in range(size):
+            inner = tables.substar[0, start + order[index]]
+            out[first * size + index] = inner or port
+
+
+@jit
+def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
+    """Relabel a node so that the roots of the substars with its tail become the identity.
+
+    The substar of the nodes with symbol c in position k, k = n, n-1, .., receives the message at
+    one node, its root, across port k; it has k in position 1, 1 in position c and c in position k.
+    So the parent of a node is across the smallest k for which the node, relabelled for all larger
+    k, does not have k in position k (Sheu, Liaw & Chen 1993, section 2).
+
+    Args:
+        n: the size of S_n.
+        m: the positions m+1.. are the tail; 1 to relabel completely.
+        x: the node.
+        y: the result.
+
+    Returns:
+        The port towards the parent of the root of the substar with this tail, and the step in
+        which that root is informed: each level takes 1 step if c = 1, and 2 steps if c is neither
+        1 nor k.
+    """
+    y[:] = x
+    port = 0
+    step = 0
+    for k in range(n, m, -1):
+        symbol = y[k]
+        if symbol == k:
+            continue
+        port = k
+        step += 1 if symbol == 1 else 2
+        for position in range(1, k):
+            if y[position] == k:
+                y[position] = 1
+            elif y[position] == 1:
+                y[position] = symbol
+    return port, step
+
+
+@jit
+def first_displaced(n: int, x: Array, k: int) -> int:
+    """Return the first displaced position of k+1, .., n, 2, .., k-1; k if there is none."""
+    for position in range(k + 1, n + 1):
+        if x[position] != position:
+            return position
+    for position in range(2, k):
+        if x[position] != position:
+            return position
+    return k
+
+
+@jit
+def edge_disjoint_ports(n: int, x: Array, out: Array) -> None:
+    """Write the port towards the parent in tree l of EDT into ``out[l]``, l = 2..n.
+
+    Reference: Fragopoulou & Akl 1996, Def. 8.
+    """
+    position = np.empty(n + 1, dtype=np.uint8)
+    is_root = True
+    for p in range(1, n + 1):
+        position[x[p]] = p
+        is_root = is_root and x[p] == p
+    k, a = position[1], x[1]
+    if k == 1:
+        for tree in range(2, n + 1):
+            out[tree] = 0 if is_root else tree
+        return
+    q = x[a] if a != k else x[first_displaced(n, x, k)]
+    for tree in range(2, n + 1):
+        symbol = tree
+        if tree == k:
+            symbol = q
+        elif (a == k and tree == q) or (a != k and tree == a):
+            symbol = 1
+        elif k not in (a, q) and tree == q:
+            symbol = k
+        out[tree] = position[symbol]

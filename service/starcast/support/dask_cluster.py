@@ -1,0 +1,274 @@
+"""An executor on an existing Dask cluster (https://distributed.dask.org).
+
+Dask itself runs the tasks of a killed worker again, up to three times. Every task carries the
+identity of the client's code, so that a worker of another version refuses it, also one that joins
+later; and a function that prepares the worker's process once, such as loading plug-ins.
+"""
+
+import logging
+import math
+import platform
+import re
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.support.identity import source_digest
+from starcast.support.processes import WorkerKilledError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: Seconds to wait for the scheduler, and for its first worker.
+PATIENCE = 10
+#: Seconds that a cluster may be without workers while work is running.
+LOST_PATIENCE = 60.0
+_COUNT_INTERVAL = 2.0
+_ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
+#: What a Dask server sends first: the length of its message, and what is surely none.
+_LENGTH = struct.Struct("Q")
+_LONGEST_GREETING = 2**20
+#: Name and value of everything that decides results.
+Identity = dict[str, str]
+
+
+@contextmanager
+def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterator["DaskExecutor"]:
+    """Open an executor on the cluster of a scheduler.
+
+    Args:
+        address: of the scheduler, such as ``tcp://127.0.0.1:8786``.
+        prepare: called once in every worker process before its first task; it must be picklable.
+
+    Raises:
+        InputError: the address is not valid, or Dask is not installed.
+        UnavailableError: no scheduler answers, or it has no workers.
+        RejectedError: a worker has another version of starcast, Python or numpy.
+    """
+    parsed = _ADDRESS.fullmatch(address)
+    if parsed is None or not 0 < int(parsed[3]) < 65536:
+        raise InputError(
+            f"'{address}' is not the address of a Dask scheduler",
+            hint="give it as tcp://HOST:PORT; the scheduler prints it when it starts",
+        )
+    _check_listener(address, parsed[2].strip("[]"), int(parsed[3]), is_tls=parsed[1] == "tls")
+    client = _open_client(address)
+    try:
+        _check_workers(client, address)
+        executor = DaskExecutor(client, address, prepare)
+        try:
+            yield executor
+        finally:
+            executor.cancel()
+    finally:
+        client.close(timeout=PATIENCE)
+
+
+def code_identity() -> Identity:
+    """Return the versions that client and workers must share."""
+    return {
+        "starcast": version("starcast"),
+        "sources": source_digest()[:12],
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "numpy": np.__version__,
+        "distributed": version("distributed"),
+    }
+
+
+class DaskExecutor(Executor):
+    """An executor whose tasks run on the workers of a Dask cluster; see `connect`."""
+
+    is_remote = True
+
+    def __init__(
+        self, client: "Client", address: str, prepare: Callable[[], object] | None
+    ) -> None:
+        self._client = client
+        self._address = address
+        self._prepare = prepare
+        self._identity = code_identity()
+        self._running: set[Any] = set()
+        self._slots = 0
+        self._counted = self._last_seen = -math.inf
+
+    @property
+    def slots(self) -> int:
+        """The number of threads of all workers, counted again every few seconds.
+
+        Raises:
+            UnavailableError: the cluster has had no workers for a while.
+        """
+        now = monotonic()
+        if now - self._counted > _COUNT_INTERVAL:
+            self._slots = sum(self._client.nthreads().values())
+            self._counted = now
+        if self._slots:
+            self._last_seen = now
+        elif now - self._last_seen > LOST_PATIENCE:
+            raise UnavailableError(
+                f"the Dask scheduler at {self._address} has had no workers for"
+                f" {LOST_PATIENCE:.0f} s",
+                hint="start workers, then repeat the command; what was finished is kept",
+            )
+        return max(1, self._slots)
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """See `concurrent.futures.Executor.submit`."""
+        future: Future[Any] = Future()
+        task = self._client.submit(
+            _run, self._identity, self._prepare, function, args, kwargs, pure=False
+        )
+        self._running.add(task)
+        task.add_done_callback(lambda done: self._finish(done, future))
+        return future
+
+    @staticmethod
+    def memory_limit() -> int:
+        """Return, on a worker, the bytes that it may still use."""
+        # Neither is a dependency of the client.
+        import psutil  # noqa: PLC0415
+        from distributed import get_worker  # noqa: PLC0415
+
+        limit = get_worker().memory_manager.memory_limit
+        used = psutil.Process().memory_info().rss
+        return int(limit - used if limit else psutil.virtual_memory().available)
+
+    def cancel(self) -> None:
+        """Cancel all tasks that have not begun; results of the others are discarded."""
+        running, self._running = self._running, set()
+        if running and self._client.status == "running":
+            self._client.cancel(list(running), force=True)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """See `concurrent.futures.Executor.shutdown`; the cluster itself keeps running."""
+        if cancel_futures:
+            self.cancel()
+        elif wait:
+            from distributed import wait as wait_for  # noqa: PLC0415
+
+            wait_for(list(self._running))
+
+    def _finish(self, task: Any, future: Future[Any]) -> None:
+        """Copy the outcome of a finished Dask task; called in a thread of Dask."""
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415
+
+        self._running.discard(task)
+        if future.cancelled() or not future.set_running_or_notify_cancel():
+            return
+        if task.status == "finished":
+            try:
+                future.set_result(task.result())
+            except BaseException as error:  # noqa: BLE001 - the result was lost with its worker
+                future.set_exception(error)
+        elif task.status == "error":
+            error = task.exception()
+            if isinstance(error, KilledWorker):
+                error = WorkerKilledError(error.allowed_failures + 1)
+            future.set_exception(error)
+        else:
+            future.set_exception(
+                UnavailableError(
+                    f"the connection to the Dask scheduler at {self._address} was lost",
+                    hint="see whether the scheduler is running; what was finished is kept",
+                )
+            )
+
+
+def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None:
+    """Check that a scheduler listens: it begins every connection with the length of a message.
+
+    Dask's client would wait without limit for a server that accepts connections and says nothing.
+    """
+    try:
+        with socket.create_connection((host, port), timeout=PATIENCE) as connection:
+            greeting = b"" if is_tls else connection.recv(_LENGTH.size, socket.MSG_WAITALL)
+    except OSError:
+        raise _no_scheduler(address) from None
+    if not is_tls and (
+        len(greeting) < _LENGTH.size or not 0 < _LENGTH.unpack(greeting)[0] < _LONGEST_GREETING
+    ):
+        raise _no_scheduler(address)
+
+
+def _no_scheduler(address: str) -> UnavailableError:
+    return UnavailableError(
+        f"no Dask scheduler answers at {address} within {PATIENCE} s",
+        hint="start one with 'dask scheduler', and give the address that it prints",
+    )
+
+
+def _open_client(address: str) -> "Client":
+    try:
+        import dask  # noqa: PLC0415
+        from distributed import Client  # noqa: PLC0415
+    except ImportError:
+        raise InputError(
+            "Dask is not installed", hint="pip install 'starcast[dask]', or omit --workers"
+        ) from None
+    # What its loggers report is reported as errors of starcast.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    dask.config.set({"distributed.comm.timeouts.connect": f"{PATIENCE}s"})
+    try:
+        return Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, EOFError):
+        raise _no_scheduler(address) from None
+
+
+def _check_workers(client: "Client", address: str) -> None:
+    """Check that the cluster has workers, and that all of them have the same code as the client."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise UnavailableError(
+            f"the Dask scheduler at {address} has no workers",
+            hint=f"start one with 'dask worker {address} --nthreads 1'",
+        ) from None
+    expected = code_identity()
+    for worker, found in client.run(code_identity, on_error="return").items():
+        if isinstance(found, BaseException):
+            raise RejectedError(
+                f"starcast cannot be imported on the Dask worker {worker}: {found}",
+                hint="install the same version of starcast, with the extra dask, for the workers",
+            )
+        _compare(expected, found, worker)
+
+
+def _compare(expected: Identity, found: Identity, worker: str) -> None:
+    for name, value in expected.items():
+        if found.get(name) != value:
+            what = "other sources of starcast" if name == "sources" else f"{name} {found.get(name)}"
+            own = "" if name == "sources" else f", not {value}"
+            raise RejectedError(
+                f"the Dask worker {worker} has {what}{own}",
+                hint="install the same versions for the workers, and restart them",
+            )
+
+
+def _run(
+    identity: Identity,
+    prepare: Callable[[], object] | None,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Run a function in a worker after checking its code and preparing its process."""
+    from distributed import get_worker  # noqa: PLC0415
+
+    _compare(identity, code_identity(), get_worker().address)
+    if prepare is not None:
+        _prepare_once(prepare)
+    return function(*args, **kwargs)
+
+
+@cache
+def _prepare_once(prepare: Callable[[], object]) -> None:
+    prepare()

@@ -1,0 +1,231 @@
+"""Parallel work on any `concurrent.futures.Executor`, limited by its workers and their memory.
+
+Items start in their order, about as many at a time as the executor has workers. A task whose worker
+is killed runs again: `processes.ProcessExecutor` and Dask do so by themselves. A task that they
+give up does not end the others; it is reported by its name when everything else is done.
+"""
+
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Generic, TypeVar
+
+from starcast.errors import LimitError
+from starcast.support import log
+from starcast.support.processes import WorkerKilledError
+from starcast.support.text import pluralize
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+#: Seconds for which a task waits on a remote worker until others have freed memory.
+MEMORY_PATIENCE = 60.0
+#: Seconds after which a remote executor is asked again how many workers it has.
+_REMOTE_PAUSE = 5.0
+#: The number of names in an error about tasks that were given up.
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Workload(Generic[Item, Result]):
+    """The function to apply to items, and its memory.
+
+    Attributes:
+        perform: computes the result of an item; a module-level function, so that it can be pickled.
+        needed: returns the approximate number of bytes that an item needs.
+        free: returns the number of free bytes of the machine on which it is called.
+        demand: raises `LimitError` for an item that does not fit into that many bytes by itself.
+        name: returns the name of an item for messages.
+    """
+
+    perform: Callable[[Item], Result]
+    needed: Callable[[Item], int]
+    free: Callable[[], int]
+    demand: Callable[[Item, int], object]
+    name: Callable[[Item], str] = str
+
+
+@contextmanager
+def run_parallel(
+    items: Sequence[Item], workload: Workload[Item, Result], executor: Executor
+) -> Iterator[Iterator[tuple[Item, Result]]]:
+    """Start items in the given order; yield each with its result in the order of completion.
+
+    When the context ends, the tasks that have not begun are cancelled. Who opened the executor
+    decides about the others.
+
+    Args:
+        items: what to apply the function to.
+        workload: the function, and the memory that it needs. An executor of this machine starts an
+            item when the memory that is free here suffices. An executor with the attribute
+            ``is_remote`` has every worker check its own memory.
+        executor: runs the tasks, as many at a time as its attribute ``slots`` says. The attribute
+            ``memory_limit`` of a remote executor returns, on a worker, the bytes that it may use.
+
+    Raises:
+        LimitError: an item does not fit into the free memory, or its workers were killed; all other
+            items have been yielded before in the second case.
+    """
+    run = _Run(workload, executor)
+    try:
+        yield run.results(deque(items))
+    finally:
+        for future in run.running:
+            future.cancel()
+
+
+class _Run(Generic[Item, Result]):
+    def __init__(self, workload: Workload[Item, Result], executor: Executor) -> None:
+        self.running: dict[Future[Any], tuple[Item, int]] = {}
+        self._workload = workload
+        self._executor = executor
+        self._is_remote = bool(getattr(executor, "is_remote", False))
+        self._killed: dict[str, tuple[Item, WorkerKilledError]] = {}
+
+    def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
+        yield from self._work(waiting)
+        if self._is_remote and self._killed:
+            # Dask also blames the tasks that were queued on a killed worker. Alone, a task proves
+            # its innocence.
+            suspects = deque(item for item, _ in self._killed.values())
+            self._killed.clear()
+            yield from self._work(suspects, slots=1)
+        if self._killed:
+            kills = max(error.kills for _, error in self._killed.values())
+            raise _given_up(list(self._killed), kills)
+
+    def _work(
+        self, waiting: deque[Item], slots: int | None = None
+    ) -> Iterator[tuple[Item, Result]]:
+        free = 0
+        while waiting or self.running:
+            # The memory that is free now must suffice until no item is running again.
+            if not self.running and not self._is_remote:
+                free = self._workload.free()
+                self._workload.demand(waiting[0], free)
+            # Workers of a cluster come and go.
+            while waiting and len(self.running) < (slots or count_slots(self._executor)):
+                size = self._workload.needed(waiting[0])
+                used = sum(size for _, size in self.running.values())
+                # Whether an item fits by itself was checked before.
+                if self.running and not self._is_remote and size + used > free:
+                    break
+                self._start(waiting.popleft(), size)
+            yield from self._completed()
+
+    def _start(self, item: Item, size: int) -> None:
+        admission = None
+        if self._is_remote:
+            limit = getattr(self._executor, "memory_limit", None)
+            admission = Admission(size, self._workload.free, self._workload.demand, limit)
+        future = self._executor.submit(_perform, self._workload.perform, item, admission)
+        self.running[future] = (item, size)
+
+    def _completed(self) -> Iterator[tuple[Item, Result]]:
+        """Wait for results; yield them with their items, then raise the error of a task."""
+        pause = _REMOTE_PAUSE if self._is_remote else None
+        done, _ = wait(self.running, timeout=pause, return_when=FIRST_COMPLETED)
+        failure: BaseException | None = None
+        for future in [future for future in self.running if future in done]:
+            item, _ = self.running.pop(future)
+            error = future.exception()
+            if isinstance(error, WorkerKilledError):
+                self._killed[self._workload.name(item)] = (item, error)
+            elif error is not None:
+                failure = failure or error
+            else:
+                yield item, future.result()
+        if failure is not None:
+            raise failure
+
+
+def count_slots(executor: Executor) -> int:
+    """Return how many tasks an executor runs at a time."""
+    known = getattr(executor, "slots", None) or getattr(executor, "_max_workers", None)
+    return int(known or len(os.sched_getaffinity(0)))
+
+
+@dataclass(frozen=True)
+class Admission(Generic[Item]):
+    """The memory that a task needs, as the worker checks it before it begins.
+
+    Attributes:
+        needed, free, demand: as in `Workload`.
+        limit: returns the bytes that this worker may still use; None for all that are free.
+    """
+
+    needed: int
+    free: Callable[[], int]
+    demand: Callable[[Item, int], object]
+    limit: Callable[[], int] | None = None
+
+    def available(self) -> int:
+        """Return the free bytes of this machine, or of this worker if it may use fewer."""
+        free = self.free()
+        return free if self.limit is None else min(free, self.limit())
+
+
+def _perform(perform: Callable[[Any], Any], item: Any, admission: Admission[Any] | None) -> Any:
+    """Compute the result of an item in a worker, and log its duration."""
+    start = perf_counter()
+    try:
+        if admission is None:
+            return perform(item)
+        with _reserved(item, admission):
+            return perform(item)
+    finally:
+        seconds = round(perf_counter() - start, 3)
+        log.event("worker item", logging.DEBUG, item=item, parent=os.getppid(), seconds=seconds)
+
+
+_memory = threading.Condition()
+#: The bytes that the running tasks of this worker process have reserved.
+_reservations: list[int] = []
+
+
+@contextmanager
+def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
+    """Reserve the memory of a task among the threads of a worker, when it is free.
+
+    Raises:
+        LimitError: it does not become free within `MEMORY_PATIENCE`.
+    """
+    deadline = time.monotonic() + MEMORY_PATIENCE
+    with _memory:
+        while (free := admission.available() - sum(_reservations)) < admission.needed:
+            if time.monotonic() > deadline or not _reservations:
+                admission.demand(item, free)
+                break
+            _memory.wait(1.0)
+        _reservations.append(admission.needed)
+    try:
+        yield
+    finally:
+        with _memory:
+            _reservations.remove(admission.needed)
+            _memory.notify_all()
+
+
+def _given_up(names: Sequence[str], kills: int) -> LimitError:
+    shown = "; ".join(names[:_SHOWN])
+    more = f"; and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    hint = "memory may have run out: use fewer --jobs, or a smaller topology; the rest is done"
+    if len(names) == 1:
+        return LimitError(
+            f"{shown} was given up: {pluralize(kills, 'worker was', 'workers were')} killed that"
+            " ran it",
+            hint=hint,
+        )
+    return LimitError(
+        f"{len(names)} tasks were given up, each after "
+        f"{pluralize(kills, 'worker was', 'workers were')} killed that ran it: "
+        f"{shown}{more}",
+        hint=hint,
+    )

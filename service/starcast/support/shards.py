@@ -1,0 +1,246 @@
+"""Shards: parts of a job that run independently, such as the tasks of a job array, and their files.
+
+A job consists of numbered tasks whose results are JSON values. Shard i of N computes some of the
+tasks, those that `Shard.select` returns, and writes their results to a file. `merge_shards` reads
+the files of all shards; it accepts them only if together they hold each result of one job once, and
+all were computed by the code that merges them.
+"""
+
+import gzip
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from starcast.errors import InputError, RejectedError
+from starcast.support.atomic import atomic_write
+from starcast.support.identity import source_digest
+
+Task = TypeVar("Task")
+
+#: What a job computes.
+Kind = Literal["forest", "experiment", "claims", "search"]
+
+_FORMAT = "starcast shard 1"
+_SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
+_GZIP = b"\x1f\x8b"
+#: Bytes that a file may have after decompression.
+_LARGEST = 2**30
+#: The number of missing shards that a message lists.
+_SHOWN = 8
+
+
+@dataclass(frozen=True, order=True)
+class Shard:
+    """Shard ``index`` of ``count``, from 1.
+
+    Example:
+        >>> list(Shard.parse("2/3").select("abcdefg"))
+        [(1, 'b'), (4, 'e')]
+    """
+
+    index: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Shard":
+        """Return the shard that a text such as ``2/8`` names.
+
+        Raises:
+            InputError: it is not a shard, or out of range.
+        """
+        parsed = _SHARD.fullmatch(text)
+        if parsed is None:
+            raise InputError(
+                f"'{text}' is not a shard", hint="give its number and how many there are, as in 2/8"
+            )
+        shard = cls(int(parsed[1]), int(parsed[2]))
+        if shard.index > shard.count:
+            raise InputError(
+                f"the shard {text} is out of range",
+                hint=f"the last shard is {shard.count}/{shard.count}",
+            )
+        return shard
+
+    def select(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
+        """Iterate over the tasks of this shard with their numbers; every count-th task."""
+        return iter(list(enumerate(tasks))[self.index - 1 :: self.count])
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.count}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that is divided into shards.
+
+    Attributes:
+        kind: what it computes.
+        description: what determines the tasks and their results, as JSON values.
+        tasks: the number of tasks.
+    """
+
+    kind: Kind
+    description: Mapping[str, Any]
+    tasks: int
+
+
+def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) -> None:
+    """Write the results of a shard to a file, compressed if its name ends with ``.gz``.
+
+    Args:
+        file: it is replaced only when complete.
+        job: the job.
+        shard: the shard.
+        results: the result of every task of the shard, by the task's number.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    content = {
+        "format": _FORMAT,
+        "kind": job.kind,
+        "version": version("starcast"),
+        "sources": source_digest(),
+        "job": dict(job.description),
+        "tasks": job.tasks,
+        "shard": str(shard),
+        "results": {str(number): results[number] for number in sorted(results)},
+    }
+    content["sha256"] = _checksum(content)
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+    with atomic_write(file) as output:
+        output.write(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)
+
+
+def merge_shards(files: Sequence[Path], kind: Kind) -> tuple[Job, list[Any]]:
+    """Return the job of shards and the results of all its tasks, in the order of the tasks.
+
+    Raises:
+        InputError: a file cannot be read, is damaged or of another kind, or the shards are not all
+            shards of one job.
+        RejectedError: the shards were computed by other code than this.
+    """
+    parts = [(file, _read(file, kind)) for file in files]
+    if not parts:
+        raise InputError("no shard is given", hint="name the files that --out has written")
+    first_file, first = parts[0]
+    for file, part in parts:
+        _check_code(file, part)
+        if (part["job"], part["tasks"]) != (first["job"], first["tasks"]):
+            raise InputError(
+                f"{first_file} and {file} are shards of different jobs",
+                hint="merge the shards of one command, run with the same arguments",
+            )
+    _check_complete([(file, Shard.parse(part["shard"])) for file, part in parts])
+    results: dict[int, Any] = {}
+    for file, part in parts:
+        for number, result in part["results"].items():
+            if not number.isdecimal() or int(number) >= first["tasks"] or int(number) in results:
+                raise _damaged(file, f"it has an unexpected result {number}")
+            results[int(number)] = result
+    if len(results) != first["tasks"]:
+        number = next(number for number in range(first["tasks"]) if number not in results)
+        raise InputError(
+            f"the result of task {number} is in none of the {len(parts)} files",
+            hint="run the shards again, with the same arguments",
+        )
+    job = Job(kind, first["job"], first["tasks"])
+    return job, [results[number] for number in range(job.tasks)]
+
+
+def _check_code(file: Path, part: Mapping[str, Any]) -> None:
+    if (part["version"], part["sources"]) == (version("starcast"), source_digest()):
+        return
+    other = part["version"]
+    code = "other sources" if other == version("starcast") else f"starcast {other}"
+    raise RejectedError(
+        f"{file} was computed by {code}, not by the starcast {version('starcast')} that merges it",
+        hint="run and merge all shards with the same installation",
+    )
+
+
+def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
+    """Check that files are shards 1/N to N/N, each once."""
+    files: dict[Shard, Path] = {}
+    for file, shard in shards:
+        if shard in files:
+            raise InputError(
+                f"{files[shard]} and {file} overlap: both are shard {shard}",
+                hint="omit one of them",
+            )
+        files[shard] = file
+    counts = sorted({shard.count for shard in files})
+    if len(counts) > 1:
+        raise InputError(
+            f"the files are shards of {' and of '.join(map(str, counts))}",
+            hint="merge the shards of one division",
+        )
+    missing = [
+        f"{index}/{counts[0]}"
+        for index in range(1, counts[0] + 1)
+        if Shard(index, counts[0]) not in files
+    ]
+    if missing:
+        shown = ", ".join(missing[:_SHOWN]) + (", .." if len(missing) > _SHOWN else "")
+        verb = "shard is" if len(missing) == 1 else "shards are"
+        raise InputError(
+            f"{len(missing)} {verb} missing: {shown}",
+            hint="run them, then merge all files; nothing was stored",
+        )
+
+
+def _read(file: Path, kind: Kind) -> dict[str, Any]:
+    try:
+        with file.open("rb") as opened:
+            is_compressed = opened.read(len(_GZIP)) == _GZIP
+        with gzip.open(file) if is_compressed else file.open("rb") as opened:
+            text = opened.read(_LARGEST + 1)
+        content = json.loads(text)
+    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, RecursionError):
+        raise _damaged(file, "it is incomplete, or not a file of a shard") from None
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
+            hint="name the files that --out has written",
+        ) from None
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise InputError(
+            f"{file} is not a file of a shard", hint="name the files that --out has written"
+        )
+    if content.pop("sha256", None) != _checksum(content):
+        raise _damaged(file, "its checksum is wrong")
+    if content["kind"] != kind:
+        raise InputError(
+            f"{file} is a shard of {_NOUNS[content['kind']]}, not of {_NOUNS[kind]}",
+            hint=f"use 'starcast {_COMMANDS[content['kind']]} merge'",
+        )
+    return content
+
+
+_NOUNS: dict[Kind, str] = {
+    "forest": "a verification of a forest",
+    "experiment": "an experiment",
+    "claims": "a verification of claims",
+    "search": "a search",
+}
+_COMMANDS: dict[Kind, str] = {
+    "forest": "forest",
+    "experiment": "experiment",
+    "claims": "claims",
+    "search": "search",
+}
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _damaged(file: Path, reason: str) -> InputError:
+    return InputError(f"{file} is damaged: {reason}", hint="run this shard again")

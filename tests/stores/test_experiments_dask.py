@@ -1,0 +1,298 @@
+"""A real Dask scheduler and workers: killed workers cost no result, wrong clusters are refused."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+from sqlalchemy import URL, Engine
+
+from starcast import plugins
+from starcast.blockwise import BlockVerification, Source, closed_form, combine, run_ranges
+from starcast.claims import parallel, select_claims
+from starcast.claims.claim_run import verify_claims
+from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
+from starcast.experiments.design import Design
+from starcast.experiments.grid import Grid
+from starcast.experiments.running import run_experiment
+from starcast.plugins.shipping import pack
+from starcast.progress import Silent
+from starcast.support import dask_cluster
+from starcast.support.dask_cluster import DaskExecutor, connect
+from starcast.support.parallel import Workload, run_parallel
+from support.dask_cluster import Cluster, cluster
+from support.experiments import figures, runs
+from support.fix_plugins import EXAMPLES
+from support.fix_servers import without_password
+
+GRID = Grid.from_json(
+    {"topology": ["S5", "S6"], "algorithm": "multiple", "segments": [1, 2, 3, 4, 5, 6, 7, 8]}
+    | {"message_bytes": "64"}
+)
+#: A part of `claims check --level full` that suits a test: some sections of a paper, small sizes.
+CLAIMS = ["TS.L", "TS.h", "TS.T1"]
+SIZES = ["S3", "S4"]
+
+
+@pytest.fixture(scope="module")
+def cluster_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two workers; a task that kills its worker is given up after the second time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+        with cluster(tmp_path_factory.mktemp("dask")) as started:
+            yield started
+
+
+@pytest.fixture
+def executor(cluster_of_two: Cluster) -> Iterator[DaskExecutor]:
+    """An executor on both workers."""
+    with connect(cluster_of_two.address) as opened:
+        yield opened
+
+
+class Killer(Silent):
+    """A reporter that kills a worker when the first results have arrived."""
+
+    def __init__(self, killed: Cluster) -> None:
+        self._cluster: Cluster | None = killed
+
+    def task(self, text: str, total: int, unit: str = "") -> "Killer":  # type: ignore[override]
+        """Return itself as the task."""
+        del text, unit
+        assert total > 1
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._cluster is None
+
+    def advance(self, amount: int = 1) -> None:
+        """Kill a worker once."""
+        del amount
+        if self._cluster is not None:
+            self._cluster.kill_worker()
+            self._cluster = None
+
+
+def test_an_experiment_whose_worker_is_killed_stores_the_same_runs(
+    engine: Engine, cluster_of_two: Cluster, executor: DaskExecutor
+) -> None:
+    outcome = run_experiment(engine, "dask", GRID, Killer(cluster_of_two), executor=executor)
+    assert (outcome.created, outcome.failed) == (16, 0)
+    run_experiment(engine, "local", GRID, Silent(), jobs=1)
+    assert figures(engine, "dask") == figures(engine, "local")
+
+
+def test_claims_whose_worker_is_killed_have_the_same_evidence(
+    engine: Engine, cluster_of_two: Cluster, executor: DaskExecutor
+) -> None:
+    """A smaller part of the level full (see `CLAIMS`)."""
+    outcome = verify_claims(
+        engine, CLAIMS, sizes=SIZES, reporter=Killer(cluster_of_two), executor=executor
+    )
+    alone = parallel.verify_claims(select_claims(CLAIMS), sizes=SIZES, jobs=1)
+    assert outcome.known == 0
+    assert [verdict.claim for verdict in outcome.verdicts] == [verdict.claim for verdict in alone]
+    for verdict, expected in zip(outcome.verdicts, alone, strict=True):
+        assert (verdict.verdict, verdict.detail) == (expected.verdict, expected.detail)
+        assert verdict.evidence == expected.evidence
+
+
+def verified(source: Source, reporter: Silent, executor: DaskExecutor | None) -> BlockVerification:
+    """Verify a forest in many small ranges."""
+    ranges = [(start, start + 3) for start in range(0, source.count, 3)]
+    with run_ranges(source, ranges, None, reporter, executor) as results:
+        return combine(source, results)
+
+
+def test_blocks_whose_worker_is_killed_have_the_same_heights_and_loads(
+    cluster_of_two: Cluster, executor: DaskExecutor
+) -> None:
+    source = closed_form("S9", "edge-disjoint")
+    found = verified(source, Killer(cluster_of_two), executor)
+    assert found == verified(source, Silent(), None)
+
+
+def square_or_die(number: int) -> int:
+    """Return the square; 13 kills the worker."""
+    if number == 13:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def forgive(scheduler: Any, failures: int) -> None:
+    """Set how many killed workers Dask forgives a task."""
+    scheduler.allowed_failures = failures
+
+
+def refuse_memory(number: int, free: int) -> None:
+    """Refuse items that need more than is free."""
+    raise LimitError(f"{number} does not fit into {free / 1e9:.0f} GB")
+
+
+def plenty() -> int:
+    """Return what a large machine has free."""
+    return 10**13
+
+
+def test_a_poisoned_task_is_named_and_all_others_are_done(executor: DaskExecutor) -> None:
+    work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")
+    # By default Dask runs a task again three times; each time costs the start of a worker.
+    executor._client.run_on_scheduler(lambda dask_scheduler: forgive(dask_scheduler, 0))
+    done = []
+    with (
+        pytest.raises(LimitError, match=r"^item 13 was given up: 1 worker was killed that ran it"),
+        run_parallel([11, 12, 13, 14, 15], work, executor) as results,
+    ):
+        done.extend(results)
+    executor._client.run_on_scheduler(lambda dask_scheduler: forgive(dask_scheduler, 1))
+    assert sorted(done) == [(item, item * item) for item in (11, 12, 14, 15)]
+
+
+def test_the_memory_of_the_worker_decides_not_that_of_the_client(
+    monkeypatch: pytest.MonkeyPatch, executor: DaskExecutor
+) -> None:
+    work = Workload(square_or_die, lambda _: 10**12, plenty, refuse_memory)
+    monkeypatch.setattr(os, "sysconf", lambda _: 10**9)  # this client has far more memory
+    with (
+        pytest.raises(LimitError, match=r"3 does not fit into \d+ GB"),
+        run_parallel([3], work, executor) as results,
+    ):
+        list(results)
+
+
+@pytest.mark.usefixtures("registries")
+def test_plug_ins_are_sent_to_the_workers(
+    engine: Engine, cluster_of_two: Cluster, tmp_path: Path
+) -> None:
+    copies = [tmp_path / path.name for path in EXAMPLES.glob("*.py")]
+    for copy in copies:
+        copy.write_bytes((EXAMPLES / copy.name).read_bytes())
+    plugins.load(sorted(map(str, copies)))
+    design = Design(
+        (
+            Grid.from_json(
+                {"topology": ["P4", "S4"], "algorithm": ["forest(base=breadth-first)"]}
+                | {"segments": [1, 4], "message_bytes": ["64"]}
+            ),
+        )
+    )
+    packed = pack()
+    hidden = [copy.rename(copy.with_suffix(".away")) for copy in copies]
+    with connect(cluster_of_two.address, packed) as executor:
+        run_experiment(engine, "dask", design, Silent(), executor=executor)
+    for copy in hidden:
+        copy.rename(copy.with_suffix(".py"))
+    run_experiment(engine, "local", design, Silent(), jobs=1)
+    assert {run.status for run in runs(engine, "dask")} == {"complete"}
+    assert figures(engine, "dask") == figures(engine, "local")
+
+
+def test_ctrl_c_ends_the_client_and_leaves_the_cluster(
+    cluster_of_two: Cluster, clean_database: URL, tmp_path: Path
+) -> None:
+    (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")
+    words = ["experiment", "run", "long", "--topology", "S7", "--algorithm", "multiple"]
+    words += [word for segments in range(20, 60) for word in ("--segments", str(segments))]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "starcast.cli.app", *words]
+        + ["-m", "64", "--workers", cluster_of_two.workers],
+        env={
+            **os.environ,
+            "STARCAST_POSTGRES_URI": without_password(clean_database),
+            "STARCAST_POSTGRES_PASSWORD_FILE": str(tmp_path / "password"),
+        },
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr
+    first = process.stderr.readline()  # the progress after some seconds
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert "running long" in first, errors
+    assert (process.returncode, errors.splitlines()[-1]) == (130, "interrupted")
+    assert "Traceback" not in errors
+    with connect(cluster_of_two.address) as executor:
+        assert executor.submit(pow, 2, 5).result(60) == 32
+
+
+# Bad input
+
+
+def test_workers_of_another_version_are_refused(
+    cluster_of_two: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "version", lambda _: "99.1")
+    with (
+        pytest.raises(
+            RejectedError, match=r"the Dask worker tcp://\S+ has starcast \S+, not 99\.1"
+        ),
+        connect(cluster_of_two.address),
+    ):
+        pytest.fail("it connected")
+
+
+def test_a_worker_that_joins_later_refuses_tasks_of_another_version(
+    executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "_identity", executor._identity | {"numpy": "0.1"})
+    with pytest.raises(RejectedError, match=r"has numpy \S+, not 0\.1"):
+        executor.submit(pow, 2, 5).result(60)
+
+
+def test_a_cluster_without_workers_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 2)
+    with (
+        cluster(tmp_path, workers=0) as empty,
+        pytest.raises(UnavailableError, match=f"scheduler at {empty.address} has no workers"),
+        connect(empty.address),
+    ):
+        pytest.fail("it connected")
+
+
+@pytest.mark.parametrize("answers", ["nothing listens", "silence", "another protocol"])
+def test_an_address_without_a_scheduler_is_refused(
+    answers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        if answers == "nothing listens":
+            server.close()
+        elif answers == "another protocol":
+            code = (
+                "import socket, sys; server = socket.socket(fileno=int(sys.argv[1]))\n"
+                "while True: server.accept()[0].sendall(b'HTTP/1.0 400 Bad Request\\r\\n' * 9)"
+            )
+            other = subprocess.Popen(
+                [sys.executable, "-c", code, str(server.fileno())], pass_fds=[server.fileno()]
+            )
+        try:
+            with (
+                pytest.raises(UnavailableError, match="no Dask scheduler answers at tcp://127"),
+                connect(f"tcp://127.0.0.1:{port}"),
+            ):
+                pytest.fail("it connected")
+        finally:
+            if answers == "another protocol":
+                other.kill()
+                other.wait()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8786", "tcp://", "http://a:1", "tcp://a:99999"])
+def test_what_is_not_an_address_is_refused(address: str) -> None:
+    with (
+        pytest.raises(InputError, match="is not the address of a Dask scheduler"),
+        connect(address),
+    ):
+        pytest.fail("it connected")

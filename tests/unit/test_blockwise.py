@@ -1,0 +1,351 @@
+"""Verification by blocks against arrays, oracles, checkers, and closed forms with wrong ports."""
+
+import json
+import random
+import shutil
+from dataclasses import replace
+from itertools import pairwise
+from math import factorial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from starcast import checkers, permutations
+from starcast.blockwise import (
+    BlockVerification,
+    Source,
+    closed_form,
+    combine,
+    judge,
+    plan_ranges,
+    sources,
+    verify_blocks,
+)
+from starcast.blockwise.tables import build_tables
+from starcast.blockwise.verification import examine_range
+from starcast.errors import InputError, LimitError, RejectedError
+from starcast.support import shards
+from starcast.support.processes import local_processes
+from starcast.topologies import topology
+from starcast.trees import forest
+from support import oracles, oracles_edge_disjoint
+
+BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")
+#: Forests, with the number of symbols of a block: S_n in one block, and divided into many.
+FORESTS = [
+    *(("S3", base, {}, None, 3) for base in BASES),
+    *(("S5", base, {}, "35142", m) for base in BASES for m in (3, 5)),
+    *(("S6", base, {}, None, 4) for base in BASES),
+    *(("S7", base, {}, "7654321", 6) for base in BASES),
+    *(("S6", "label-change", {"base": base}, "416253", 4) for base in BASES),
+    *(("S6", "dimension-change", {"base": base, "i": 3}, "416253", 4) for base in BASES),
+]
+
+
+def arrays_of(source: Source) -> NDArray[np.uint8]:
+    """Return the parent ports of all blocks by rank, uint8 ``[trees, nodes]``."""
+    ports = np.zeros((source.trees, factorial(source.n)), dtype=np.uint8)
+    image = np.array([source.image_port(port) for port in range(source.n + 1)], dtype=np.uint8)
+    for block in range(source.count):
+        nodes, found, _ = judge.read_block(source.blocks, build_tables(source.blocks.m), block)
+        ports[:, permutations.rank(source.image(nodes))] = image[found]
+    return ports
+
+
+@pytest.mark.parametrize(("spec", "construction", "arguments", "root", "m"), FORESTS)
+def test_blocks_have_the_ports_heights_and_loads_of_the_arrays(
+    spec: str, construction: str, arguments: dict[str, int | str], root: str | None, m: int
+) -> None:
+    source = closed_form(spec, construction, root, m=m, **arguments)
+    built = forest(spec, construction, root or 0, **arguments)
+    assert source.id == built.id
+    np.testing.assert_array_equal(arrays_of(source), built.parent_port)
+    found = verify_blocks(source, jobs=1)
+    assert found.edges == built.trees * (built.topology.nodes - 1)
+    assert found.heights == tuple(built.heights.tolist())
+    assert found.load_histogram == built.load_histogram()
+    assert found.congestion == built.congestion
+
+
+@pytest.mark.parametrize("spec", ["S8", "S9", "S10"])
+@pytest.mark.parametrize("base", BASES)
+def test_blocks_of_large_graphs_have_the_ports_of_the_arrays(spec: str, base: str) -> None:
+    """All blocks of S8, and forty of S9 and S10."""
+    if (spec, base) == ("S10", "edge-disjoint"):
+        spec = "S9"  # its array alone takes ten seconds to build
+    source, built = closed_form(spec, base), forest(spec, base)
+    every = range(source.count)
+    blocks = every if len(every) < 40 else random.Random(spec).sample(every, 40)  # noqa: S311
+    for block in blocks:
+        nodes, ports, _ = judge.read_block(source.blocks, build_tables(7), block)
+        expected = built.parent_port[:, permutations.rank(nodes)]
+        np.testing.assert_array_equal(ports, expected, err_msg=f"block {block}")
+
+
+@pytest.mark.parametrize("base", ["recursive-substar", "edge-disjoint"])
+def test_the_potentials_are_the_levels(base: str) -> None:
+    source = closed_form("S6", base, m=4)
+    levels = forest("S6", base).levels()
+    for block in range(source.count):
+        nodes, _, potentials = judge.read_block(source.blocks, build_tables(4), block)
+        np.testing.assert_array_equal(potentials, levels[:, permutations.rank(nodes)])
+
+
+def test_heights_and_loads_are_those_of_the_independent_checkers() -> None:
+    for base in BASES:
+        found = verify_blocks(closed_form("S5", base, m=3))
+        ports = forest("S5", base).parent_port
+        network = topology("S5")
+        assert found.heights == checkers.height(network, ports, 0, 99).measured
+        load = np.bincount(checkers.loads(network, ports, 0).ravel())
+        assert found.load_histogram == {
+            trees: links for trees, links in enumerate(load.tolist()) if links
+        }
+
+
+def with_port(source: Source, block: int, tree: int, index: int, port: int) -> Source:
+    """Return a closed form with another port at one node."""
+    changes = np.vstack([source.blocks.changes, [block, tree, index, port]])
+    order = np.lexsort(changes.T[::-1])
+    return replace(source, blocks=source.blocks._replace(changes=changes[order]))
+
+
+def verified_or_error(source: Source) -> BlockVerification | RejectedError:
+    """Return the verification of a forest, or why it is rejected."""
+    try:
+        return verify_blocks(source, jobs=1)
+    except RejectedError as error:
+        return error
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_one_wrong_port_in_one_block_is_found_and_named(base: str) -> None:
+    """Or it leads to another spanning tree, and then the checkers agree with heights and loads."""
+    source = closed_form("S6", base, m=4, root="654321")
+    draw = random.Random(base)  # noqa: S311 - repeatable, not secret
+    named = accepted = 0
+    for _ in range(40):
+        place = (
+            draw.randrange(source.count),
+            draw.randrange(source.trees),
+            draw.randrange(factorial(4)),
+        )
+        if place in source.exceptions:
+            continue
+        nodes, ports, _ = judge.read_block(source.blocks, build_tables(4), place[0])
+        right = int(ports[place[1], place[2]])
+        wrong = draw.choice([port for port in range(8) if port != right])
+        mutated = with_port(source, *place, wrong)
+        found = verified_or_error(mutated)
+        if isinstance(found, RejectedError):
+            label = permutations.labels(source.image(nodes[place[2]][None, :]))[0]
+            assert f"tree {place[1]}, node {label} " in found.message
+            named += 1
+            continue
+        array = arrays_of(mutated)
+        network = topology("S6")
+        root = network.rank("654321")
+        assert checkers.spanning(network, array, root).holds
+        assert found.heights == checkers.height(network, array, root, 99).measured
+        load = np.bincount(checkers.loads(network, array, root).ravel()).tolist()
+        assert found.load_histogram == {trees: links for trees, links in enumerate(load) if links}
+        accepted += 1
+    assert named > 20
+    assert named > 2 * accepted
+
+
+@pytest.mark.parametrize("port", [0, 7, 255])
+def test_a_wrong_port_on_the_path_between_root_and_hub_is_found(port: int) -> None:
+    """The potential may increase there, so that these nodes are followed."""
+    source = closed_form("S6", "multiple", m=4)
+    path = [place for place in source.exceptions if place[1] == 2]
+    assert len(path) > 4
+    for block, tree, index in path:
+        changes = source.blocks.changes.copy()
+        is_place = (changes[:, :3] == (block, tree, index)).all(axis=1)
+        if changes[is_place, 3] == port:  # the root
+            continue
+        changes[is_place, 3] = port
+        mutated = replace(source, blocks=source.blocks._replace(changes=changes))
+        with pytest.raises(RejectedError, match="S6:multiple:123456 is not a forest: tree 2, node"):
+            verify_blocks(mutated, jobs=1)
+
+
+def test_ranks_above_32_bits_have_the_ports_of_the_definitions() -> None:
+    """The last blocks of S13: more than 2^32 nodes precede them."""
+    draw = random.Random(13)  # noqa: S311 - repeatable, not secret
+    multiple, edges = closed_form("S13", "multiple"), closed_form("S13", "edge-disjoint")
+    hubs = [oracles.shift(oracles.identity(13), i) for i in range(1, 13)]
+    for block in (multiple.count - 1, multiple.count - 77_777):
+        assert block * factorial(7) > 2**32
+        nodes, ports, _ = judge.read_block(multiple.blocks, build_tables(7), block)
+        _, others, _ = judge.read_block(edges.blocks, build_tables(7), block)
+        for index in draw.sample(range(factorial(7)), 30):
+            node = tuple(nodes[index].tolist())
+            assert ports[:, index].tolist() == [oracles.alpha(node, hub) for hub in hubs]
+            parents = [oracles_edge_disjoint.edt_parent(node, tree) for tree in range(2, 14)]
+            moved = [oracles.swap(node, port) for port in others[:, index].tolist()]
+            assert moved == parents
+
+
+def test_a_range_of_s13_is_verified_within_arrays_of_one_block() -> None:
+    source = closed_form("S13", "multiple")
+    found = examine_range(source, (source.count - 3, source.count))
+    assert sum(found.load) == 3 * factorial(7) * 12
+    assert found.exceptions == ()
+    assert max(found.greatest) <= 18
+
+
+def test_processes_and_any_number_of_ranges_return_the_same() -> None:
+    source = closed_form("S7", "multiple", m=5)
+    undivided = verify_blocks(source, jobs=1)
+    parts = [examine_range(source, (start, start + 6)) for start in range(0, 42, 6)]
+    assert combine(source, reversed(parts)) == undivided
+    with local_processes(2) as executor:
+        assert verify_blocks(source, executor=executor) == undivided
+    with pytest.raises(RejectedError, match="do not cover the 42 blocks"):
+        combine(source, parts[1:])
+    with pytest.raises(RejectedError, match="do not cover the 42 blocks"):
+        combine(source, [*parts, parts[0]])
+
+
+def test_ranges_cover_every_block_of_s16_once() -> None:
+    source = closed_form("S16", "multiple")
+    ranges = plan_ranges(source)
+    assert ranges[0][0] == 0
+    assert ranges[-1][1] == source.count == factorial(16) // factorial(7)
+    assert all(stop == start for (_, stop), (start, _) in pairwise(ranges))
+
+
+@pytest.mark.parametrize(
+    ("spec", "construction", "arguments", "message"),
+    [
+        ("Q4", "binomial", {}, "'Q4' cannot be verified by blocks: it is not a star graph"),
+        ("S2", "greedy", {}, "S2 is too small for blocks"),
+        ("S17", "greedy", {}, "S17 is larger than S16"),
+        ("S9", "necklace", {}, "'necklace' cannot be verified by blocks"),
+        ("S9", "no-such", {}, "no-such"),
+        ("S9", "greedy", {"i": 1}, "'greedy' has no argument 'i'"),
+        ("S9", "label-change", {}, "'label-change' takes the arguments base"),
+        ("S9", "label-change", {"base": "balanced"}, "'balanced' cannot be verified by blocks"),
+        ("S9", "dimension-change", {"base": "greedy", "i": 8}, "i = 8 is out of range on S9"),
+    ],
+)
+def test_other_forests_are_refused(
+    spec: str, construction: str, arguments: dict[str, int | str], message: str
+) -> None:
+    with pytest.raises((InputError, LimitError), match=message):
+        closed_form(spec, construction, **arguments)
+
+
+# Shards
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Three shards of a verification."""
+    folder = tmp_path_factory.mktemp("shards")
+    source = closed_form("S6", "multiple", m=4)
+    ranges = [(start, start + 5) for start in range(0, 30, 5)]
+    job = shards.Job("forest", {"id": source.id}, len(ranges))
+    files = []
+    for index in (1, 2, 3):
+        shard = shards.Shard(index, 3)
+        results = {
+            number: examine_range(source, blocks).as_json()
+            for number, blocks in shard.select(ranges)
+        }
+        files.append(folder / f"part-{index}.json{'.gz' if index == 3 else ''}")
+        shards.write_shard(files[-1], job, shard, results)
+    return files
+
+
+def test_merged_shards_are_the_results_of_all_tasks(written: list[Path]) -> None:
+    from starcast.blockwise.verification import RangeResult
+
+    source = closed_form("S6", "multiple", m=4)
+    job, results = shards.merge_shards([written[2], *written[:2]], "forest")
+    assert (job.tasks, job.description) == (6, {"id": source.id})
+    found = combine(source, map(RangeResult.from_json, results))
+    assert found == verify_blocks(source, jobs=1)
+
+
+def refusal(files: list[Path], kind: shards.Kind = "forest") -> str:
+    """Return the message with which shards are refused."""
+    with pytest.raises((InputError, RejectedError)) as caught:
+        shards.merge_shards(files, kind)
+    return caught.value.message
+
+
+def rewritten(file: Path, target: Path, **values: object) -> Path:
+    """Copy a shard with other values and a correct checksum."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content |= values
+    content.pop("sha256")
+    content["sha256"] = shards._checksum(content)
+    target.write_text(json.dumps(content), encoding="utf-8")
+    return target
+
+
+def test_shards_that_do_not_fit_together_are_refused(written: list[Path], tmp_path: Path) -> None:
+    first, second, third = written
+    assert refusal([]) == "no shard is given"
+    assert refusal([first, third]) == "1 shard is missing: 2/3"
+    assert "overlap: both are shard 1/3" in refusal([first, second, first, third])
+    assert "is a shard of a verification of a forest, not of an experiment" in refusal(
+        written, "experiment"
+    )
+    other = rewritten(second, tmp_path / "a", job={"id": "another"})
+    assert "are shards of different jobs" in refusal([first, other, third])
+    other = rewritten(second, tmp_path / "b", shard="2/4")
+    assert refusal([first, other, third]) == "the files are shards of 3 and of 4"
+    other = rewritten(second, tmp_path / "c", version="0.0.9")
+    assert "was computed by starcast 0.0.9, not by the starcast" in refusal([first, other, third])
+    other = rewritten(second, tmp_path / "d", sources="0")
+    assert "was computed by other sources" in refusal([first, other, third])
+    other = rewritten(second, tmp_path / "e", results={})
+    assert "the result of task 1 is in none of the 3 files" in refusal([first, other, third])
+    results = json.loads(first.read_text(encoding="utf-8"))["results"]
+    other = rewritten(second, tmp_path / "f", results=results)
+    assert "unexpected result 0" in refusal([first, other, third])
+
+
+def test_damaged_shards_are_refused(written: list[Path], tmp_path: Path) -> None:
+    first, second, third = written
+    for number, (damaged, message) in enumerate(
+        (
+            (second.read_bytes()[:-40], "is incomplete, or not a file of a shard"),
+            (second.read_bytes().replace(b'"load":[', b'"load":[9,', 1), "its checksum is wrong"),
+            (third.read_bytes()[:-40], "is incomplete"),
+            (b"[]", "is not a file of a shard"),
+        )
+    ):
+        file = tmp_path / str(number)
+        file.write_bytes(damaged)
+        assert message in refusal([first, file, third])
+    shutil.rmtree(tmp_path)
+    assert "cannot be read: no such file" in refusal([first, tmp_path / "gone", third])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0/3", "'0/3' is not a shard"),
+        ("4/3", "the shard 4/3 is out of range"),
+        ("1", "'1' is not a shard"),
+        ("a/b", "'a/b' is not a shard"),
+    ],
+)
+def test_a_wrong_shard_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        shards.Shard.parse(text)
+
+
+def test_places_are_those_of_the_kernel() -> None:
+    source = closed_form("S7", "greedy", m=4)
+    for block in (0, 17, source.count - 1):
+        nodes, _, _ = judge.read_block(source.blocks, build_tables(4), block)
+        for index in (0, 5, 23):
+            assert sources.locate(source, nodes[index], 0) == (block, 0, index)
