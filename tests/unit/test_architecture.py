@@ -28,6 +28,7 @@ MATHEMATICS = {
     "simulator",
     "costs",
     "convert",
+    "layouts",
     "drawing",
     "plugins",
 }
@@ -51,7 +52,8 @@ ALLOWED: dict[str, set[str]] = {
     "simulator": {"permutations", "topologies", "collectives"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
-    "drawing": {"permutations", "topologies", "trees", "collectives"},
+    "layouts": {"permutations", "topologies"},
+    "drawing": {"permutations", "topologies", "trees", "collectives", "layouts"},
     "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
     "settings": set(),
     "graph": {"permutations", "topologies", "trees", "collectives", "settings"},
@@ -69,10 +71,15 @@ ALLOWED: dict[str, set[str]] = {
         *_STORES,
         *("claims", "experiments", "comparison", "doctor", "ingest", "queries"),
     },
+    "web": {
+        *MATHEMATICS,
+        *_STORES,
+        *("claims", "experiments", "comparison", "ingest", "queries", "lab"),
+    },
     "cli": {
         *MATHEMATICS,
         *_STORES,
-        *("claims", "experiments", "comparison", "doctor", "ingest", "queries"),
+        *("claims", "experiments", "comparison", "doctor", "ingest", "queries", "web"),
     },
     "__init__": {*MATHEMATICS, "claims", "lab"},
 }

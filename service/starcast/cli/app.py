@@ -29,6 +29,7 @@ from starcast.cli import (
     renamed,
     run,
     schedule,
+    serve,
     stack,
     topology,
 )
@@ -54,6 +55,7 @@ app.command("up")(stack.up)
 app.command("down")(stack.down)
 app.command("status")(stack.status)
 app.command("doctor")(stack.doctor)
+app.command("serve")(serve.serve)
 app.command("uninstall")(stack.uninstall)
 app.command("config")(config.show)
 app.command("ingest")(ingest.ingest)

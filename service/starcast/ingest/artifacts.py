@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import Schedule
+from starcast.collectives import schedule as build_schedule
 from starcast.collectives import catalogue as algorithm_catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import EXPANDED
@@ -42,7 +43,7 @@ from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest
 from starcast.trees import forest as build_forest
 from starcast.trees.catalogue import find as find_construction
-from starcast.trees.spec_syntax import parse_arguments, parse_spec
+from starcast.trees.spec_syntax import format_arguments, parse_arguments, parse_spec
 
 
 @dataclass(frozen=True)
@@ -244,7 +245,7 @@ class ScheduleArtifact:
 
     def build(self) -> BuiltArtifact:
         """Build and simulate the schedule; see `Artifact.build`."""
-        built = self._schedule()
+        built = self.schedule()
         simulation = verify_schedule(built)
         if (built.id, len(built)) != (self.id, self.relationships):
             raise StarcastError(
@@ -259,12 +260,13 @@ class ScheduleArtifact:
 
     def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
         """See `Artifact.sample`."""
-        built = self._schedule()
+        built = self.schedule()
         return ArtifactSample(schedule_node(built), sends_at(built, ranks))
 
-    def _schedule(self) -> Schedule:
+    def schedule(self) -> Schedule:
+        """Build the schedule; nothing is verified."""
         algorithm = self.algorithm
-        return schedule(
+        return build_schedule(
             self.topology,
             algorithm.collective,
             algorithm.name,
@@ -304,12 +306,11 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
         InputError: the id is not one of this kind.
     """
     recorded = recorded_plugins(session, kind, artifact_id)
-    artifact: Artifact | None
+    if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
+        return ForestArtifact(repository.load_forest(session, artifact_id), recorded)
     try:
-        if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
-            return ForestArtifact(repository.load_forest(session, artifact_id), recorded)
-        artifact = _FROM_PARTS[kind](*artifact_id.split(":"))
-    except (InputError, NotFoundError, TypeError):
+        artifact = plan_from_id(kind, artifact_id)
+    except (InputError, NotFoundError):
         artifact = None
         require_plugins(f"{kind} {artifact_id}", recorded)
     if artifact is None or artifact.id != artifact_id:
@@ -318,6 +319,34 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
             hint="another version of starcast may have stored it",
         )
     return artifact
+
+
+def plan_from_id(kind: str, artifact_id: str) -> Artifact:
+    """Return the artifact that an id describes, without a store.
+
+    The end of an id may be omitted: ``S5:multiple`` is the forest at the identity, and
+    ``S5:broadcast:multiple(segments=4)`` the schedule in the default port model at the identity.
+
+    Raises:
+        InputError: the id has another form, or names something that does not exist.
+    """
+    parts = artifact_id.split(":")
+    if kind == "forest" and len(parts) == 2:
+        parts.append(parse_topology(parts[0]).stored_label(0))
+    if kind == "schedule" and len(parts) == 3:
+        parts = [parts[0], parts[1], *_default_parts(*parts)]
+    if len(parts) != _PARTS[kind]:
+        raise InputError(
+            f"'{artifact_id}' is not the id of a {kind}", hint=f"write it as {_EXAMPLES[kind]}"
+        )
+    return _FROM_PARTS[kind](*parts)
+
+
+def _default_parts(spec: str, collective: str, algorithm: str) -> tuple[str, str, str, str]:
+    """Return the last four parts of the id of a schedule that is given in short."""
+    name, arguments = parse_spec(algorithm, "algorithm")
+    ports = algorithm_catalogue.find(collective, name).resolve_ports(None)
+    return name, ports, format_arguments(arguments), parse_topology(spec).stored_label(0)
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
@@ -365,6 +394,7 @@ def _schedule(
 ) -> Artifact:
     topology = parse_topology(spec)
     algorithm = algorithm_catalogue.find(collective, name)
+    algorithm_catalogue.check_topology(algorithm, topology)
     return ScheduleArtifact(
         algorithm,
         topology,
@@ -374,6 +404,12 @@ def _schedule(
     )
 
 
+_PARTS = {"topology": 1, "forest": 3, "schedule": 6}
+_EXAMPLES = {
+    "topology": "S5",
+    "forest": "S5:multiple:12345, or S5:multiple",
+    "schedule": "S5:broadcast:multiple:all:segments=4:12345, or S5:broadcast:multiple(segments=4)",
+}
 _FROM_PARTS: Mapping[str, Callable[..., Artifact]] = {
     "topology": _topology,
     "forest": _forest,

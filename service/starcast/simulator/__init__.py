@@ -16,6 +16,7 @@ are counted.
 """
 
 from starcast.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged
+from starcast.simulator.fault_execution import find_executed
 from starcast.simulator.faults import Fault, FaultLike
 from starcast.simulator.simulation import Simulation, simulate
 
@@ -24,6 +25,7 @@ __all__ = [
     "Fault",
     "FaultLike",
     "Simulation",
+    "find_executed",
     "simulate",
     "simulate_acknowledged",
 ]

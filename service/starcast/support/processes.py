@@ -85,7 +85,7 @@ def run_parallel(
         LimitError: an item does not fit into the free memory, or a process was killed or cannot be
             started; the results completed before have been yielded.
     """
-    workers: list[_Worker] = []
+    workers: list[Worker] = []
     try:
         yield _results(workers, deque(items), workload, jobs)
     finally:
@@ -95,8 +95,11 @@ def run_parallel(
                 worker.kill()
 
 
-class _Worker:
+class Worker:
     """A process that performs one item at a time, with the pipe to it.
+
+    Args:
+        perform: computes the result of an item; a function that can be pickled.
 
     Attributes:
         item: the item that it performs.
@@ -139,6 +142,10 @@ class _Worker:
         self.size = 0
         return result
 
+    def wait(self, seconds: float) -> bool:
+        """Wait for a result, or for the end of the process; return whether either came in time."""
+        return self.connection.poll(seconds)
+
     def kill(self) -> None:
         """End the process, whatever it does."""
         self.connection.close()
@@ -147,13 +154,13 @@ class _Worker:
 
 
 def _results(
-    workers: list[_Worker],
+    workers: list[Worker],
     waiting: deque[Item],
     workload: Workload[Item, Result],
     jobs: int,
 ) -> Iterator[tuple[Item, Result]]:
     free = 0
-    busy: list[_Worker] = []
+    busy: list[Worker] = []
     while waiting or busy:
         if not busy:  # the memory that is free now must suffice until no item is running again
             free = workload.free()
@@ -170,14 +177,14 @@ def _results(
 
 
 def _idle_worker(
-    workers: list[_Worker], busy: list[_Worker], perform: Callable[[Any], Any]
-) -> _Worker:
+    workers: list[Worker], busy: list[Worker], perform: Callable[[Any], Any]
+) -> Worker:
     """Return a worker that is not busy, a new process if there is none."""
     idle = [worker for worker in workers if worker not in busy]
     if idle:
         return idle[0]
     try:
-        workers.append(_Worker(perform))
+        workers.append(Worker(perform))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise LimitError(
@@ -186,7 +193,7 @@ def _idle_worker(
     return workers[-1]
 
 
-def _completed(busy: list[_Worker], jobs: int) -> Iterator[tuple[Any, Any]]:
+def _completed(busy: list[Worker], jobs: int) -> Iterator[tuple[Any, Any]]:
     """Wait for results; yield them with their items, then raise the error of a killed worker."""
     ready = wait([worker.connection for worker in busy])
     results = []

@@ -1,0 +1,118 @@
+"""The state of the server: settings, worker processes, and connections to the stores."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from queue import Empty, LifoQueue
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from starcast.errors import BusyError, NotFoundError, StarcastError, UnavailableError
+from starcast.ingest.artifacts import PluginMissingError
+from starcast.lab import Lab
+from starcast.queries import Library, load_library
+from starcast.settings import Settings
+from starcast.trees import Forest
+from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.spec_syntax import normalize_id
+from starcast.web.workers import Workers
+
+#: Number of requests that can use the stores at the same time.
+LABS = 4
+#: Seconds that a request waits for the stores if all connections are in use.
+WAIT_SECONDS = 10.0
+
+
+@dataclass
+class Service:
+    """What the requests share.
+
+    Args:
+        settings: the settings that name the servers.
+        workers: the processes that compute.
+    """
+
+    settings: Settings
+    workers: Workers = field(default_factory=Workers)
+    _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
+
+    def __post_init__(self) -> None:
+        for _ in range(LABS):
+            self._labs.put(None)
+
+    @contextmanager
+    def lab(self) -> Iterator[Lab]:
+        """Borrow connections to the stores, which one request at a time may use.
+
+        Raises:
+            UnavailableError: PostgreSQL is not running.
+            BusyError: all connections are in use.
+        """
+        try:
+            lab = self._labs.get(timeout=WAIT_SECONDS)
+        except Empty:
+            raise BusyError(
+                f"{LABS} requests are using the stores", hint="try again in a few seconds"
+            ) from None
+        try:
+            if lab is None:
+                lab = Lab(self.settings)
+            yield lab
+        except UnavailableError:
+            # The servers may have been restarted on other ports.
+            if lab is not None:
+                lab.close()
+            lab = None
+            raise
+        finally:
+            self._labs.put(lab)
+
+    def find_forest(self, forest_id: str) -> str | Forest:
+        """Return the id of a forest if a worker can build it, else the stored forest.
+
+        Raises:
+            NotFoundError: nothing builds the forest, and it is not stored.
+            UnavailableError: nothing builds the forest, and PostgreSQL is not running.
+        """
+        construction = (*forest_id.split(":"), "")[1].partition("(")[0]
+        if construction in CONSTRUCTIONS or forest_id.count(":") != 2:
+            return forest_id
+        with self.lab() as lab:
+            try:
+                return lab.forest(normalize_id(forest_id))
+            except PluginMissingError as error:
+                raise NotFoundError(error.message, hint=error.hint) from None
+
+    def library(self) -> Library:
+        """Return the query packs as they are on disk."""
+        return load_library(*self.settings.packs)
+
+    def find_problem(self) -> StarcastError | None:
+        """Return why PostgreSQL cannot be used, or None if it can."""
+        try:
+            with self.lab() as lab:
+                _ = lab.engine
+        except StarcastError as error:
+            return error
+        return None
+
+    def close(self) -> None:
+        """End the worker processes and close all connections."""
+        self.workers.close()
+        for _ in range(LABS):
+            try:
+                lab = self._labs.get_nowait()
+            except Empty:
+                return
+            if lab is not None:
+                lab.close()
+
+
+def get_service(request: Request) -> Service:
+    """Return the service of an application."""
+    return cast("Service", request.app.state.service)
+
+
+#: The parameter by which endpoints receive the service.
+ServiceParameter = Annotated[Service, Depends(get_service)]

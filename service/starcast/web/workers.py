@@ -1,0 +1,126 @@
+"""Worker processes for what requests compute: with a time limit, after which a process is killed.
+
+Constructions of plug-ins are code of users, which may never return; and the largest topologies take
+seconds. A thread cannot be stopped, so computations run in processes of their own.
+"""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
+from queue import Empty, LifoQueue
+from typing import Any, ParamSpec, TypeVar
+
+from starcast import plugins
+from starcast.errors import BusyError, LimitError, UnavailableError
+from starcast.support.processes import Worker
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A call of a module-level function."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+@dataclass
+class _Slot:
+    """The place of a worker, which may have been killed or not started yet."""
+
+    worker: Worker | None = None
+
+    def clear(self) -> None:
+        """Kill the worker; the next computation starts another."""
+        if self.worker is not None:
+            self.worker.kill()
+            self.worker = None
+
+
+@dataclass
+class Workers:
+    """A fixed number of worker processes.
+
+    Args:
+        count: their number.
+        seconds: the time limit of a computation, and of waiting for an idle worker.
+    """
+
+    count: int = 2
+    seconds: float = 20.0
+    _slots: list[_Slot] = field(default_factory=list)
+    _idle: LifoQueue[_Slot] = field(default_factory=LifoQueue)
+    _closed: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._slots = [_Slot() for _ in range(self.count)]
+        for slot in self._slots:
+            self._idle.put(slot)
+
+    def run(
+        self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs
+    ) -> Result:
+        """Return what a module-level function returns, computed in a worker.
+
+        Raises:
+            StarcastError: the error that the function raised.
+            BusyError: no worker became idle in time.
+            LimitError: the time limit was reached, or memory ran out.
+        """
+        try:
+            slot = self._idle.get(timeout=self.seconds)
+        except Empty:
+            raise BusyError(
+                f"all {self.count} workers are busy", hint="try again in a few seconds"
+            ) from None
+        try:
+            return self._perform(slot, _Task(function, arguments, options))
+        finally:
+            self._idle.put(slot)
+
+    def close(self) -> None:
+        """Kill all workers; computations that are running fail."""
+        self._closed.set()
+        for slot in self._slots:
+            with suppress(OSError):
+                slot.clear()
+
+    def _perform(self, slot: _Slot, task: _Task) -> Any:
+        if self._closed.is_set():
+            raise UnavailableError("the server is stopping", hint="start 'starcast serve' again")
+        if slot.worker is None:
+            slot.worker = Worker(partial(_perform, plugins.loadable()))
+        worker = slot.worker
+        worker.send(task, 1)
+        try:
+            if not worker.wait(self.seconds):
+                slot.clear()
+                raise LimitError(
+                    f"the computation took longer than {self.seconds:g} s",
+                    hint="ask for a smaller topology or fewer units, or use the command line",
+                )
+            result, error = worker.receive()
+        except (EOFError, OSError):
+            slot.clear()
+            raise LimitError(
+                "a worker process ended while it was computing",
+                hint="memory may have run out: ask for a smaller topology",
+            ) from None
+        if error is not None:
+            raise error
+        return result
+
+
+@cache
+def _load_plugins(names: tuple[str, ...]) -> None:
+    plugins.load(names)
+
+
+def _perform(plugin_names: tuple[str, ...], task: _Task) -> Any:
+    _load_plugins(plugin_names)
+    return task.function(*task.arguments, **task.options)
