@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule
-from starcast.collectives import schedule as build_schedule
-from starcast.collectives import catalogue as algorithm_catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.model import EXPANDED
+from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
 from starcast.database import models, repository
 from starcast.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
@@ -41,9 +39,7 @@ from starcast.simulator import Simulation, simulate
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest
-from starcast.trees import forest as build_forest
-from starcast.trees.catalogue import find as find_construction
-from starcast.trees.spec_syntax import format_arguments, parse_arguments, parse_spec
+from starcast.trees.catalogue import forest_from_id
 
 
 @dataclass(frozen=True)
@@ -245,7 +241,7 @@ class ScheduleArtifact:
 
     def build(self) -> BuiltArtifact:
         """Build and simulate the schedule; see `Artifact.build`."""
-        built = self.schedule()
+        built = self._schedule()
         simulation = verify_schedule(built)
         if (built.id, len(built)) != (self.id, self.relationships):
             raise StarcastError(
@@ -260,20 +256,13 @@ class ScheduleArtifact:
 
     def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
         """See `Artifact.sample`."""
-        built = self.schedule()
+        built = self._schedule()
         return ArtifactSample(schedule_node(built), sends_at(built, ranks))
 
-    def schedule(self) -> Schedule:
-        """Build the schedule; nothing is verified."""
-        algorithm = self.algorithm
-        return build_schedule(
-            self.topology,
-            algorithm.collective,
-            algorithm.name,
-            ports=self.ports,
-            root=self.root,
-            **self.arguments,
-        )
+    def _schedule(self) -> Schedule:
+        return ScheduleParameters(
+            self.algorithm, self.topology, self.root, self.ports, self.arguments
+        ).build()
 
 
 def verify_schedule(built: Schedule) -> Simulation:
@@ -324,29 +313,10 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
 def plan_from_id(kind: str, artifact_id: str) -> Artifact:
     """Return the artifact that an id describes, without a store.
 
-    The end of an id may be omitted: ``S5:multiple`` is the forest at the identity, and
-    ``S5:broadcast:multiple(segments=4)`` the schedule in the default port model at the identity.
-
     Raises:
         InputError: the id has another form, or names something that does not exist.
     """
-    parts = artifact_id.split(":")
-    if kind == "forest" and len(parts) == 2:
-        parts.append(parse_topology(parts[0]).stored_label(0))
-    if kind == "schedule" and len(parts) == 3:
-        parts = [parts[0], parts[1], *_default_parts(*parts)]
-    if len(parts) != _PARTS[kind]:
-        raise InputError(
-            f"'{artifact_id}' is not the id of a {kind}", hint=f"write it as {_EXAMPLES[kind]}"
-        )
-    return _FROM_PARTS[kind](*parts)
-
-
-def _default_parts(spec: str, collective: str, algorithm: str) -> tuple[str, str, str, str]:
-    """Return the last four parts of the id of a schedule that is given in short."""
-    name, arguments = parse_spec(algorithm, "algorithm")
-    ports = algorithm_catalogue.find(collective, name).resolve_ports(None)
-    return name, ports, format_arguments(arguments), parse_topology(spec).stored_label(0)
+    return _FROM_ID[kind](artifact_id)
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
@@ -382,35 +352,15 @@ def _topology(spec: str) -> Artifact:
     return TopologyArtifact(parse_topology(spec))
 
 
-def _forest(spec: str, construction: str, root: str) -> Artifact:
-    name, arguments = parse_spec(construction)
-    topology = parse_topology(spec)
-    values = find_construction(name, topology).resolve_arguments(topology, arguments)
-    return ForestArtifact(build_forest(topology, name, root, **values))
+def _forest(forest_id: str) -> Artifact:
+    return ForestArtifact(forest_from_id(forest_id))
 
 
-def _schedule(
-    spec: str, collective: str, name: str, ports: str, arguments: str, root: str
-) -> Artifact:
-    topology = parse_topology(spec)
-    algorithm = algorithm_catalogue.find(collective, name)
-    algorithm_catalogue.check_topology(algorithm, topology)
-    return ScheduleArtifact(
-        algorithm,
-        topology,
-        0 if root == EXPANDED else topology.node(root),
-        algorithm.resolve_ports(ports),
-        algorithm.resolve_arguments(topology, parse_arguments(arguments)),
-    )
+def _schedule(schedule_id: str) -> Artifact:
+    return ScheduleArtifact(*parse_schedule_id(schedule_id))
 
 
-_PARTS = {"topology": 1, "forest": 3, "schedule": 6}
-_EXAMPLES = {
-    "topology": "S5",
-    "forest": "S5:multiple:12345, or S5:multiple",
-    "schedule": "S5:broadcast:multiple:all:segments=4:12345, or S5:broadcast:multiple(segments=4)",
-}
-_FROM_PARTS: Mapping[str, Callable[..., Artifact]] = {
+_FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
     "topology": _topology,
     "forest": _forest,
     "schedule": _schedule,

@@ -36,6 +36,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.workers.start()
         yield
         service.close()
 

@@ -5,25 +5,26 @@ Artifacts are kept for the next requests of the same page, which ask for several
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast import drawing, layouts
-from starcast.claims import Verdict, find_claim
-from starcast.claims.parallel import verify_claims
 from starcast.collectives import Schedule
 from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.ids import parse_schedule_id
 from starcast.collectives.model import COLUMNS
 from starcast.errors import InputError, LimitError
-from starcast.ingest.artifacts import ForestArtifact, ScheduleArtifact, plan_from_id
 from starcast.simulator import Fault, Simulation, find_executed, simulate
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, constructions
-from starcast.trees.catalogue import plain_constructions
-from starcast.trees.spec_syntax import format_spec, normalize_id
+from starcast.trees.catalogue import forest_from_id, plain_constructions
+from starcast.trees.spec_syntax import format_spec
+
+if TYPE_CHECKING:
+    from starcast.claims import Verdict
 
 #: Greatest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
 MOST_NODES = 50_000
@@ -236,8 +237,11 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
     }
 
 
-def verify_claim(claim_id: str) -> Verdict:
+def verify_claim(claim_id: str) -> "Verdict":
     """Return the verdict on a claim at its quick sizes."""
+    from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
+    from starcast.claims.parallel import verify_claims  # noqa: PLC0415
+
     return verify_claims((find_claim(claim_id),), "quick", None, 1)[0]
 
 
@@ -262,8 +266,8 @@ def _small(spec: str) -> Topology:
 
 @lru_cache(maxsize=8)
 def _built_forest(forest_id: str) -> Forest:
-    _small(forest_id.split(":")[0])
-    return cast("ForestArtifact", plan_from_id("forest", normalize_id(forest_id))).forest
+    _small(forest_id.split(":", maxsplit=1)[0])
+    return forest_from_id(forest_id)
 
 
 def _forest(forest: str | Forest) -> Forest:
@@ -275,10 +279,10 @@ def _forest(forest: str | Forest) -> Forest:
 
 @lru_cache(maxsize=4)
 def _schedule(schedule_id: str) -> Schedule:
-    _small(schedule_id.split(":")[0])
-    plan = cast("ScheduleArtifact", plan_from_id("schedule", normalize_id(schedule_id)))
-    _check_rows(plan.id, plan.relationships)
-    return plan.schedule()
+    plan = parse_schedule_id(schedule_id)
+    require_drawable(plan.topology)
+    _check_rows(plan.id, plan.count_rows())
+    return plan.build()
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,8 @@
 """What every request passes: checks of host and origin, headers of security, ETags, and suffixes.
 
-A page of another site must neither read the laboratory nor make it compute. Browsers let such a page
-send requests to the loopback interface, under a name of its own (DNS rebinding) or from its origin.
+A page of another site must neither read the laboratory nor make it compute. Browsers let such a
+page send requests to the loopback interface, from its origin or, after DNS rebinding, under its own
+name.
 """
 
 import hashlib

@@ -129,12 +129,20 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
         query=queries.describe(query),
         fields=_fields(service, query.parameters, values),
         problem=problem,
-        answer=None if shown is None or answer is None else Table(shown.columns, shown.rows, answer.note),
+        answer=None
+        if shown is None or answer is None
+        else Table(shown.columns, shown.rows, answer.note),
         numeric=() if shown is None else _numeric(shown),
         drawn=answer is not None and queries.is_drawable(query, answer.parameters),
         state=urlencode(values),
         command=shlex.join(
-            ["starcast", "query", "run", query.name, *(f"{key}={value}" for key, value in values.items())]
+            [
+                "starcast",
+                "query",
+                "run",
+                query.name,
+                *(f"{key}={value}" for key, value in values.items()),
+            ]
         ),
     )
 
@@ -251,11 +259,15 @@ def _environment() -> Environment:
 
 
 def _render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    page = _environment().get_template(template).render(
-        root=_root(request),
-        section=request.url.path.split("/")[1],
-        navigation=_NAVIGATION,
-        **values,
+    page = (
+        _environment()
+        .get_template(template)
+        .render(
+            root=_root(request),
+            section=request.url.path.split("/")[1],
+            navigation=_NAVIGATION,
+            **values,
+        )
     )
     return HTMLResponse(page, status)
 

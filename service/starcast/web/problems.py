@@ -53,7 +53,10 @@ class Problem(BaseModel):
 
 #: Responses that every operation may have, for the OpenAPI document.
 RESPONSES: dict[int | str, dict[str, object]] = {
-    status: {"description": description, "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}}}
+    status: {
+        "description": description,
+        "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}},
+    }
     for status, description in (
         (400, "the request names a host that is not served here"),
         (403, "the request comes from a page of another site"),
@@ -64,7 +67,7 @@ RESPONSES: dict[int | str, dict[str, object]] = {
         (500, "a defect of starcast"),
         (503, "a server is not running, or all workers are busy"),
     )
-}  # fmt: skip
+}
 
 
 def as_starcast_error(error: Exception) -> StarcastError:
@@ -101,7 +104,10 @@ def refuse(status: int, detail: str, hint: str, path: str) -> Response:
 def respond(problem: Problem, headers: dict[str, str] | None = None) -> Response:
     """Return a problem as a response."""
     return Response(
-        problem.model_dump_json(), problem.status, {**_headers(problem), **(headers or {})}, MEDIA_TYPE
+        problem.model_dump_json(),
+        problem.status,
+        {**_headers(problem), **(headers or {})},
+        MEDIA_TYPE,
     )
 
 

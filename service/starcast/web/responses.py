@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import Query, Request
+from fastapi import Path, Query, Request
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 from starlette.responses import Response
@@ -25,6 +25,15 @@ FormatParameter = Annotated[
 LimitParameter = Annotated[int, Query(ge=1, le=1_000, description="items of a page")]
 AfterParameter = Annotated[
     str | None, Query(max_length=500, description="key of the last item of the page before")
+]
+SpecParameter = Annotated[
+    str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
+]
+ForestParameter = Annotated[
+    str, Path(max_length=500, description="id of a forest", examples=["S4:multiple:1234"])
+]
+ScheduleParameter = Annotated[
+    str, Path(max_length=500, description="id of a schedule", examples=["S4:broadcast:multiple"])
 ]
 #: The headers of arrays, for the OpenAPI document.
 ARRAY_RESPONSE: dict[int | str, dict[str, Any]] = {

@@ -1,7 +1,7 @@
 """The state of the server: settings, worker processes, and connections to the stores."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import Empty, LifoQueue
 from typing import Annotated, cast
@@ -100,13 +100,11 @@ class Service:
     def close(self) -> None:
         """End the worker processes and close all connections."""
         self.workers.close()
-        for _ in range(LABS):
-            try:
+        with suppress(Empty):
+            while True:
                 lab = self._labs.get_nowait()
-            except Empty:
-                return
-            if lab is not None:
-                lab.close()
+                if lab is not None:
+                    lab.close()
 
 
 def get_service(request: Request) -> Service:

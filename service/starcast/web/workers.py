@@ -8,13 +8,16 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
+from importlib import import_module
 from queue import Empty, LifoQueue
 from typing import Any, ParamSpec, TypeVar
 
 from starcast import plugins
-from starcast.errors import BusyError, LimitError, UnavailableError
+from starcast.errors import BusyError, LimitError, StarcastError, UnavailableError
 from starcast.support.processes import Worker
+
+#: Seconds that a new process has for its imports, on a machine under load.
+START_SECONDS = 60.0
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -62,9 +65,7 @@ class Workers:
         for slot in self._slots:
             self._idle.put(slot)
 
-    def run(
-        self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs
-    ) -> Result:
+    def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Return what a module-level function returns, computed in a worker.
 
         Raises:
@@ -83,6 +84,15 @@ class Workers:
         finally:
             self._idle.put(slot)
 
+    def start(self) -> None:
+        """Start all processes in the background, so that the first requests find them ready."""
+        for _ in range(self.count):
+            threading.Thread(target=self._warm_up, daemon=True).start()
+
+    def _warm_up(self) -> None:
+        with suppress(StarcastError):  # the first request reports it
+            self.run(len, ())
+
     def close(self) -> None:
         """Kill all workers; computations that are running fail."""
         self._closed.set()
@@ -94,33 +104,41 @@ class Workers:
         if self._closed.is_set():
             raise UnavailableError("the server is stopping", hint="start 'starcast serve' again")
         if slot.worker is None:
-            slot.worker = Worker(partial(_perform, plugins.loadable()))
-        worker = slot.worker
-        worker.send(task, 1)
-        try:
-            if not worker.wait(self.seconds):
-                slot.clear()
-                raise LimitError(
-                    f"the computation took longer than {self.seconds:g} s",
-                    hint="ask for a smaller topology or fewer units, or use the command line",
-                )
-            result, error = worker.receive()
-        except (EOFError, OSError):
+            slot.worker = Worker(_perform)
+            _await(slot, _Task(_prepare, (plugins.loadable(),), {}), START_SECONDS)
+        return _await(slot, task, self.seconds)
+
+
+def _await(slot: _Slot, task: _Task, seconds: float) -> Any:
+    """Return the result of a task; the worker does not survive its time limit."""
+    worker = slot.worker
+    if worker is None:
+        raise UnavailableError("the server is stopping", hint="start 'starcast serve' again")
+    worker.send(task, 1)
+    try:
+        if not worker.wait(seconds):
             slot.clear()
             raise LimitError(
-                "a worker process ended while it was computing",
-                hint="memory may have run out: ask for a smaller topology",
-            ) from None
-        if error is not None:
-            raise error
-        return result
+                f"the computation took longer than {seconds:g} s",
+                hint="ask for a smaller topology or fewer units, or use the command line",
+            )
+        result, error = worker.receive()
+    except (EOFError, OSError):
+        slot.clear()
+        raise LimitError(
+            "a worker process ended while it was computing",
+            hint="memory may have run out: ask for a smaller topology",
+        ) from None
+    if error is not None:
+        raise error
+    return result
 
 
-@cache
-def _load_plugins(names: tuple[str, ...]) -> None:
-    plugins.load(names)
-
-
-def _perform(plugin_names: tuple[str, ...], task: _Task) -> Any:
-    _load_plugins(plugin_names)
+def _perform(task: _Task) -> Any:
     return task.function(*task.arguments, **task.options)
+
+
+def _prepare(plugin_names: tuple[str, ...]) -> None:
+    """Import in a new worker what takes time; the limit of a computation does not include it."""
+    import_module("starcast.web.computations")
+    plugins.load(plugin_names)

@@ -13,9 +13,11 @@ from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,
     AfterParameter,
+    ForestParameter,
     FormatParameter,
     LimitParameter,
     Page,
+    ScheduleParameter,
     array_response,
     csv_of,
     csv_response,
@@ -35,7 +37,9 @@ ExpandParameter = Annotated[
 ]
 FaultParameter = Annotated[
     list[str],
-    Query(description="a node (21345) or link (12345-21345), from the start or a step on (21345@3)"),
+    Query(
+        description="a node (21345) or link (12345-21345), from the start or a step on (21345@3)"
+    ),
 ]
 
 
@@ -58,7 +62,7 @@ def list_forests(
 
 @router.get("/forests/{forest_id}", tags=["forests"], responses=with_formats("svg"))
 def show_forest(
-    forest_id: str, service: ServiceParameter, output: FormatParameter = "json"
+    forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = "json"
 ) -> models.Forest:
     """Show the figures of a forest: S5:multiple:12345, or S5:multiple at the identity."""
     if output == "csv":
@@ -82,7 +86,7 @@ def show_forest(
     responses=ARRAY_RESPONSE,
     response_class=Response,
 )
-def get_parent_ports(forest_id: str, service: ServiceParameter) -> Response:
+def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
     """Return each node's port towards its parent, uint8 [trees, nodes]; 0 at the root."""
     found = service.find_forest(forest_id)
     return array_response(service.workers.run(computations.parent_ports, found))
@@ -94,7 +98,7 @@ def get_parent_ports(forest_id: str, service: ServiceParameter) -> Response:
     responses=ARRAY_RESPONSE,
     response_class=Response,
 )
-def get_load(forest_id: str, service: ServiceParameter) -> Response:
+def get_load(forest_id: ForestParameter, service: ServiceParameter) -> Response:
     """Return the number of trees on each directed link, int32 [nodes, ports]."""
     found = service.find_forest(forest_id)
     return array_response(service.workers.run(computations.link_loads, found))
@@ -119,7 +123,7 @@ def list_schedules(
 
 @router.get("/schedules/{schedule_id}", tags=["schedules"], responses=with_formats("svg"))
 def show_schedule(
-    schedule_id: str, service: ServiceParameter, output: FormatParameter = "json"
+    schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = "json"
 ) -> models.Schedule:
     """Show a schedule: its complete id, or in short S5:broadcast:multiple(segments=4)."""
     if output == "csv":
@@ -148,7 +152,7 @@ def show_schedule(
     },
 )
 def get_rows(
-    schedule_id: str,
+    schedule_id: ScheduleParameter,
     service: ServiceParameter,
     expand: ExpandParameter = False,
     output: Annotated[
@@ -172,7 +176,7 @@ def get_rows(
 
 @router.get("/schedules/{schedule_id}/steps", tags=["schedules"], responses=with_formats("csv"))
 def list_steps(
-    schedule_id: str, service: ServiceParameter, output: FormatParameter = "json"
+    schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = "json"
 ) -> list[models.Step]:
     """List the links used and the largest packet of each step, as the simulator counts them."""
     rows = service.workers.run(computations.list_steps, schedule_id)

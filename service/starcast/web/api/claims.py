@@ -3,10 +3,9 @@
 from typing import Annotated
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 
-from starcast.claims import Claim, Verdict, find_claim
-from starcast.claims import listing, storage
+from starcast.claims import Claim, Verdict, find_claim, listing, storage
 from starcast.database.models import ClaimRun
 from starcast.database.sessions import session
 from starcast.errors import InputError, NotFoundError, UnavailableError
@@ -26,9 +25,8 @@ from starcast.web.responses import (
 from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(tags=["claims"])
-PaperParameter = Annotated[
-    str | None, Query(description="TS, SLC, FA, EDT or NK", max_length=20)
-]
+IdParameter = Annotated[str, Path(max_length=100, examples=["TS.L5"])]
+PaperParameter = Annotated[str | None, Query(description="TS, SLC, FA, EDT or NK", max_length=20)]
 VerdictParameter = Annotated[
     VerdictWord | None, Query(description="only claims with this stored verdict")
 ]
@@ -53,14 +51,16 @@ def list_claims(
 
 
 @router.get("/claims/{claim_id}")
-def show_claim(claim_id: str, service: ServiceParameter) -> models.ClaimDetail:
+def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.ClaimDetail:
     """Show a claim; without a stored verdict it is verified now, at its quick sizes."""
     claim = find(claim_id)
     run, verdict = stored_verdicts(service).get(claim.id, (None, None))
     if verdict is None and claim.check is not None:
         verdict = service.workers.run(computations.verify_claim, claim.id)
     row = {**listing.claim_row(claim), **listing.verdict_row(verdict)}
-    facts = listing.claim_facts(claim, {} if run is None or verdict is None else {claim.id: (run, verdict)})
+    facts = listing.claim_facts(
+        claim, {} if run is None or verdict is None else {claim.id: (run, verdict)}
+    )
     return models.ClaimDetail(
         **claim_fields(row),
         reading=claim.reading,

@@ -1,17 +1,14 @@
 """Experiments, runs, and comparisons with the data of their curves."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 
-from starcast.comparison import compare as comparisons
 from starcast.comparison.crossovers import Crossing, best_crossovers, find_crossovers
 from starcast.comparison.curves import Curve, Panel, panels
 from starcast.comparison.report import report_title
-from starcast.errors import InputError, StarcastError
 from starcast.lab import ComparisonTable
 from starcast.progress import ProgressLines
 from starcast.support.table import Row, Table
@@ -32,6 +29,7 @@ from starcast.web.responses import (
 from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(tags=["experiments"])
+NameParameter = Annotated[str, Path(max_length=200, examples=["e1"])]
 NamesParameter = Annotated[
     list[str],
     Query(alias="name", max_length=20, description="experiments by name, runs by number"),
@@ -64,7 +62,7 @@ def list_experiments(
 @router.get("/experiments/{name}", responses=with_formats("csv"))
 def show_experiment(
     request: Request,
-    name: str,
+    name: NameParameter,
     service: ServiceParameter,
     after: AfterParameter = None,
     limit: LimitParameter = 1_000,

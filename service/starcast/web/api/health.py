@@ -53,6 +53,4 @@ def _check_neo4j(service: Service) -> models.StoreHealth:
 
 
 def _unavailable(error: StarcastError) -> models.StoreHealth:
-    return models.StoreHealth(
-        available=False, version=None, detail=error.message, hint=error.hint
-    )
+    return models.StoreHealth(available=False, version=None, detail=error.message, hint=error.hint)

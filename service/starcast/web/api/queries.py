@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
-from starlette.responses import Response
+from fastapi import APIRouter, Path, Query, Request
 
 from starcast.errors import InputError, StarcastError
 from starcast.lab import Answer
 from starcast.queries import Query as PackQuery
-from starcast.queries.picture import check_drawable
 from starcast.queries.parameters import Parameter
+from starcast.queries.picture import check_drawable
 from starcast.vocabulary import Layout
 from starcast.web import models
 from starcast.web.responses import (
@@ -29,8 +28,11 @@ from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(tags=["queries"])
 SearchParameter = Annotated[
-    str | None, Query(description="a pack, or a word in names, titles and questions", max_length=200)
+    str | None,
+    Query(description="a pack, or a word in names, titles and questions", max_length=200),
 ]
+PackParameter = Annotated[str, Path(max_length=100, examples=["overlap"])]
+NameParameter = Annotated[str, Path(max_length=100, examples=["load-histogram"])]
 #: Names of parameters of the URL that are not parameters of a query.
 _RESERVED = ("format", "picture_layout")
 _FREE = {
@@ -57,7 +59,7 @@ def list_queries(
 
 
 @router.get("/queries/{pack}/{name}")
-def show_query(pack: str, name: str, service: ServiceParameter) -> models.Query:
+def show_query(pack: PackParameter, name: NameParameter, service: ServiceParameter) -> models.Query:
     """Show the parameters, columns and Cypher of a query."""
     return describe(service.library().find(f"{pack}/{name}"))
 
@@ -69,8 +71,8 @@ def show_query(pack: str, name: str, service: ServiceParameter) -> models.Query:
 )
 def get_answer(
     request: Request,
-    pack: str,
-    name: str,
+    pack: PackParameter,
+    name: NameParameter,
     service: ServiceParameter,
     output: FormatParameter = "json",
     picture_layout: Annotated[

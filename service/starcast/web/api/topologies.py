@@ -1,9 +1,9 @@
 """Topologies: facts, labels, neighbours, layouts, pictures, and what is defined on them."""
 
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from starcast.errors import StarcastError
@@ -15,6 +15,7 @@ from starcast.web.responses import (
     FormatParameter,
     LimitParameter,
     Page,
+    SpecParameter,
     array_response,
     csv_of,
     paginate,
@@ -38,16 +39,14 @@ def list_topologies(
     """List the stored topologies, by spec. Any other topology can be asked for by its spec."""
     with service.lab() as lab:
         rows = lab.topologies().rows
-    items = [
-        models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows
-    ]
+    items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
     page = paginate(request, items, lambda item: item.id, after, limit)
     return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
 
 
 @router.get("/topologies/{spec}", responses=with_formats("svg"))
 def show_topology(
-    spec: str, service: ServiceParameter, output: FormatParameter = "json"
+    spec: SpecParameter, service: ServiceParameter, output: FormatParameter = "json"
 ) -> models.Topology:
     """Show the counts and distances of a topology, and what is defined on it."""
     if output == "svg":
@@ -56,29 +55,27 @@ def show_topology(
     _refuse(output, "json", "svg")
     facts = service.workers.run(computations.describe_topology, spec)
     path = f"{quote(facts['spec'])}"
-    return models.Topology(
-        **facts, labels_url=f"{path}/labels", neighbors_url=f"{path}/neighbors"
-    )
+    return models.Topology(**facts, labels_url=f"{path}/labels", neighbors_url=f"{path}/neighbors")
 
 
 @router.get("/topologies/{spec}/labels")
-def list_labels(spec: str, service: ServiceParameter) -> models.Labels:
+def list_labels(spec: SpecParameter, service: ServiceParameter) -> models.Labels:
     """List the labels of all nodes, by rank."""
     return models.Labels(labels=service.workers.run(computations.node_labels, spec))
 
 
-@router.get(
-    "/topologies/{spec}/neighbors", responses=ARRAY_RESPONSE, response_class=Response
-)
-def get_neighbors(spec: str, service: ServiceParameter) -> Response:
+@router.get("/topologies/{spec}/neighbors", responses=ARRAY_RESPONSE, response_class=Response)
+def get_neighbors(spec: SpecParameter, service: ServiceParameter) -> Response:
     """Return the ranks of the neighbours of all nodes, int32 [nodes, ports]."""
     return array_response(service.workers.run(computations.neighbour_table, spec))
 
 
-@router.get(
-    "/topologies/{spec}/layout/{name}", responses=ARRAY_RESPONSE, response_class=Response
-)
-def get_layout(spec: str, name: str, service: ServiceParameter) -> Response:
+@router.get("/topologies/{spec}/layout/{name}", responses=ARRAY_RESPONSE, response_class=Response)
+def get_layout(
+    spec: SpecParameter,
+    name: Annotated[str, Path(max_length=50, examples=["levels"])],
+    service: ServiceParameter,
+) -> Response:
     """Return the positions of all nodes, float32 [nodes, 2]: x to the right, y downwards."""
     return array_response(service.workers.run(computations.node_positions, spec, name))
 
@@ -86,7 +83,7 @@ def get_layout(spec: str, name: str, service: ServiceParameter) -> Response:
 @router.get("/topologies/{spec}/forests")
 def list_forests_on(
     request: Request,
-    spec: str,
+    spec: SpecParameter,
     service: ServiceParameter,
     after: AfterParameter = None,
     limit: LimitParameter = 1_000,
@@ -100,7 +97,7 @@ def list_forests_on(
 @router.get("/topologies/{spec}/schedules")
 def list_schedules_on(
     request: Request,
-    spec: str,
+    spec: SpecParameter,
     service: ServiceParameter,
     after: AfterParameter = None,
     limit: LimitParameter = 1_000,
@@ -112,7 +109,7 @@ def list_schedules_on(
 
 
 def _with_stored(
-    service: Service, kind: str, spec: str, computed: list[tuple[str, str]]
+    service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
 ) -> list[models.Entry]:
     """Return what can be computed and, if a store is running, what else is stored."""
     stored: set[str] = set()
