@@ -8,6 +8,8 @@ pytest_plugins = [
     "support.fix_graph",
     "support.fix_cli",
     "support.fix_plugins",
+    "support.fix_lab",
+    "support.fix_browser",
     "support.markers",
 ]
 

@@ -1,8 +1,6 @@
 """The HTTP API without servers: what is computed, problem details, formats, ETags, pages."""
 
 import json
-import socket
-import threading
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -11,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import schemathesis
-import uvicorn
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import positive_data_acceptance
@@ -26,6 +23,7 @@ from starcast.web import computations, problems
 from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
+from support.fix_browser import served
 
 API = "/api/v1"
 
@@ -368,15 +366,8 @@ def test_the_document_describes_every_operation(client: TestClient) -> None:
 @pytest.fixture(scope="module")
 def address(service: Service) -> Iterator[str]:
     """The address of a real server on the loopback interface."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(
-            uvicorn.Config(create_app(service), log_config=None, lifespan="off")
-        )
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+    with served(create_app(service)) as address:
+        yield address
 
 
 #: Statuses from 500 on are checked by the test; no schema says which topologies exist.

@@ -264,7 +264,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
         .get_template(template)
         .render(
             root=_root(request),
-            section=request.url.path.split("/")[1],
+            section=request.url.path.split("/")[1].replace("compare", "experiments"),
             navigation=_NAVIGATION,
             **values,
         )

@@ -100,11 +100,18 @@ class Service:
     def close(self) -> None:
         """End the worker processes and close all connections."""
         self.workers.close()
+        self.close_labs()
+
+    def close_labs(self) -> None:
+        """Close the connections that no request uses; the next requests open others."""
+        idle: list[Lab | None] = []
         with suppress(Empty):
             while True:
-                lab = self._labs.get_nowait()
-                if lab is not None:
-                    lab.close()
+                idle.append(self._labs.get_nowait())
+        for lab in idle:
+            if lab is not None:
+                lab.close()
+            self._labs.put(None)
 
 
 def get_service(request: Request) -> Service:

@@ -12,7 +12,9 @@
  */
 
 const SVG = "http://www.w3.org/2000/svg";
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 380, 78, 18, 14, 46];
+const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [380, 84, 18, 14, 46];
+/** The widths of a chart; its letters keep their size on a telephone. */
+const [NARROWEST, WIDEST] = [340, 860];
 const COLOURS = 8;
 const DASHES = ["", "9 3", "3 3", "12 3 3 3", "1 4"];
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -43,7 +45,7 @@ function format(value) {
 
 /** @param {number} power */
 function tickText(power) {
-  if (power >= 0 && power <= 3) return String(10 ** power);
+  if (power >= 0 && power <= 5) return format(10 ** power);
   const digits = [...String(Math.abs(power))].map((digit) => SUPERSCRIPTS[Number(digit)]).join("");
   return `10${power < 0 ? "⁻" : ""}${digits}`;
 }
@@ -78,7 +80,7 @@ class Axis {
   /** @returns {{value: number, text: string}[]} */
   ticks() {
     const ticks = [];
-    const factors = this.high - this.low < 2 ? [1, 2, 5] : [1];
+    const factors = this.high - this.low < 2.5 ? [1, 2, 5] : [1];
     const stride = Math.max(1, Math.ceil((this.high - this.low) / 8));
     for (let power = Math.floor(this.low); power <= Math.ceil(this.high); power += stride) {
       for (const factor of factors) {
@@ -107,6 +109,7 @@ class Chart {
     );
     this.sizes = [...new Set(positive.map((spot) => spot.message_bytes))].sort((a, b) => a - b);
     this.place = 0;
+    this.width = Math.min(Math.max(parent.clientWidth, NARROWEST), WIDEST);
     if (this.sizes.length > 1) this.drawFigure(section, positive);
     this.readings = this.createReadings(section);
     this.show(this.sizes.length - 1);
@@ -116,9 +119,9 @@ class Chart {
   /** @param {Element} section @param {Spot[]} spots */
   drawFigure(section, spots) {
     const figure = create("figure", "", section);
-    this.x = new Axis(this.sizes, LEFT, WIDTH - RIGHT);
+    this.x = new Axis(this.sizes, LEFT, this.width - RIGHT);
     this.y = new Axis(spots.map((spot) => spot.time), HEIGHT - BOTTOM, TOP);
-    const svg = draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img" }, figure);
+    const svg = draw("svg", { viewBox: `0 0 ${this.width} ${HEIGHT}`, role: "img" }, figure);
     svg.setAttribute("aria-label", `Time against message size: ${this.panel.name}. The table below has the values.`);
     this.drawAxes(svg);
     for (const crossover of this.panel.crossovers) this.drawRange(svg, crossover);
@@ -144,11 +147,11 @@ class Chart {
     }
     for (const { value, text } of this.y.ticks()) {
       const y = this.y.at(value);
-      draw("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y, y2: y }, svg);
+      draw("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }, svg);
       draw("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, svg).textContent = text;
     }
     const middle = (TOP + HEIGHT - BOTTOM) / 2;
-    const centre = (LEFT + WIDTH - RIGHT) / 2;
+    const centre = (LEFT + this.width - RIGHT) / 2;
     draw("text", { x: centre, y: HEIGHT - 6, "text-anchor": "middle" }, svg).textContent = "message size in bytes";
     const turned = { x: 16, y: middle, "text-anchor": "middle", transform: `rotate(-90 16 ${middle})` };
     draw("text", turned, svg).textContent = "time";
@@ -202,8 +205,10 @@ class Chart {
     this.caption = create("caption", "", table);
     this.caption.setAttribute("aria-live", "polite");
     const head = create("tr", "", create("thead", "", table));
-    for (const name of ["curve", "time", "of the least", "segments"]) {
-      create("th", name, head).setAttribute("scope", "col");
+    for (const name of ["curve", "time", "time / least", "segments"]) {
+      const cell = create("th", name, head);
+      cell.setAttribute("scope", "col");
+      if (name !== "curve") cell.className = "number";
     }
     return create("tbody", "", table);
   }
@@ -211,7 +216,7 @@ class Chart {
   /** @param {PointerEvent} event @param {Element} svg */
   follow(event, svg) {
     const box = svg.getBoundingClientRect();
-    const wanted = this.x?.valueAt(((event.clientX - box.left) / box.width) * WIDTH) ?? 0;
+    const wanted = this.x?.valueAt(((event.clientX - box.left) / box.width) * this.width) ?? 0;
     const distances = this.sizes.map((size) => Math.abs(Math.log(size / wanted)));
     const nearest = distances.indexOf(Math.min(...distances));
     if (nearest !== this.place) this.show(nearest);
@@ -244,7 +249,7 @@ class Chart {
     const name = create("td", label, row);
     name.style.setProperty("--colour", colour);
     const texts = spot
-      ? [format(spot.time), format(spot.time / least), spot.segments === null ? "" : String(spot.segments)]
+      ? [format(spot.time), (spot.time / least).toFixed(2), spot.segments === null ? "" : String(spot.segments)]
       : ["", "", ""];
     for (const text of texts) create("td", text, row).className = "number";
     if (spot && spot.time === least) row.classList.add("best");
