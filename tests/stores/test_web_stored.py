@@ -3,19 +3,22 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import URL
 from starlette.testclient import TestClient
 
 from starcast import Forest, Lab, forest
+from starcast.database.roles import Role
 from starcast.settings import Settings
 from starcast.support.table import Table
 from starcast.web.app import create_app
 from starcast.web.service import LABS, Service
 from starcast.web.workers import Workers
+from support.fix_cli import name_store
 
 API = "/api/v1"
 MINE = "S4:mine(i=2):4321"
@@ -137,10 +140,10 @@ def test_a_comparison_has_the_rows_curves_and_crossovers_of_the_lab(
 
 def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
     claim = get(client, "/claims/TS.L5")
-    assert (claim["verdict"], claim["run"]) == ("fails", 1)
-    assert claim["counterexample"] == filled.claim("TS.L5")["counterexample"]
-    failing = get(client, "/claims?verdict=fails")["items"]
-    assert [each["id"] for each in failing] == ["TS.L5"]
+    assert (claim["verdict"], claim["run"]) == ("holds", 1)
+    assert claim["detail"] == filled.claim("TS.L5")["detail"]
+    stored = get(client, "/claims?verdict=holds")["items"]
+    assert [each["id"] for each in stored] == ["TS.L5"]
 
 
 def test_pages_show_what_is_stored(client: TestClient) -> None:
@@ -149,7 +152,7 @@ def test_pages_show_what_is_stored(client: TestClient) -> None:
         ("/experiments", "theirs"),
         ("/experiments/ours", "data-comparison"),
         ("/compare?name=ours&name=theirs", "Crossovers"),
-        ("/claims?verdict=fails", "TS.L5"),
+        ("/claims?verdict=holds", "TS.L5"),
         ("/artifacts", "explore/S4?forest=multiple:1234"),
         ("/queries/overlap/load-histogram?forest=S4:multiple:1234", "answer.csv"),
     ):
@@ -162,6 +165,26 @@ def test_health_names_the_versions_of_both_stores(client: TestClient) -> None:
     state = get(client, "/health")
     assert state["postgres"]["version"]
     assert state["neo4j"]["version"].startswith("20")
+
+
+def test_the_role_that_only_reads_suffices(
+    filled: Lab,
+    role_url: Callable[[URL, Role], URL],
+    kept_database: URL,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert len(filled.forests()) == 2
+    name_store(monkeypatch, role_url(kept_database, "reader"))
+    service = Service(Settings.load(), Workers(count=1))
+    client = TestClient(create_app(service), base_url="http://localhost")
+    for path in (
+        "/artifacts",
+        "/experiments/ours",
+        "/compare?name=ours&name=theirs",
+        "/claims/TS.L5",
+    ):
+        assert client.get(path).status_code == 200, path
+    service.close()
 
 
 def test_a_store_that_goes_away_is_reported_and_comes_back(client: TestClient) -> None:

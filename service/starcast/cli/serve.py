@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import reporter, warn
+from starcast.cli.output import say, warn
 from starcast.errors import UnavailableError
 
 #: The packages of the extra; any of them may be missing.
@@ -42,4 +42,4 @@ def serve(
             f"the server needs {error.name}, which is not installed",
             hint="install it with: pip install 'starcast[web]'",
         ) from None
-    run(settings, host, port, reporter(), warn)
+    run(settings, host, port, say, warn)

@@ -10,7 +10,6 @@ from contextlib import closing
 import uvicorn
 
 from starcast.errors import InputError, UnavailableError
-from starcast.progress import Reporter
 from starcast.settings import Settings
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.web.app import create_app
@@ -24,7 +23,11 @@ _STOP_SECONDS = 3
 
 
 def serve(
-    settings: Settings, host: str, port: int, reporter: Reporter, warn: Callable[[str], None]
+    settings: Settings,
+    host: str,
+    port: int,
+    say: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> None:
     """Serve the API and the pages until Ctrl-C or SIGTERM.
 
@@ -32,7 +35,7 @@ def serve(
         settings: the settings that name the servers.
         host: the address or name to listen on.
         port: the port; 0 for a free one.
-        reporter: receives the address.
+        say: receives the address.
         warn: receives a warning if other machines can reach the server.
 
     Raises:
@@ -48,7 +51,7 @@ def serve(
                 f"other machines can reach this server on {host}:{bound}: it has no passwords, and "
                 "shows everything that is stored"
             )
-        reporter.say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
+        say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
         config = uvicorn.Config(
             create_app(Service(settings), host),
             log_config=None,
