@@ -23,7 +23,7 @@ from starcast.errors import (
 from starcast.ingest.stores import LOCK
 from starcast.settings import Settings
 from starcast.support.table import Table
-from support.fix_cli import Starcast
+from support.fix_cli import Starcast, name_store
 from support.fix_lab import GRID
 from support.fix_servers import without_password
 
