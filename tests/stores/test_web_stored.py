@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import URL
 from starlette.testclient import TestClient
 
-from starcast import Forest, Lab, forest
+from starcast import Forest, Lab, forest, topology
 from starcast.database.roles import Role
 from starcast.settings import Settings
 from starcast.support.table import Table
@@ -28,7 +28,9 @@ MINE = "S4:mine(i=2):4321"
 def client(filled: Lab) -> Iterator[TestClient]:
     """A client of a server on stores that also hold a forest of the user."""
     array = forest("S4", "greedy", root="4321").parent_port
-    filled.ingest("S4", [Forest("S4", array, 23, construction="mine", arguments={"i": 2})])
+    filled.ingest(
+        "S4", [Forest(topology("S4"), array, 23, construction="mine", arguments={"i": 2})]
+    )
     service = Service(Settings.load(), Workers(count=1))
     yield TestClient(create_app(service), base_url="http://localhost")
     service.close()
@@ -191,7 +193,7 @@ def test_a_store_that_goes_away_is_reported_and_comes_back(client: TestClient) -
     """No connection of the pool is lost, however often requests fail."""
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]
     running = service.settings
-    away = Settings.load(postgres_uri="postgresql://someone@127.0.0.1:1/none")
+    away = Settings.load(postgres_uri="postgresql://visitor@127.0.0.1:1/none")
     service.close_labs()
     for settings, status in ((away, 503), (running, 200)):
         service.settings = settings

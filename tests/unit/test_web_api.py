@@ -11,6 +11,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
@@ -60,7 +61,7 @@ def get(client: TestClient, path: str) -> Any:
     return response.json()
 
 
-# What is computed
+# Computed resources
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
@@ -129,9 +130,9 @@ def test_a_simulation_under_faults_says_who_received_what(client: TestClient) ->
     # Every node but the root and the dead one either received the unit or misses it.
     assert sum(shown["received"]) == 24 - 2 - result.missing
     assert shown["received"][topology("S4").rank("2134")] == 0
-    whole = get(client, f"/simulate?schedule={built.id}")
-    assert whole["complete"]
-    assert sum(whole["received"]) == 23
+    complete = get(client, f"/simulate?schedule={built.id}")
+    assert complete["complete"]
+    assert sum(complete["received"]) == 23
 
 
 def test_the_listings_of_a_topology_name_what_can_be_shown(client: TestClient) -> None:
@@ -379,6 +380,7 @@ def test_responses_agree_with_the_document(address: str) -> None:
     schema = schemathesis.openapi.from_url(f"{address}{API}/openapi.json")
     tested = 0
     for result in schema.get_all_operations():
+        assert isinstance(result, Ok)
         operation = result.ok()
 
         @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))

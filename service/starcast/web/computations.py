@@ -1,4 +1,4 @@
-"""What requests compute without a server; `starcast.web.workers` runs these functions.
+"""Computations of requests that need no server; `starcast.web.workers` runs these functions.
 
 Artifacts are kept for the next requests of the same page, which ask for several of their arrays.
 """

@@ -1,4 +1,4 @@
-"""What every request passes: checks of host and origin, headers of security, ETags, and suffixes.
+"""Middleware of all requests: checks of host and origin, security headers, ETags, suffixes.
 
 A page of another site must neither read the laboratory nor make it compute. Browsers let such a
 page send requests to the loopback interface, from its origin or, after DNS rebinding, under its own

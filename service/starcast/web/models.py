@@ -357,7 +357,7 @@ class Claim(BaseModel):
 
 
 class ClaimDetail(Claim):
-    """A claim with everything that is known of it."""
+    """A claim with everything that is known about this claim."""
 
     reading: str
     parts: list[str]
@@ -378,7 +378,7 @@ class StoreHealth(BaseModel):
 
 
 class Limits(BaseModel):
-    """What requests may ask for."""
+    """The limits of requests."""
 
     nodes: int
     rows: int
@@ -389,7 +389,7 @@ class Limits(BaseModel):
 
 
 class Health(BaseModel):
-    """What the server can do."""
+    """The state of the server and of its stores."""
 
     version: str
     postgres: StoreHealth

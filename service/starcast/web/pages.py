@@ -89,6 +89,12 @@ def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it fr
     return FileResponse(EXPLORER, media_type="text/html")
 
 
+@router.get("/favicon.ico")
+def show_icon() -> Response:
+    """Return the icon of pages that name none."""
+    return FileResponse(STATIC / "icon.svg", media_type="image/svg+xml")
+
+
 @router.get("/queries")
 def list_queries(request: Request, service: ServiceParameter, search: str = "") -> Response:
     """List the queries by pack."""

@@ -26,7 +26,7 @@ WAIT_SECONDS = 10.0
 
 @dataclass
 class Service:
-    """What the requests share.
+    """The state that all requests share.
 
     Args:
         settings: the settings that name the servers.

@@ -16,7 +16,7 @@ from starcast.web.app import create_app
 from starcast.web.guard import is_loopback
 from starcast.web.service import Service
 
-#: Requests that are handled at the same time; further ones are refused.
+#: Number of requests that are handled at the same time; the server refuses more.
 MOST_REQUESTS = 64
 _KEEP_ALIVE_SECONDS = 5
 _STOP_SECONDS = 3

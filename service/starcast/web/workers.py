@@ -80,7 +80,8 @@ class Workers:
                 f"all {self.count} workers are busy", hint="try again in a few seconds"
             ) from None
         try:
-            return self._perform(slot, _Task(function, arguments, options))
+            result: Result = self._perform(slot, _Task(function, arguments, options))
+            return result
         finally:
             self._idle.put(slot)
 

@@ -97,7 +97,7 @@ def get_answer(
 
 
 def read_parameters(request: Request) -> dict[str, str]:
-    """Return the values of a query's parameters in a URL; empty ones count as not given.
+    """Return the values of a query's parameters in a URL; empty values count as not given.
 
     Raises:
         InputError: a parameter is given twice.

@@ -88,7 +88,7 @@ def list_forests_on(
     after: AfterParameter = None,
     limit: LimitParameter = 1_000,
 ) -> Page[models.Entry]:
-    """List the forests of a topology: those of all constructions, and further stored ones."""
+    """List the forests of a topology: those of all constructions, and further stored forests."""
     computed = service.workers.run(computations.list_forests, spec)
     items = _with_stored(service, "forests", spec, computed)
     return paginate(request, items, lambda item: item.id, after, limit)
@@ -102,7 +102,7 @@ def list_schedules_on(
     after: AfterParameter = None,
     limit: LimitParameter = 1_000,
 ) -> Page[models.Entry]:
-    """List the schedules of a topology: those of all algorithms, and further stored ones."""
+    """List the schedules of a topology: those of all algorithms, and further stored schedules."""
     computed = service.workers.run(computations.list_schedules, spec)
     items = _with_stored(service, "schedules", spec, computed)
     return paginate(request, items, lambda item: item.id, after, limit)
