@@ -1,15 +1,14 @@
 """The state of the server: settings, worker processes, and connections to the stores."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import Empty, LifoQueue
-from typing import Annotated, cast
+from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends, Request
 
-from starcast.errors import BusyError, NotFoundError, StarcastError, UnavailableError
-from starcast.ingest.artifacts import PluginMissingError
+from starcast.errors import BusyError, StarcastError, UnavailableError
 from starcast.lab import Lab
 from starcast.queries import Library, load_library
 from starcast.settings import Settings
@@ -17,6 +16,8 @@ from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS
 from starcast.trees.spec_syntax import normalize_id
 from starcast.web.workers import Workers
+
+Result = TypeVar("Result")
 
 #: Number of requests that can use the stores at the same time.
 LABS = 4
@@ -68,21 +69,19 @@ class Service:
         finally:
             self._labs.put(lab)
 
-    def find_forest(self, forest_id: str) -> str | Forest:
-        """Return the id of a forest if a worker can build it, else the stored forest.
+    def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
+        """Return what a function computes of a forest, which a worker builds or a store holds.
 
         Raises:
-            NotFoundError: nothing builds the forest, and it is not stored.
-            UnavailableError: nothing builds the forest, and PostgreSQL is not running.
+            NotFoundError: no construction builds the forest, and it is not stored.
+            UnavailableError: no construction builds the forest, and PostgreSQL is not running.
         """
         construction = (*forest_id.split(":"), "")[1].partition("(")[0]
         if construction in CONSTRUCTIONS or forest_id.count(":") != 2:
-            return forest_id
+            return self.workers.run(function, forest_id)
         with self.lab() as lab:
-            try:
-                return lab.forest(normalize_id(forest_id))
-            except PluginMissingError as error:
-                raise NotFoundError(error.message, hint=error.hint) from None
+            stored = lab.forest(normalize_id(forest_id))
+        return function(stored)  # an array at hand; no code of plug-ins runs
 
     def library(self) -> Library:
         """Return the query packs as they are on disk."""

@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from starcast.collectives.model import COLUMNS
 from starcast.support.table import Table
-from starcast.trees import Forest
 from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,
@@ -67,15 +66,10 @@ def show_forest(
     """Show the figures of a forest: S5:multiple:12345, or S5:multiple at the identity."""
     if output == "csv":
         raise refuse_format(output, "json", "svg")
-    found = service.find_forest(forest_id)
     if output == "svg":
-        picture = (
-            computations.draw_forest(found)
-            if isinstance(found, Forest)
-            else service.workers.run(computations.draw_forest, found)
-        )
+        picture = service.compute_forest(computations.draw_forest, forest_id)
         return svg_response(picture)  # type: ignore[return-value]
-    facts = service.workers.run(computations.describe_forest, found)
+    facts = service.compute_forest(computations.describe_forest, forest_id)
     path = quote(facts["id"])
     return models.Forest(**facts, parent_ports_url=f"{path}/parent-ports", load_url=f"{path}/load")
 
@@ -88,8 +82,7 @@ def show_forest(
 )
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
     """Return each node's port towards its parent, uint8 [trees, nodes]; 0 at the root."""
-    found = service.find_forest(forest_id)
-    return array_response(service.workers.run(computations.parent_ports, found))
+    return array_response(service.compute_forest(computations.parent_ports, forest_id))
 
 
 @router.get(
@@ -100,8 +93,7 @@ def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> R
 )
 def get_load(forest_id: ForestParameter, service: ServiceParameter) -> Response:
     """Return the number of trees on each directed link, int32 [nodes, ports]."""
-    found = service.find_forest(forest_id)
-    return array_response(service.workers.run(computations.link_loads, found))
+    return array_response(service.compute_forest(computations.link_loads, forest_id))
 
 
 @router.get("/schedules", tags=["schedules"], responses=with_formats("csv"))
