@@ -111,3 +111,14 @@ def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
         pytest.skip("the page of the explorer is not part of this checkout")
     link.click()
     expect(tab).to_have_url(re.compile("/explore/S3"))
+
+
+def test_the_explorer_shows_what_its_url_says(tab: Page) -> None:
+    """Its data come from the API; requests elsewhere and errors of the console fail the test."""
+    if not EXPLORER.is_file():
+        pytest.skip("the page of the explorer is not part of this checkout")
+    for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):
+        tab.goto(path)
+        tab.wait_for_load_state("networkidle")
+        expect(tab.get_by_role("heading", level=1)).to_contain_text("S4")
+        expect(tab.locator("[data-node]")).to_have_count(24)
