@@ -224,7 +224,7 @@ def test_nothing_can_be_written(client: TestClient, method: str) -> None:
     response = client.request(method, f"{API}/topologies/S4")
     assert response.status_code == 405
     assert response.headers["Allow"] == "GET"
-    assert response.json()["hint"] == "the API only reads: use GET"
+    assert response.json()["detail"] == f"{API}/topologies/S4 can only be read"
 
 
 @pytest.mark.parametrize(

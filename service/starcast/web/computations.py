@@ -277,7 +277,7 @@ def _forest(forest: str | Forest) -> Forest:
     return _built_forest(forest)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _schedule(schedule_id: str) -> Schedule:
     plan = parse_schedule_id(schedule_id)
     require_drawable(plan.topology)

@@ -19,6 +19,7 @@ from starcast.claims import claims as all_claims
 from starcast.claims import listing
 from starcast.claims.claim_files import papers
 from starcast.claims.report import SIGNS, inline_html
+from starcast.comparison.networks import CROSSABLE
 from starcast.comparison.report import report_title
 from starcast.comparison.stored import tabulate_layout
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
@@ -52,6 +53,8 @@ _EXAMPLES = (
     ("S5,3", "an (n,k)-star of 60 nodes"),
     ("Q4", "a hypercube, to compare with"),
 )
+#: The parameters of a comparison besides the names of its sides.
+_COMPARED = ("across", "condition", "baseline")
 #: Runs listed on the page of an experiment.
 _MOST_RUNS = 200
 
@@ -183,8 +186,13 @@ def compare(request: Request, service: ServiceParameter) -> Response:
     names = given.getlist("name")
     if not names:
         return _render(request, "compare.html.j2", title="Comparison", remarks=(), table=None)
+    chosen = {name: list(filter(None, given.getlist(name))) for name in _COMPARED}
     table, remarks = experiments.build_comparison(
-        service, names, given.getlist("across"), given.getlist("condition"), given.get("baseline")
+        service,
+        names,
+        chosen["across"],
+        chosen["condition"],
+        next(iter(chosen["baseline"]), None),
     )
     comparison = table.comparison
     shown, best = tabulate_layout(comparison)
@@ -201,7 +209,10 @@ def compare(request: Request, service: ServiceParameter) -> Response:
         sides=[side.name for side in comparison.sides],
         parameters=comparison.header_parameters(),
         crossovers=table.crossovers(),
-        state=urlencode(given.multi_items()),
+        names=names,
+        chosen={name: next(iter(values), "") for name, values in chosen.items()},
+        crossable=CROSSABLE,
+        state=urlencode([(name, value) for name, value in given.multi_items() if value]),
     )
 
 

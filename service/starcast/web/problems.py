@@ -14,6 +14,7 @@ from starcast.errors import (
     RejectedError,
     StarcastError,
     UnavailableError,
+    clean_message,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -89,8 +90,8 @@ def as_starcast_error(error: Exception) -> StarcastError:
 def describe(error: Exception, path: str) -> Problem:
     """Return the problem that an exception is, for a request of a path."""
     if isinstance(error, HTTPException):
-        hint = "the API only reads: use GET" if error.status_code == 405 else _LISTING
-        return _problem("http", error.status_code, str(error.detail), hint, path)
+        detail, hint = _describe_status(error, path)
+        return _problem("http", error.status_code, detail, hint, path)
     known = as_starcast_error(error)
     status, kind = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
     return _problem(kind, status, known.message, known.hint, path)
@@ -116,7 +117,13 @@ def is_api(request: Request) -> bool:
     return request.url.path.startswith("/api")
 
 
-_LISTING = "see /api/v1/openapi.json for what exists"
+def _describe_status(error: HTTPException, path: str) -> tuple[str, str]:
+    """Return the sentence and the hint of an error that Starlette raised."""
+    if error.status_code == 405:
+        return f"{clean_message(path)} can only be read", "use GET"
+    if error.status_code == 404:
+        return f"nothing has the address {clean_message(path)}", "begin at the page /"
+    return str(error.detail), "see /api/v1/openapi.json for what exists"
 
 
 def _headers(problem: Problem) -> dict[str, str]:
