@@ -10,7 +10,7 @@ RUN python -m venv --without-pip /opt/starcast
 COPY pyproject.toml ./
 RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
         extras = p['project']['optional-dependencies']; \
-        packages = [each for name in ('backup', 'blocks', 'dask') for each in extras[name]]; \
+        packages = [each for name in ('backup', 'blocks', 'dask', 'web') for each in extras[name]]; \
         open('/tmp/run', 'w').write('\n'.join(p['project']['dependencies'] + packages)); \
         open('/tmp/build', 'w').write('\n'.join(p['build-system']['requires']))"
 # numpy's tests are a seventh of the environment and never run here. Of PostgreSQL only the programs of

@@ -103,7 +103,7 @@ wheel-test: $(WHEEL_VENV)/.created ## build the wheel and run the main job from 
 	rm -rf dist build
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null
 	$(WHEEL_PIP) install --no-compile --no-deps --force-reinstall dist/*.whl
-	$(WHEEL_PIP) install --no-compile 'starcast[embedded]'
+	$(WHEEL_PIP) install --no-compile 'starcast[embedded,web]'
 	tests/wheel/smoke $(abspath $(WHEEL_VENV)/bin/starcast)
 
 bench: $(VENV)/.dev ## run the benchmarks; figures are ratios within one run

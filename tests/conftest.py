@@ -9,6 +9,8 @@ pytest_plugins = [
     "support.fix_cli",
     "support.fix_plugins",
     "support.fix_simgrid",
+    "support.fix_lab",
+    "support.fix_browser",
     "support.markers",
 ]
 

@@ -103,7 +103,7 @@ def test_servers_are_pinned_and_have_health_checks_and_limits(server: str) -> No
         assert key in text
 
 
-@pytest.mark.parametrize("service", ["setup", "starcast"])
+@pytest.mark.parametrize("service", ["setup", "explorer", "starcast"])
 def test_commands_wait_for_healthy_servers(service: str) -> None:
     needed = {"neo4j", "postgres"} | ({"setup"} - {service})
     assert (
@@ -188,7 +188,8 @@ def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:
     common = COMPOSE.split("x-starcast: &starcast\n")[1].split("\n\n")[0]
     assert "postgresql://starcast_writer@postgres:5432/" in common
     assert "STARCAST_POSTGRES_PASSWORD_FILE: /run/secrets/postgres-writer-password\n" in common
-    assert "owner" not in common + services()["starcast"]
+    assert "owner" not in common + services()["starcast"] + services()["explorer"]
+    assert "postgresql://starcast_reader@postgres:5432/" in services()["explorer"]
     assert "STARCAST_POSTGRES_OWNER: starcast_owner\n" in services()["setup"]
     script = (ROOT / "compose" / "postgres-roles.sh").read_text(encoding="utf-8")
     created = re.search(r"array\[(.+)\]", script)

@@ -11,20 +11,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, Route, sync_playwright
+from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "site"
 #: Pages that are opened in the browser: text, outputs, pictures, wide tables, signatures.
 OPENED = ["index", "tutorial", "api/trees", "claims", "commands", "glossary", "architecture"]
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 class Reader(HTMLParser):
@@ -117,41 +109,6 @@ def address(pages: dict[Path, Reader]) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium without a window."""
-    path = subprocess.run([Path(__file__).with_name("chromium")], capture_output=True, text=True)  # noqa: PLW1510
-    assert path.returncode == 0, path.stderr
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path.stdout.strip(), args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def tab(browser: Browser, address: str) -> Iterator[Page]:
-    """A tab that reaches only the site; an error or a request elsewhere fails the test."""
-    tab = browser.new_page(base_url=address)
-    problems: list[str] = []
-
-    def admit(route: Route, request: Request) -> None:
-        if request.url.startswith((address, "data:")):
-            route.continue_()
-        else:
-            problems.append(f"asks for {request.url}")
-            route.abort()
-
-    tab.route("**/*", admit)
-    tab.on("pageerror", lambda error: problems.append(str(error)))
-    tab.on(
-        "console",
-        lambda message: problems.append(message.text) if message.type == "error" else None,
-    )
-    yield tab
-    tab.close()
-    assert problems == []
 
 
 @pytest.mark.parametrize("name", OPENED)

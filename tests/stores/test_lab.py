@@ -1,7 +1,7 @@
 """The lab on real servers: it does what the command line does, and prints nothing."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,45 +20,15 @@ from starcast.errors import (
     RejectedError,
     UnavailableError,
 )
-from starcast.graph.address import GraphAddress
 from starcast.ingest.stores import LOCK
 from starcast.settings import Settings
 from starcast.support.table import Table
 from support.fix_cli import Starcast, name_store
+from support.fix_lab import GRID
 from support.fix_servers import without_password
 
 S4 = topology("S4")
 MULTIPLE = "S4:multiple:1234"
-GRID = {"topology": "S4", "segments": [1, 4], "message_bytes": [64, 1024]}
-
-
-@pytest.fixture
-def servers(
-    clean_graph: GraphAddress, clean_database: URL, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Empty stores that the settings name."""
-    monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
-    name_store(monkeypatch, clean_database)
-    monkeypatch.setenv("STARCAST_NEO4J_URI", clean_graph.uri)
-    monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", clean_graph.password)
-
-
-@pytest.fixture
-def lab(servers: None) -> Iterator[Lab]:  # noqa: ARG001 - the servers must be named before
-    """A lab on empty stores."""
-    with connect() as opened:
-        yield opened
-
-
-@pytest.fixture
-def filled(lab: Lab) -> Lab:
-    """A lab with artifacts on S4, two experiments and a verification run."""
-    lab.ingest("S4", trees=["greedy", "multiple"], schedules=["broadcast:multiple"])
-    lab.experiment("ours", GRID, algorithm="multiple")
-    lab.experiment("theirs", GRID, algorithm="recursive-substar")
-    lab.check_claims("TS.L5", sizes=["S4"], jobs=1)
-    return lab
-
 
 QUESTIONS: list[tuple[tuple[str, ...], Callable[[Lab], Table]]] = [
     (("topology", "list"), lambda lab: lab.topologies()),

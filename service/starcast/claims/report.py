@@ -149,7 +149,7 @@ def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) ->
     return render_page(
         __package__,
         _TEMPLATE,
-        {"words": _inline_html},
+        {"words": inline_html},
         rows=listed,
         failing=_failing(listed),
         counts=counts(listed),
@@ -202,7 +202,7 @@ def _escaped(text: str) -> str:
     return escaped.replace(" * ", " \\* ")
 
 
-def _inline_html(text: str) -> Markup:
+def inline_html(text: str) -> Markup:
     """Convert the code and emphasis of a statement from Markdown to HTML."""
     code = _CODE.sub(r"<code>\1</code>", escape(text, quote=False))
     return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above

@@ -32,6 +32,7 @@ from starcast.cli import (
     schedule,
     schedule_files,
     search,
+    serve,
     stack,
     topology,
 )
@@ -57,6 +58,7 @@ app.command("up")(stack.up)
 app.command("down")(stack.down)
 app.command("status")(stack.status)
 app.command("doctor")(stack.doctor)
+app.command("serve")(serve.serve)
 app.command("uninstall")(stack.uninstall)
 app.command("config")(config.show)
 app.command("ingest")(ingest.ingest)

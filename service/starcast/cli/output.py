@@ -3,7 +3,6 @@
 `rich` is imported on the first use, not when the command line starts.
 """
 
-import csv
 import json
 import logging
 import sys
@@ -83,9 +82,9 @@ def emit(
         records = [dict(zip(columns, values, strict=True)) for values in table]
         _print_json(records)
     elif output is Format.CSV:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([format_value(value) for value in values] for values in table)
+        from starcast.support.table import write_csv
+
+        write_csv(sys.stdout, columns, table)
     elif output is Format.MARKDOWN:
         print(markdown(columns, table, bold))
     elif output is Format.LATEX:

@@ -24,7 +24,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from starcast.support.html import PALETTE
 
 #: Colours of the page: custom property, and the colour in light mode and without a page.
-INK, FAINT = ("--ink", "#1b1f24"), ("--faint", "#6b7280")
+INK, FAINT = ("--ink", "#1b1f24"), ("--muted", "#6b7280")
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
 _MARKS = "osD^vPX"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

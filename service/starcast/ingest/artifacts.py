@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from starcast.collectives import Schedule, schedule
-from starcast.collectives import catalogue as algorithm_catalogue
+from starcast.collectives import Schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.model import EXPANDED
+from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
 from starcast.database import models, repository
 from starcast.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
@@ -40,9 +39,7 @@ from starcast.simulator import Simulation, simulate
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest
-from starcast.trees import forest as build_forest
-from starcast.trees.catalogue import find as find_construction
-from starcast.trees.spec_syntax import parse_arguments, parse_spec
+from starcast.trees.catalogue import forest_from_id
 
 
 @dataclass(frozen=True)
@@ -263,15 +260,9 @@ class ScheduleArtifact:
         return ArtifactSample(schedule_node(built), sends_at(built, ranks))
 
     def _schedule(self) -> Schedule:
-        algorithm = self.algorithm
-        return schedule(
-            self.topology,
-            algorithm.collective,
-            algorithm.name,
-            ports=self.ports,
-            root=self.root,
-            **self.arguments,
-        )
+        return ScheduleParameters(
+            self.algorithm, self.topology, self.root, self.ports, self.arguments
+        ).build()
 
 
 def verify_schedule(built: Schedule) -> Simulation:
@@ -304,12 +295,11 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
         InputError: the id is not one of this kind.
     """
     recorded = recorded_plugins(session, kind, artifact_id)
-    artifact: Artifact | None
+    if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
+        return ForestArtifact(repository.load_forest(session, artifact_id), recorded)
     try:
-        if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
-            return ForestArtifact(repository.load_forest(session, artifact_id), recorded)
-        artifact = _FROM_PARTS[kind](*artifact_id.split(":"))
-    except (InputError, NotFoundError, TypeError):
+        artifact = plan_from_id(kind, artifact_id)
+    except (InputError, NotFoundError):
         artifact = None
         require_plugins(f"{kind} {artifact_id}", recorded)
     if artifact is None or artifact.id != artifact_id:
@@ -318,6 +308,15 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
             hint="another version of starcast may have stored it",
         )
     return artifact
+
+
+def plan_from_id(kind: str, artifact_id: str) -> Artifact:
+    """Return the artifact that an id describes, without a store.
+
+    Raises:
+        InputError: the id has another form, or names something that does not exist.
+    """
+    return _FROM_ID[kind](artifact_id)
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
@@ -353,28 +352,15 @@ def _topology(spec: str) -> Artifact:
     return TopologyArtifact(parse_topology(spec))
 
 
-def _forest(spec: str, construction: str, root: str) -> Artifact:
-    name, arguments = parse_spec(construction)
-    topology = parse_topology(spec)
-    values = find_construction(name, topology).resolve_arguments(topology, arguments)
-    return ForestArtifact(build_forest(topology, name, root, **values))
+def _forest(forest_id: str) -> Artifact:
+    return ForestArtifact(forest_from_id(forest_id))
 
 
-def _schedule(
-    spec: str, collective: str, name: str, ports: str, arguments: str, root: str
-) -> Artifact:
-    topology = parse_topology(spec)
-    algorithm = algorithm_catalogue.find(collective, name)
-    return ScheduleArtifact(
-        algorithm,
-        topology,
-        0 if root == EXPANDED else topology.node(root),
-        algorithm.resolve_ports(ports),
-        algorithm.resolve_arguments(topology, parse_arguments(arguments)),
-    )
+def _schedule(schedule_id: str) -> Artifact:
+    return ScheduleArtifact(*parse_schedule_id(schedule_id))
 
 
-_FROM_PARTS: Mapping[str, Callable[..., Artifact]] = {
+_FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
     "topology": _topology,
     "forest": _forest,
     "schedule": _schedule,

@@ -6,9 +6,10 @@ command that stores them.
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starcast.claims.describe import describe_place
+from starcast.claims.evidence import Place
 from starcast.claims.verdict import Verdict
 from starcast.collectives.model import COLLECTIVES
 from starcast.errors import NotFoundError, StarcastError
@@ -35,6 +36,7 @@ class Location:
         step: a step of the schedule, or None.
         forest: id of a forest that an ingest can store, or empty.
         schedule: id of a schedule that an ingest can store, or empty.
+        command: the command that ingests the forest or schedule, or empty.
     """
 
     network: Topology
@@ -44,6 +46,7 @@ class Location:
     step: int | None = None
     forest: str = ""
     schedule: str = ""
+    command: str = ""
 
 
 def to_cypher(verdict: Verdict) -> str:
@@ -52,20 +55,38 @@ def to_cypher(verdict: Verdict) -> str:
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
     """
-    if verdict.counterexample is None:
-        raise NotFoundError(
-            f"{verdict.claim} has no counterexample: the verdict is '{verdict.verdict}'",
-            hint="'starcast claims list --verdict fails' lists the claims that have one",
-        )
-    network = _find_topology(verdict, verdict.counterexample)
-    command = _ingest_command(network, verdict.of)
-    at = _locate(network, verdict.counterexample, verdict.of if command else "")
-    lines = [f"// {verdict.claim}: {_one_line(describe_place(verdict.counterexample))}"]
+    counterexample = _require_counterexample(verdict)
+    at = locate(verdict)
+    network = at.network
+    command = at.command
+    lines = [f"// {verdict.claim}: {_one_line(describe_place(counterexample))}"]
     if verdict.of:
         note = "" if command else ", which cannot be ingested; the query shows only the place"
         lines.append(f"// of {_one_line(verdict.of)}{note}")
     lines += [f"// {command or f'starcast ingest {network.spec}'}", "", *_query(at)]
     return "\n".join(lines)
+
+
+def locate(verdict: Verdict) -> Location:
+    """Return the location of a verdict's counterexample.
+
+    Raises:
+        NotFoundError: the verdict has no counterexample, or it has no location in a topology.
+    """
+    counterexample = _require_counterexample(verdict)
+    network = _find_topology(verdict, counterexample)
+    command = _ingest_command(network, verdict.of)
+    found = _locate(network, counterexample, verdict.of if command else "")
+    return replace(found, command=command)
+
+
+def _require_counterexample(verdict: Verdict) -> Place:
+    if verdict.counterexample is None:
+        raise NotFoundError(
+            f"{verdict.claim} has no counterexample: the verdict is '{verdict.verdict}'",
+            hint="'starcast claims list --verdict fails' lists the claims that have one",
+        )
+    return verdict.counterexample
 
 
 def quote_string(text: str) -> str:

@@ -18,6 +18,7 @@ are counted.
 from starcast.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged
 from starcast.simulator.critical_path import CriticalSend
 from starcast.simulator.execution_models import PacketTimes, Timing, timing
+from starcast.simulator.fault_execution import find_executed
 from starcast.simulator.faults import Fault, FaultLike
 from starcast.simulator.simulation import Simulation, simulate
 
@@ -29,6 +30,7 @@ __all__ = [
     "PacketTimes",
     "Simulation",
     "Timing",
+    "find_executed",
     "simulate",
     "simulate_acknowledged",
     "timing",

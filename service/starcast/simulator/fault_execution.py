@@ -1,13 +1,15 @@
 """Execution under faults, step by step: rows whose link is down or unit is missing are dropped."""
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 
-from starcast.simulator.faults import Outages
+from starcast.collectives.model import Schedule
+from starcast.simulator.faults import FaultLike, Outages
 from starcast.simulator.links import Links
 from starcast.simulator.ownership import Held, Places, initial_ownership, make_places
-from starcast.simulator.postconditions import Postcondition
+from starcast.simulator.postconditions import Postcondition, derive_postcondition
 from starcast.simulator.rows import Indices, Mask, Rows, repeats_previous
 
 
@@ -32,6 +34,20 @@ def execute_under_faults(
         selected = np.flatnonzero(possible[batch]) + batch.start
         executed[selected] = _execute_batch(rows, selected, places, held)
     return executed, lambda node, unit: held[places.of(node, unit)]
+
+
+def find_executed(schedule: Schedule, faults: Iterable[FaultLike]) -> Mask:
+    """Return which rows of a schedule are executed under faults, bool ``[rows]``.
+
+    Args:
+        schedule: a schedule that `starcast.simulate` accepts, and that is not symmetric.
+        faults: as in `starcast.simulate`.
+
+    Raises:
+        InputError: a fault is neither a node nor a link.
+    """
+    outages = Outages(schedule.topology, faults)
+    return execute_under_faults(Rows(schedule), derive_postcondition(schedule), outages)[0]
 
 
 def _execute_batch(rows: Rows, selected: Indices, places: Places, held: Mask) -> Mask:

@@ -1,21 +1,39 @@
-"""HTML pages from jinja2 templates that share one base template and one style sheet.
+"""HTML pages from jinja2 templates that share one style sheet.
 
-A template of a package extends ``base.html.j2`` of this folder and fills its blocks ``title``,
-``style`` and ``body``. The pages are single files without external resources, in light and dark.
+A template of a report extends ``base.html.j2`` of this folder and fills its blocks ``title``,
+``style`` and ``body``: a single file without external resources, in light and dark. The pages of
+`starcast.web` link to the style sheet.
 """
 
+import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
 
-_LIGHT = ("#0072b2", "#d55e00", "#007d5a", "#a8467f", "#8a6100", "#1f83b8", "#5b3f99", "#444444")
-_DARK = ("#58a6e0", "#ff8c42", "#2fc79a", "#e08fc0", "#e8b93c", "#8fd3f4", "#b69cf0", "#d0d4da")
-#: Custom properties with the colours of curves in light mode: those of Okabe and Ito, which are
-#: distinguishable with colour blindness, darker if they are too light on white.
-PALETTE = tuple((f"--curve-{number}", colour) for number, colour in enumerate(_LIGHT, start=1))
-#: The same properties in dark mode.
-DARK_PALETTE = tuple((f"--curve-{number}", colour) for number, colour in enumerate(_DARK, start=1))
+#: The folder of the style sheet, and of everything else that the pages of a server load.
+STATIC = Path(__file__).parents[1] / "web" / "static"
+STYLE_SHEET = "starcast.css"
+_LIGHT = (STATIC / STYLE_SHEET).read_text(encoding="utf-8").partition("@media")[0]
+#: Custom properties with the colours of curves and trees, and their values in light mode.
+PALETTE: tuple[tuple[str, str], ...] = tuple(re.findall(r"(--tree-[0-9]): (#[0-9a-f]{6})", _LIGHT))
+
+
+def page_environment(
+    package: str, folder: str, filters: Mapping[str, Callable[..., Any]]
+) -> Environment:
+    """Return the environment of the templates in a folder of a package, which escapes values."""
+    loaders = [PackageLoader(package, folder), PackageLoader("starcast.support", "")]
+    environment = Environment(
+        loader=ChoiceLoader([*loaders, FileSystemLoader(STATIC)]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= filters
+    return environment
 
 
 def render_page(
@@ -32,14 +50,4 @@ def render_page(
         filters: jinja2 filters for the template.
         values: the variables of the template.
     """
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package, ""), PackageLoader("starcast.support", "")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= filters
-    return environment.get_template(template).render(
-        palette=PALETTE, dark_palette=DARK_PALETTE, **values
-    )
+    return page_environment(package, "", filters).get_template(template).render(values)

@@ -4,6 +4,8 @@ A table converts itself for other libraries, which are imported when they are ne
 itself in notebooks.
 """
 
+import csv
+import io
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +14,7 @@ from fractions import Fraction
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TextIO, overload
 
 from starcast.errors import InputError, UnavailableError
 from starcast.support.text import did_you_mean, format_value, pluralize, to_json
@@ -108,6 +110,12 @@ class Table:
     def to_json(self) -> str:
         """Return the rows as JSON, as the command line prints them with ``--format json``."""
         return json.dumps(self.rows, default=to_json, ensure_ascii=False, indent=2)
+
+    def to_csv(self) -> str:
+        """Return the rows as CSV with a line of column names, as ``--format csv`` prints them."""
+        text = io.StringIO()
+        write_csv(text, self.columns, ([row[name] for name in self.columns] for row in self.rows))
+        return text.getvalue()
 
     def to_polars(self) -> "pl.DataFrame":
         """Return the rows as a data frame of polars.
@@ -206,6 +214,13 @@ class Table:
         return "\n".join([*text, *([shown.note] if shown.note else [])])
 
     __repr__ = __str__
+
+
+def write_csv(file: TextIO, columns: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
+    """Write lines of values as CSV, after a line with the names of the columns."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([format_value(value) for value in values] for values in lines)
 
 
 def properties(values: Mapping[str, Any]) -> Table:

@@ -22,6 +22,7 @@ from starcast.trees.nk_multiple import nk_multiple
 from starcast.trees.optimal_edge_disjoint import no_optimal_record, optimal_edge_disjoint
 from starcast.trees.recursive_substar import recursive_substar
 from starcast.trees.shortest_path import shortest_path, shortest_path_graph
+from starcast.trees.spec_syntax import parse_spec
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,34 @@ def forest(
         if argument.kind == "construction"
     }
     return entry.build(topology, rank, **{**values, **bases})
+
+
+def forest_from_id(forest_id: str) -> Forest:
+    """Return the forest of a construction with an id.
+
+    Args:
+        forest_id: such as ``S5:multiple:12345``; in short, ``S5:multiple`` is the forest at the
+            identity.
+
+    Raises:
+        InputError: the id has another form, or names something that does not exist.
+        LimitError: the trees are larger than the memory of this machine.
+
+    Example:
+        >>> forest_from_id("S4:multiple").id
+        'S4:multiple:1234'
+    """
+    parts = forest_id.split(":")
+    if not 2 <= len(parts) <= 3:
+        raise InputError(
+            f"'{forest_id}' is not the id of a forest",
+            hint="write it as S5:multiple:12345, or in short as S5:multiple",
+        )
+    spec, construction, *root = parts
+    name, arguments = parse_spec(construction)
+    network = as_topology(spec)
+    values = find(name, network).resolve_arguments(network, arguments)
+    return forest(network, name, root[0].lower() if root else 0, **values)
 
 
 def find_difference(built: Forest) -> str | None:

@@ -1,0 +1,45 @@
+"""``starcast serve``: the laboratory in a browser."""
+
+from typing import Annotated
+
+import typer
+
+from starcast.cli import context
+from starcast.cli.output import say, warn
+from starcast.errors import UnavailableError
+
+#: The packages of the extra; any of them may be missing.
+_PACKAGES = {"fastapi", "starlette", "uvicorn"}
+
+
+def serve(
+    ctx: typer.Context,
+    home: context.HomeOption = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; other machines reach others than 127.0.0.1.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for a free one.")
+    ] = 8321,
+) -> None:
+    """Serve the explorer, the pages and the HTTP API, until Ctrl-C.
+
+    What is stored comes from the servers of the settings; networks, forests and schedules are
+    computed without any server. Nothing is ever written. Needs the extra: pip install
+    'starcast[web]'.
+
+    \b
+    starcast serve
+    starcast serve --port 9000
+    """
+    settings = context.settings(ctx, home=home)
+    try:
+        from starcast.web.serving import serve as run
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _PACKAGES:
+            raise
+        raise UnavailableError(
+            f"the server needs {error.name}, which is not installed",
+            hint="install it with: pip install 'starcast[web]'",
+        ) from None
+    run(settings, host, port, say, warn)

@@ -1,0 +1,1 @@
+"""The resources of the HTTP API: one module per group, each with a router."""

@@ -1,0 +1,197 @@
+"""Forests and schedules: listings of what is stored, figures, arrays, and simulations."""
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from starcast.collectives.model import COLUMNS
+from starcast.support.table import Table
+from starcast.web import computations, models
+from starcast.web.responses import (
+    ARRAY_RESPONSE,
+    AfterParameter,
+    ForestParameter,
+    FormatParameter,
+    LimitParameter,
+    Page,
+    ScheduleParameter,
+    array_response,
+    csv_of,
+    csv_response,
+    paginate,
+    refuse_format,
+    svg_response,
+    with_formats,
+)
+from starcast.web.service import Service, ServiceParameter
+
+router = APIRouter()
+TopologyParameter = Annotated[
+    str | None, Query(description="only those on this topology", max_length=50)
+]
+ExpandParameter = Annotated[
+    bool, Query(description="the rows of all sources of a symmetric schedule")
+]
+FaultParameter = Annotated[
+    list[str],
+    Query(
+        description="a node (21345) or link (12345-21345), from the start or a step on (21345@3)"
+    ),
+]
+
+
+@router.get("/forests", tags=["forests"], responses=with_formats("csv"))
+def list_forests(
+    request: Request,
+    service: ServiceParameter,
+    topology: TopologyParameter = None,
+    after: AfterParameter = None,
+    limit: LimitParameter = 100,
+    output: FormatParameter = "json",
+) -> Page[models.StoredForest]:
+    """List the stored forests, by id. Any forest of a construction can be asked for by its id."""
+    with service.lab() as lab:
+        rows = lab.forests(topology).rows
+    items = [models.StoredForest(**row, url=f"forests/{quote(row['id'])}") for row in rows]
+    page = paginate(request, items, lambda item: item.id, after, limit)
+    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+
+
+@router.get("/forests/{forest_id}", tags=["forests"], responses=with_formats("svg"))
+def show_forest(
+    forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = "json"
+) -> models.Forest:
+    """Show the figures of a forest: S5:multiple:12345, or S5:multiple at the identity."""
+    if output == "csv":
+        raise refuse_format(output, "json", "svg")
+    if output == "svg":
+        picture = service.compute_forest(computations.draw_forest, forest_id)
+        return svg_response(picture)  # type: ignore[return-value]
+    facts = service.compute_forest(computations.describe_forest, forest_id)
+    path = quote(facts["id"])
+    return models.Forest(**facts, parent_ports_url=f"{path}/parent-ports", load_url=f"{path}/load")
+
+
+@router.get(
+    "/forests/{forest_id}/parent-ports",
+    tags=["forests"],
+    responses=ARRAY_RESPONSE,
+    response_class=Response,
+)
+def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
+    """Return each node's port towards its parent, uint8 [trees, nodes]; 0 at the root."""
+    return array_response(service.compute_forest(computations.parent_ports, forest_id))
+
+
+@router.get(
+    "/forests/{forest_id}/load",
+    tags=["forests"],
+    responses=ARRAY_RESPONSE,
+    response_class=Response,
+)
+def get_load(forest_id: ForestParameter, service: ServiceParameter) -> Response:
+    """Return the number of trees on each directed link, int32 [nodes, ports]."""
+    return array_response(service.compute_forest(computations.link_loads, forest_id))
+
+
+@router.get("/schedules", tags=["schedules"], responses=with_formats("csv"))
+def list_schedules(
+    request: Request,
+    service: ServiceParameter,
+    topology: TopologyParameter = None,
+    after: AfterParameter = None,
+    limit: LimitParameter = 100,
+    output: FormatParameter = "json",
+) -> Page[models.StoredSchedule]:
+    """List the stored schedules, by id. Any schedule can be asked for by its id."""
+    with service.lab() as lab:
+        rows = lab.schedules(topology).rows
+    items = [models.StoredSchedule(**row, url=f"schedules/{quote(row['id'])}") for row in rows]
+    page = paginate(request, items, lambda item: item.id, after, limit)
+    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+
+
+@router.get("/schedules/{schedule_id}", tags=["schedules"], responses=with_formats("svg"))
+def show_schedule(
+    schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = "json"
+) -> models.Schedule:
+    """Show a schedule: its complete id, or in short S5:broadcast:multiple(segments=4)."""
+    if output == "csv":
+        raise refuse_format(output, "json", "svg")
+    if output == "svg":
+        picture = service.workers.run(computations.draw_schedule, schedule_id)
+        return svg_response(picture)  # type: ignore[return-value]
+    facts = service.workers.run(computations.describe_schedule, schedule_id)
+    path = quote(facts["id"])
+    return models.Schedule(**facts, rows_url=f"{path}/rows", steps_url=f"{path}/steps")
+
+
+@router.get(
+    "/schedules/{schedule_id}/rows",
+    tags=["schedules"],
+    response_class=Response,
+    responses={
+        200: {
+            **ARRAY_RESPONSE[200],
+            "content": {
+                **ARRAY_RESPONSE[200]["content"],
+                "text/csv": {"schema": {"type": "string"}},
+                "application/json": {"schema": {"type": "array", "items": {"type": "object"}}},
+            },
+        }
+    },
+)
+def get_rows(
+    schedule_id: ScheduleParameter,
+    service: ServiceParameter,
+    expand: ExpandParameter = False,
+    output: Annotated[
+        str | None,
+        Query(alias="format", pattern="^(json|csv)$", description="json or csv; else binary"),
+    ] = None,
+) -> Response:
+    """Return the rows: int32 [6, rows] by column, or listed with labels as JSON or CSV.
+
+    The columns are step, sender, port, receiver, tree and unit.
+    """
+    if output is None:
+        rows = service.workers.run(computations.schedule_rows, schedule_id, expand=expand)
+        return array_response(rows, COLUMNS)
+    listed = service.workers.run(computations.list_schedule_rows, schedule_id, expand=expand)
+    table = Table(COLUMNS, listed)
+    if output == "csv":
+        return csv_response(table)
+    return Response(table.to_json(), media_type="application/json")
+
+
+@router.get("/schedules/{schedule_id}/steps", tags=["schedules"], responses=with_formats("csv"))
+def list_steps(
+    schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = "json"
+) -> list[models.Step]:
+    """List the links used and the largest packet of each step, as the simulator counts them."""
+    rows = service.workers.run(computations.list_steps, schedule_id)
+    steps = [models.Step(**row) for row in rows]
+    return csv_of(steps) if output == "csv" else steps  # type: ignore[return-value]
+
+
+@router.get("/simulate", tags=["schedules"])
+def simulate(
+    service: ServiceParameter,
+    schedule: Annotated[str, Query(description="id of the schedule", max_length=500)],
+    fault: FaultParameter = [],  # noqa: B006 - FastAPI copies it
+) -> models.Simulation:
+    """Execute a schedule under faults: who received what, and what is missing."""
+    facts = service.workers.run(computations.simulate_schedule, schedule, fault)
+    return models.Simulation(**facts)
+
+
+def list_stored(service: Service) -> dict[str, Table]:
+    """Return the listings of all stored artifacts by kind, for a page."""
+    with service.lab() as lab:
+        return {
+            "topologies": lab.topologies(),
+            "forests": lab.forests(),
+            "schedules": lab.schedules(),
+        }

@@ -1,0 +1,137 @@
+"""Claims of the papers with their newest stored verdicts, and their counterexamples."""
+
+from typing import Annotated
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Path, Query, Request
+
+from starcast.claims import Claim, Verdict, find_claim, listing, storage
+from starcast.database.models import ClaimRun
+from starcast.database.sessions import session
+from starcast.errors import InputError, NotFoundError, UnavailableError
+from starcast.queries.counterexample import locate, to_cypher
+from starcast.support.table import Row
+from starcast.vocabulary import VerdictWord
+from starcast.web import computations, models
+from starcast.web.responses import (
+    AfterParameter,
+    FormatParameter,
+    LimitParameter,
+    Page,
+    csv_of,
+    paginate,
+    with_formats,
+)
+from starcast.web.service import Service, ServiceParameter
+
+router = APIRouter(tags=["claims"])
+IdParameter = Annotated[str, Path(max_length=100, examples=["TS.L5"])]
+PaperParameter = Annotated[str | None, Query(description="TS, SLC, FA, EDT or NK", max_length=20)]
+VerdictParameter = Annotated[
+    VerdictWord | None, Query(description="only claims with this stored verdict")
+]
+Stored = dict[str, tuple[ClaimRun, Verdict]]
+
+
+@router.get("/claims", responses=with_formats("csv"))
+def list_claims(
+    request: Request,
+    service: ServiceParameter,
+    paper: PaperParameter = None,
+    verdict: VerdictParameter = None,
+    after: AfterParameter = None,
+    limit: LimitParameter = 100,
+    output: FormatParameter = "json",
+) -> Page[models.Claim]:
+    """List the claims in the order of the papers; verdicts are null without PostgreSQL."""
+    table = listing.list_claims(stored_verdicts(service), paper, verdict)
+    items = [models.Claim(**claim_fields(row)) for row in table]
+    page = paginate(request, items, lambda item: item.id, after, limit)
+    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+
+
+@router.get("/claims/{claim_id}")
+def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.ClaimDetail:
+    """Show a claim; without a stored verdict it is verified now, at its quick sizes."""
+    claim = find(claim_id)
+    run, verdict = stored_verdicts(service).get(claim.id, (None, None))
+    if verdict is None and claim.check is not None:
+        verdict = service.workers.run(computations.verify_claim, claim.id)
+    row = {**listing.claim_row(claim), **listing.verdict_row(verdict)}
+    facts = listing.claim_facts(
+        claim, {} if run is None or verdict is None else {claim.id: (run, verdict)}
+    )
+    return models.ClaimDetail(
+        **claim_fields(row),
+        reading=claim.reading,
+        parts=list(claim.parts),
+        detail="" if verdict is None else verdict.detail,
+        run=None if run is None else run.id,
+        verified_by=facts.get("verified_by", ""),
+        explorer=None if verdict is None else explorer_url(verdict),
+        cypher=None if verdict is None else _cypher(verdict),
+    )
+
+
+def find(claim_id: str) -> Claim:
+    """Return the claim of an id.
+
+    Raises:
+        NotFoundError: no claim has this id.
+    """
+    try:
+        return find_claim(claim_id)
+    except InputError as error:
+        raise NotFoundError(error.message, hint=error.hint) from None
+
+
+def stored_verdicts(service: Service) -> Stored:
+    """Return the newest stored verdicts; none if PostgreSQL is not running."""
+    try:
+        with service.lab() as lab, session(lab.engine) as opened:
+            return dict(storage.newest_verdicts(opened))
+    except UnavailableError:
+        return {}
+
+
+def explorer_url(verdict: Verdict) -> str | None:
+    """Return the URL at which the explorer shows a counterexample, or None without a location.
+
+    It is relative to the root of the server.
+    """
+    try:
+        at = locate(verdict)
+    except NotFoundError:
+        return None
+    state: dict[str, str] = {}
+    if at.forest:
+        state["forest"] = at.forest.partition(":")[2]
+    if at.schedule:
+        state["schedule"] = at.schedule.partition(":")[2]
+    if at.tree is not None:
+        state["tree"] = str(at.tree)
+    if at.step is not None:
+        state["step"] = str(at.step)
+    nodes = at.link or at.nodes
+    if nodes:
+        state["node"] = nodes[0]
+    query = f"?{urlencode(state, safe=':,()=')}" if state else ""
+    return f"explore/{quote(at.network.spec, safe=',')}{query}"
+
+
+def _cypher(verdict: Verdict) -> str | None:
+    try:
+        return to_cypher(verdict)
+    except NotFoundError:
+        return None
+
+
+def claim_fields(row: Row) -> Row:
+    """Return the fields of `models.Claim` for a row of a listing."""
+    return {
+        **{name: row[name] for name in ("id", "paper", "number", "statement", "notation")},
+        "verdict": row.get("verdict"),
+        "sizes": row.get("sizes") or [],
+        "counterexample": row.get("counterexample") or "",
+        "url": f"claims/{quote(row['id'])}",
+    }

@@ -1,0 +1,181 @@
+"""Experiments, runs, and comparisons with the data of their curves."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Query, Request
+
+from starcast.comparison.crossovers import Crossing, best_crossovers, find_crossovers
+from starcast.comparison.curves import Curve, Panel, panels
+from starcast.comparison.report import report_title
+from starcast.lab import ComparisonTable
+from starcast.progress import ProgressLines
+from starcast.support.table import Row, Table
+from starcast.support.text import format_value
+from starcast.web import models
+from starcast.web.responses import (
+    AfterParameter,
+    FormatParameter,
+    LimitParameter,
+    Page,
+    as_json_rows,
+    csv_of,
+    csv_response,
+    paginate,
+    refuse_format,
+    with_formats,
+)
+from starcast.web.service import Service, ServiceParameter
+
+router = APIRouter(tags=["experiments"])
+NameParameter = Annotated[str, Path(max_length=200, examples=["e1"])]
+NamesParameter = Annotated[
+    list[str],
+    Query(alias="name", max_length=20, description="experiments by name, runs by number"),
+]
+AcrossParameter = Annotated[
+    list[str], Query(description="axes in which runs may differ: topology, ports, t_s, t_c")
+]
+ConditionsParameter = Annotated[
+    list[str], Query(alias="condition", description="only runs with this value: topology=S5")
+]
+_HIDDEN = ("experiment", "runs", "points", "failed", "created")
+
+
+@router.get("/experiments", responses=with_formats("csv"))
+def list_experiments(
+    request: Request,
+    service: ServiceParameter,
+    after: AfterParameter = None,
+    limit: LimitParameter = 100,
+    output: FormatParameter = "json",
+) -> Page[models.Experiment]:
+    """List the stored experiments, by name."""
+    with service.lab() as lab:
+        rows = as_json_rows(lab.experiments().rows)
+    items = [_experiment(row) for row in sorted(rows, key=lambda row: str(row["experiment"]))]
+    page = paginate(request, items, lambda item: item.experiment, after, limit)
+    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+
+
+@router.get("/experiments/{name}", responses=with_formats("csv"))
+def show_experiment(
+    request: Request,
+    name: NameParameter,
+    service: ServiceParameter,
+    after: AfterParameter = None,
+    limit: LimitParameter = 1_000,
+    output: FormatParameter = "json",
+) -> models.ExperimentDetail:
+    """Show the runs of an experiment in the order of its points."""
+    with service.lab() as lab:
+        table = lab.runs(name)
+    page = paginate(request, table.rows, lambda row: str(row["run"]), after, limit)
+    if output == "csv":
+        return csv_response(Table(table.columns, page.items))  # type: ignore[return-value]
+    if output == "svg":
+        raise refuse_format(output, "json", "csv")
+    runs = [models.Run(**row) for row in as_json_rows(page.items)]
+    return models.ExperimentDetail(experiment=name, note=table.note, runs=runs, next=page.next)
+
+
+@router.get("/compare", responses=with_formats("csv"))
+def compare(
+    service: ServiceParameter,
+    names: NamesParameter,
+    across: AcrossParameter = [],  # noqa: B006 - FastAPI copies it
+    conditions: ConditionsParameter = [],  # noqa: B006
+    baseline: Annotated[
+        str | None, Query(description="side that the others are compared with", max_length=200)
+    ] = None,
+    output: FormatParameter = "json",
+) -> models.Comparison:
+    """Compare experiments or runs; a single experiment is split by algorithm.
+
+    The curves and crossovers are those of the HTML report of ``starcast compare``.
+    """
+    table, remarks = build_comparison(service, names, across, conditions, baseline)
+    if output == "csv":
+        return csv_response(table)  # type: ignore[return-value]
+    if output == "svg":
+        raise refuse_format(output, "json", "csv")
+    comparison = table.comparison
+    return models.Comparison(
+        title=report_title(comparison),
+        sides=[side.name for side in comparison.sides],
+        parameters=comparison.header_parameters(),
+        columns=list(table.columns),
+        rows=as_json_rows(table.rows),
+        note=table.note,
+        panels=[_panel(panel) for panel in panels(comparison)],
+        remarks=remarks,
+    )
+
+
+def build_comparison(
+    service: Service,
+    names: Sequence[str],
+    across: Sequence[str] = (),
+    conditions: Sequence[str] = (),
+    baseline: str | None = None,
+) -> tuple[ComparisonTable, list[str]]:
+    """Return a comparison, and sentences such as how many runs are missing."""
+    remarks: list[str] = []
+    with service.lab() as lab:
+        previous, lab.reporter = lab.reporter, ProgressLines(remarks.append)
+        try:
+            table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
+        finally:
+            lab.reporter = previous
+    return table, remarks
+
+
+def _experiment(row: Row) -> models.Experiment:
+    name = str(row["experiment"])
+    axes = {axis: format_value(value) for axis, value in row.items() if axis not in _HIDDEN}
+    return models.Experiment(
+        **{key: row[key] for key in _HIDDEN},
+        axes={axis: text for axis, text in axes.items() if text},
+        url=f"experiments/{quote(name)}",
+    )
+
+
+def _panel(panel: Panel) -> models.Panel:
+    return models.Panel(
+        name=panel.name,
+        curves=[_curve(curve) for curve in panel.curves],
+        bound=[
+            models.Spot(message_bytes=float(size), time=float(time))
+            for size, time in panel.bound.items()
+        ],
+        crossovers=[_crossover(each) for each in best_crossovers(find_crossovers(panel))],
+    )
+
+
+def _curve(curve: Curve) -> models.Curve:
+    spots = [
+        models.Spot(
+            message_bytes=float(spot.message_bytes),
+            time=float(spot.time),
+            segments=spot.run.segments,
+            run=spot.run.id,
+        )
+        for spot in curve.spots()
+    ]
+    return models.Curve(label=curve.label, spots=spots)
+
+
+def _crossover(crossing: Crossing) -> models.Crossover:
+    how: Any = crossing.how
+    return models.Crossover(
+        first=crossing.first,
+        second=crossing.second,
+        how=how,
+        low=float(crossing.low),
+        high=float(crossing.high),
+        time=None if crossing.time is None else float(crossing.time),
+        below=crossing.below,
+        above=crossing.above,
+        sentence=crossing.change,
+    )

@@ -1,0 +1,56 @@
+"""The state of the servers, and the limits of requests."""
+
+from importlib.metadata import version
+
+from fastapi import APIRouter
+from sqlalchemy import text
+
+from starcast.errors import StarcastError
+from starcast.plugins import ORIGINS
+from starcast.web import computations, models
+from starcast.web.service import Service, ServiceParameter
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/health")
+def show_health(service: ServiceParameter) -> models.Health:
+    """Show which servers are running, and what requests may ask for."""
+    settings = service.settings
+    return models.Health(
+        version=version("starcast"),
+        postgres=_check_postgres(service),
+        neo4j=_check_neo4j(service),
+        plugins=sorted({origin.module for origin in ORIGINS.values()}),
+        limits=models.Limits(
+            nodes=computations.MOST_NODES,
+            rows=computations.MOST_ROWS,
+            listed_rows=computations.MOST_LISTED,
+            answer_rows=settings.row_limit,
+            computation_seconds=service.workers.seconds,
+            query_seconds=settings.timeout,
+        ),
+    )
+
+
+def _check_postgres(service: Service) -> models.StoreHealth:
+    try:
+        with service.lab() as lab, lab.engine.connect() as connection:
+            found = str(connection.scalar(text("SHOW server_version")))
+    except StarcastError as error:
+        return _unavailable(error)
+    return models.StoreHealth(available=True, version=found, detail="", hint="")
+
+
+def _check_neo4j(service: Service) -> models.StoreHealth:
+    try:
+        with service.lab() as lab:
+            graph = lab.graph
+            graph.read("RETURN 1")
+            return models.StoreHealth(available=True, version=graph.version, detail="", hint="")
+    except StarcastError as error:
+        return _unavailable(error)
+
+
+def _unavailable(error: StarcastError) -> models.StoreHealth:
+    return models.StoreHealth(available=False, version=None, detail=error.message, hint=error.hint)

@@ -1,0 +1,179 @@
+"""Queries of the packs, and their answers."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Query, Request
+
+from starcast.errors import InputError, StarcastError
+from starcast.lab import Answer
+from starcast.queries import Query as PackQuery
+from starcast.queries.parameters import Parameter
+from starcast.queries.picture import check_drawable
+from starcast.vocabulary import Layout
+from starcast.web import models
+from starcast.web.responses import (
+    AfterParameter,
+    FormatParameter,
+    LimitParameter,
+    Page,
+    as_json_rows,
+    csv_response,
+    paginate,
+    svg_response,
+    with_formats,
+)
+from starcast.web.service import Service, ServiceParameter
+
+router = APIRouter(tags=["queries"])
+SearchParameter = Annotated[
+    str | None,
+    Query(description="a pack, or a word in names, titles and questions", max_length=200),
+]
+PackParameter = Annotated[str, Path(max_length=100, examples=["overlap"])]
+NameParameter = Annotated[str, Path(max_length=100, examples=["load-histogram"])]
+#: Names of parameters of the URL that are not parameters of a query.
+_RESERVED = ("format", "picture_layout")
+_FREE = {
+    "name": "parameters",
+    "in": "query",
+    "description": "the parameters of the query, each by its own name",
+    "style": "form",
+    "explode": True,
+    "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+}
+
+
+@router.get("/queries")
+def list_queries(
+    request: Request,
+    service: ServiceParameter,
+    search: SearchParameter = None,
+    after: AfterParameter = None,
+    limit: LimitParameter = 100,
+) -> Page[models.QueryName]:
+    """List the queries of all packs."""
+    items = [name_query(query) for query in service.library().search(search)]
+    return paginate(request, items, lambda item: item.query, after, limit)
+
+
+@router.get("/queries/{pack}/{name}")
+def show_query(pack: PackParameter, name: NameParameter, service: ServiceParameter) -> models.Query:
+    """Show the parameters, columns and Cypher of a query."""
+    return describe(service.library().find(f"{pack}/{name}"))
+
+
+@router.get(
+    "/queries/{pack}/{name}/answer",
+    responses=with_formats("csv", "svg"),
+    openapi_extra={"parameters": [_FREE]},
+)
+def get_answer(
+    request: Request,
+    pack: PackParameter,
+    name: NameParameter,
+    service: ServiceParameter,
+    output: FormatParameter = "json",
+    picture_layout: Annotated[
+        Layout | None, Query(description="arrangement of the nodes of a picture")
+    ] = None,
+) -> models.Answer:
+    """Run a query: its rows, within the row limit and the time limit of the settings."""
+    answer = ask(service, f"{pack}/{name}", read_parameters(request))
+    if output == "csv":
+        return csv_response(answer)  # type: ignore[return-value]
+    if output == "svg":
+        return svg_response(answer.svg(picture_layout))  # type: ignore[return-value]
+    return models.Answer(
+        query=f"{pack}/{name}",
+        parameters=dict(answer.parameters),
+        columns=list(answer.columns),
+        rows=as_json_rows(answer.rows),
+        more=answer.more,
+        note=answer.note,
+        cypher=answer.cypher,
+    )
+
+
+def read_parameters(request: Request) -> dict[str, str]:
+    """Return the values of a query's parameters in a URL; empty values count as not given.
+
+    Raises:
+        InputError: a parameter is given twice.
+    """
+    values: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        if name in _RESERVED or not value:
+            continue
+        if name in values:
+            raise InputError(f"the parameter '{name}' is given twice", hint="remove one of them")
+        values[name] = value
+    return values
+
+
+def ask(service: Service, query: str, values: Mapping[str, Any]) -> Answer:
+    """Run a query of a pack."""
+    service.library().find(query)  # a name, never a file or a statement
+    with service.lab() as lab:
+        return lab.query(query, dict(values))
+
+
+def describe(query: PackQuery) -> models.Query:
+    """Return everything that the header of a query declares."""
+    name = name_query(query)
+    header = query.header
+    return models.Query(
+        **name.model_dump(),
+        parameters=[
+            models.QueryParameter(
+                name=each.name,
+                type=str(each.type),
+                meaning=each.meaning,
+                required=each.required,
+                default=each.default,
+            )
+            for each in query.parameters
+        ],
+        columns=[
+            models.QueryColumn(
+                name=each.name,
+                meaning=each.meaning,
+                type=None if each.type is None else str(each.type),
+            )
+            for each in query.columns
+        ],
+        cost=header.cost,
+        revision=header.revision,
+        reference=header.reference,
+        cypher=query.cypher,
+        drawable=any(each.type is not None and each.type.name == "node" for each in query.columns),
+        answer_url=f"{name.url}/answer",
+    )
+
+
+def is_drawable(query: PackQuery, values: Mapping[str, Any]) -> bool:
+    """Return whether the answer for some values of the parameters can be drawn."""
+    try:
+        check_drawable(query, values)
+    except StarcastError:
+        return False
+    return True
+
+
+def default_text(parameter: Parameter) -> str:
+    """Return the default of a parameter as it is written in a form."""
+    if parameter.required or parameter.default is None:
+        return ""
+    default = parameter.default
+    return ",".join(map(str, default)) if isinstance(default, list) else str(default)
+
+
+def name_query(query: PackQuery) -> models.QueryName:
+    """Return a query as it is listed."""
+    return models.QueryName(
+        query=query.name,
+        title=query.header.title,
+        question=query.header.question,
+        url=f"queries/{quote(query.name)}",
+    )

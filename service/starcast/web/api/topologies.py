@@ -1,0 +1,129 @@
+"""Topologies: facts, labels, neighbours, layouts, pictures, and what is defined on them."""
+
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from starcast.errors import StarcastError
+from starcast.web import computations, models
+from starcast.web.responses import (
+    ARRAY_RESPONSE,
+    AfterParameter,
+    Format,
+    FormatParameter,
+    LimitParameter,
+    Page,
+    SpecParameter,
+    array_response,
+    csv_of,
+    paginate,
+    refuse_format,
+    svg_response,
+    with_formats,
+)
+from starcast.web.service import Service, ServiceParameter
+
+router = APIRouter(tags=["topologies"])
+
+
+@router.get("/topologies", responses=with_formats("csv"))
+def list_topologies(
+    request: Request,
+    service: ServiceParameter,
+    after: AfterParameter = None,
+    limit: LimitParameter = 100,
+    output: FormatParameter = "json",
+) -> Page[models.StoredTopology]:
+    """List the stored topologies, by spec. Any other topology can be asked for by its spec."""
+    with service.lab() as lab:
+        rows = lab.topologies().rows
+    items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
+    page = paginate(request, items, lambda item: item.id, after, limit)
+    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+
+
+@router.get("/topologies/{spec}", responses=with_formats("svg"))
+def show_topology(
+    spec: SpecParameter, service: ServiceParameter, output: FormatParameter = "json"
+) -> models.Topology:
+    """Show the counts and distances of a topology, and what is defined on it."""
+    if output == "svg":
+        picture = service.workers.run(computations.draw_topology, spec)
+        return svg_response(picture)  # type: ignore[return-value]
+    _refuse(output, "json", "svg")
+    facts = service.workers.run(computations.describe_topology, spec)
+    path = f"{quote(facts['spec'])}"
+    return models.Topology(**facts, labels_url=f"{path}/labels", neighbors_url=f"{path}/neighbors")
+
+
+@router.get("/topologies/{spec}/labels")
+def list_labels(spec: SpecParameter, service: ServiceParameter) -> models.Labels:
+    """List the labels of all nodes, by rank."""
+    return models.Labels(labels=service.workers.run(computations.node_labels, spec))
+
+
+@router.get("/topologies/{spec}/neighbors", responses=ARRAY_RESPONSE, response_class=Response)
+def get_neighbors(spec: SpecParameter, service: ServiceParameter) -> Response:
+    """Return the ranks of the neighbours of all nodes, int32 [nodes, ports]."""
+    return array_response(service.workers.run(computations.neighbour_table, spec))
+
+
+@router.get("/topologies/{spec}/layout/{name}", responses=ARRAY_RESPONSE, response_class=Response)
+def get_layout(
+    spec: SpecParameter,
+    name: Annotated[str, Path(max_length=50, examples=["levels"])],
+    service: ServiceParameter,
+) -> Response:
+    """Return the positions of all nodes, float32 [nodes, 2]: x to the right, y downwards."""
+    return array_response(service.workers.run(computations.node_positions, spec, name))
+
+
+@router.get("/topologies/{spec}/forests")
+def list_forests_on(
+    request: Request,
+    spec: SpecParameter,
+    service: ServiceParameter,
+    after: AfterParameter = None,
+    limit: LimitParameter = 1_000,
+) -> Page[models.Entry]:
+    """List the forests of a topology: those of all constructions, and further stored forests."""
+    computed = service.workers.run(computations.list_forests, spec)
+    items = _with_stored(service, "forests", spec, computed)
+    return paginate(request, items, lambda item: item.id, after, limit)
+
+
+@router.get("/topologies/{spec}/schedules")
+def list_schedules_on(
+    request: Request,
+    spec: SpecParameter,
+    service: ServiceParameter,
+    after: AfterParameter = None,
+    limit: LimitParameter = 1_000,
+) -> Page[models.Entry]:
+    """List the schedules of a topology: those of all algorithms, and further stored schedules."""
+    computed = service.workers.run(computations.list_schedules, spec)
+    items = _with_stored(service, "schedules", spec, computed)
+    return paginate(request, items, lambda item: item.id, after, limit)
+
+
+def _with_stored(
+    service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
+) -> list[models.Entry]:
+    """Return what can be computed and, if a store is running, what else is stored."""
+    stored: set[str] = set()
+    try:
+        with service.lab() as lab:
+            table = lab.forests(spec) if kind == "forests" else lab.schedules(spec)
+        stored = {row["id"] for row in table if row["state"] == "complete"}
+    except StarcastError:  # without a store, all that can be computed is there
+        stored = set()
+    names = dict(computed)
+    names |= {each: each.partition(":")[2] for each in sorted(stored - names.keys())}
+    return [models.Entry(id=each, name=name, stored=each in stored) for each, name in names.items()]
+
+
+def _refuse(output: Format, *known: Format) -> Any:
+    if output not in known:
+        raise refuse_format(output, *known)

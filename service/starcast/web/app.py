@@ -1,0 +1,72 @@
+"""The web application: the API, the pages, and their files."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from starcast.errors import StarcastError
+from starcast.support import log
+from starcast.support.html import STATIC
+from starcast.web import pages, problems
+from starcast.web.api import artifacts, claims, experiments, health, queries, topologies
+from starcast.web.guard import Guard
+from starcast.web.service import Service
+
+_DESCRIPTION = """\
+Topologies, forests and schedules of the star graph and its relatives, computed on request; and what
+is stored: artifacts, queries, experiments and verdicts. The API only reads. Arrays are
+little-endian, with dtype and shape in the headers `X-Array-Dtype` and `X-Array-Shape`. Listings
+have pages: follow `next`. Every response has an ETag. Errors are problem details (RFC 9457)."""
+
+
+def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
+    """Return the ASGI application.
+
+    Args:
+        service: the state that the requests share; it is closed when the server stops.
+        host: the address or name that the server listens on; see `Guard`.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        service.workers.start()
+        yield
+        service.close()
+
+    app = FastAPI(
+        title="starcast",
+        version=version("starcast"),
+        summary="A laboratory for collective communication on star graphs.",
+        description=_DESCRIPTION,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # its page would load scripts from another host
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+    )
+    app.state.service = service
+    for module in (topologies, artifacts, queries, experiments, claims, health):
+        app.include_router(module.router, prefix="/api/v1", responses=problems.RESPONSES)
+    app.include_router(pages.router)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    for kind in (StarcastError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, _handle_error)
+    return Guard(app, host)
+
+
+def _handle_error(request: Request, error: Exception) -> Response:
+    """Return an error as problem details, or as a page to a reader of pages."""
+    problem = problems.describe(error, request.url.path)
+    if problem.status == 500:
+        log.error_event("request failed", error, path=request.url.path)
+    headers = dict(getattr(error, "headers", None) or {})
+    if problems.is_api(request):
+        return problems.respond(problem, headers)
+    return pages.render_problem(request, problem)

@@ -1,0 +1,308 @@
+"""Computations of requests that need no server; `starcast.web.workers` runs these functions.
+
+Artifacts are kept for the next requests of the same page, which ask for several of their arrays.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import drawing, layouts
+from starcast.collectives import Schedule
+from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.ids import parse_schedule_id
+from starcast.collectives.model import COLUMNS
+from starcast.errors import InputError, LimitError
+from starcast.simulator import Fault, Simulation, find_executed, simulate
+from starcast.topologies import Topology
+from starcast.topologies import topology as parse_topology
+from starcast.trees import Forest, constructions
+from starcast.trees.catalogue import forest_from_id, plain_constructions
+from starcast.trees.spec_syntax import format_spec
+
+if TYPE_CHECKING:
+    from starcast.claims import Verdict
+
+#: Greatest number of nodes of a topology whose arrays are computed for a request: S8 and Q15.
+MOST_NODES = 50_000
+#: Greatest number of rows of a schedule that is built for a request.
+MOST_ROWS = 1_000_000
+#: Greatest number of rows that are listed as JSON or CSV.
+MOST_LISTED = 100_000
+#: Greatest number of faults of a simulation.
+MOST_FAULTS = 200
+
+Facts = dict[str, Any]
+
+
+def describe_topology(spec: str) -> Facts:
+    """Return the counts and distances of a topology, and what is defined on it."""
+    topology = parse_topology(spec)
+    return {
+        "spec": topology.spec,
+        "family": topology.family,
+        "n": topology.n,
+        "k": topology.k,
+        "node_count": topology.nodes,
+        "link_count": topology.links,
+        "port_count": topology.degree,
+        "ports": list(topology.ports),
+        "reverse_ports": [topology.reverse_port(port) for port in topology.ports],
+        "diameter": topology.diameter,
+        "mean_distance": float(topology.mean_distance),
+        "distance_profile": list(topology.distance_profile()),
+        "translation_keeps_ports": topology.translation_keeps_ports,
+        "constructions": list(constructions(topology)),
+        "algorithms": [
+            {"collective": each.collective, "algorithm": each.name, "ports": list(each.ports)}
+            for each in algorithms_on(topology)
+        ],
+        "layouts": [
+            {"name": name, "description": layouts.DESCRIPTIONS[name]}
+            for name in layouts.layouts(topology)
+        ],
+    }
+
+
+def neighbour_table(spec: str) -> NDArray[Any]:
+    """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
+    return np.ascontiguousarray(_small(spec).table().T)
+
+
+def node_labels(spec: str) -> list[str]:
+    """Return the labels of all nodes, by rank."""
+    return [str(label) for label in _small(spec).labels().tolist()]
+
+
+def node_positions(spec: str, name: str) -> NDArray[Any]:
+    """Return the positions of all nodes in a layout, float32 ``[nodes, 2]``."""
+    return layouts.layout(_small(spec), name)
+
+
+def list_forests(spec: str) -> list[tuple[str, str]]:
+    """Return id and name of the forests at the identity of constructions without arguments."""
+    topology = parse_topology(spec)
+    root = topology.stored_label(0)
+    return [(f"{topology.spec}:{name}:{root}", name) for name in plain_constructions(topology)]
+
+
+def list_schedules(spec: str) -> list[tuple[str, str]]:
+    """Return id and name of the schedules at the identity with the default arguments."""
+    topology = parse_topology(spec)
+    entries = []
+    for each in algorithms_on(topology):
+        try:
+            values = each.resolve_arguments(topology, {})
+        except InputError:  # it is not defined for its defaults on this topology
+            continue
+        name = f"{each.collective}:{each.name}"
+        entries.append((each.id(topology, each.ports[0], values, 0), name))
+    return entries
+
+
+def draw_topology(spec: str) -> str:
+    """Return a topology as an SVG document."""
+    return drawing.draw_topology(_small(spec))
+
+
+def describe_forest(forest: str | Forest) -> Facts:
+    """Return the figures of a forest, given by its id or as an object."""
+    built = _forest(forest)
+    return {
+        "id": built.id,
+        "name": format_spec(built.construction, built.arguments),
+        "topology": built.topology.spec,
+        "construction": built.construction,
+        "arguments": dict(built.arguments),
+        "root": built.root,
+        "root_label": built.topology.stored_label(built.root),
+        "tree_count": built.trees,
+        "spanning": built.spanning,
+        "height": built.height,
+        "heights": built.heights.tolist(),
+        "sizes": built.sizes.tolist(),
+        "leaves": built.leaves.tolist(),
+        "congestion": built.congestion,
+        "links_by_load": built.load_histogram(),
+    }
+
+
+def parent_ports(forest: str | Forest) -> NDArray[Any]:
+    """Return the ports towards the parents, uint8 ``[trees, nodes]``; 0 at the root."""
+    return _forest(forest).parent_port
+
+
+def link_loads(forest: str | Forest) -> NDArray[Any]:
+    """Return the loads of all directed links, int32 ``[nodes, ports]``."""
+    return _forest(forest).load().astype(np.int32)
+
+
+def draw_forest(forest: str | Forest) -> str:
+    """Return all trees of a forest as an SVG document."""
+    return drawing.draw_forest(_forest(forest))
+
+
+def describe_schedule(schedule_id: str) -> Facts:
+    """Return the parameters and counts of a schedule."""
+    built = _schedule(schedule_id)
+    return {
+        "id": built.id,
+        "name": f"{built.collective}:{format_spec(built.algorithm, built.arguments)}",
+        "topology": built.topology.spec,
+        "collective": built.collective,
+        "algorithm": built.algorithm,
+        "ports": built.ports,
+        "root": built.root,
+        "root_label": built.topology.stored_label(built.root),
+        "arguments": dict(built.arguments),
+        "unit_count": built.units,
+        "message_units": built.message_units,
+        "symmetric": built.symmetric,
+        "forest_id": built.forest_id,
+        "steps": built.steps,
+        "row_count": len(built),
+    }
+
+
+def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
+    """Return the columns of a schedule, int32 ``[columns, rows]``, in the order of `COLUMNS`."""
+    built = _expanded(schedule_id) if expand else _schedule(schedule_id)
+    return np.stack([getattr(built, name).astype(np.int32) for name in COLUMNS])
+
+
+def list_schedule_rows(schedule_id: str, *, expand: bool = False) -> list[Facts]:
+    """Return the rows of a schedule with the labels of their nodes."""
+    built = _expanded(schedule_id) if expand else _schedule(schedule_id)
+    if len(built) > MOST_LISTED:
+        raise LimitError(
+            f"{built.id} has {len(built):,} rows; at most {MOST_LISTED:,} are listed",
+            hint="ask for the rows in binary, without a format",
+        )
+    labels = built.topology.labels()
+    columns = {name: getattr(built, name) for name in COLUMNS}
+    columns["sender"] = labels[built.sender]
+    columns["receiver"] = labels[built.receiver]
+    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(COLUMNS, line, strict=True)) for line in lines]
+
+
+def draw_schedule(schedule_id: str) -> str:
+    """Return a schedule, ports by steps, as an SVG document."""
+    return drawing.draw_schedule(_schedule(schedule_id))
+
+
+def list_steps(schedule_id: str) -> list[Facts]:
+    """Return the links used and the largest packet of each step, of all sources."""
+    result = _simulate(schedule_id, ())
+    pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
+    return [
+        {"step": step, "links_used": links_used, "largest_packet": size}
+        for step, (links_used, size) in enumerate(pairs, start=1)
+    ]
+
+
+def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
+    """Return the results of a simulation, with the units that each node received."""
+    if len(faults) > MOST_FAULTS:
+        raise LimitError(
+            f"{len(faults)} faults are given; at most {MOST_FAULTS} are simulated",
+            hint="use 'starcast schedule simulate' for more",
+        )
+    built = _expanded(schedule_id) if faults else _schedule(schedule_id)
+    parsed = tuple(Fault.parse(text) for text in faults)
+    result = _simulate(schedule_id, parsed)
+    rows = find_executed(built, parsed) if faults else slice(None)
+    arrivals = built.receiver[rows].astype(np.int64) * built.units + built.unit[rows]
+    received = np.bincount(
+        np.unique(arrivals) // max(built.units, 1), minlength=built.topology.nodes
+    )
+    return {
+        "schedule": _schedule(schedule_id).id,
+        "faults": [str(fault.on(built.topology)) for fault in parsed],
+        "expanded": bool(faults) and _schedule(schedule_id).symmetric,
+        "steps": result.steps,
+        "transmissions": result.transmissions,
+        "largest_packet": result.largest_packet,
+        "complete": result.complete,
+        "missing": result.missing,
+        "undelivered": [{"node": node, "unit": unit} for node, unit in result.undelivered],
+        "violation": result.violation,
+        "links_used": result.links_used.tolist(),
+        "packet_sizes": result.packet_sizes.tolist(),
+        "received": received.tolist(),
+        "remarks": list(result.remarks),
+    }
+
+
+def verify_claim(claim_id: str) -> "Verdict":
+    """Return the verdict on a claim at its quick sizes."""
+    from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
+    from starcast.claims.parallel import verify_claims  # noqa: PLC0415
+
+    return verify_claims((find_claim(claim_id),), "quick", None, 1)[0]
+
+
+def require_drawable(topology: Topology) -> Topology:
+    """Return a topology after checking that its arrays are served.
+
+    Raises:
+        LimitError: it has more than `MOST_NODES` nodes.
+    """
+    if topology.nodes > MOST_NODES:
+        raise LimitError(
+            f"{topology.spec} has {topology.nodes:,} nodes; arrays of at most {MOST_NODES:,} are "
+            "served",
+            hint="use Python or the command line for larger topologies",
+        )
+    return topology
+
+
+def _small(spec: str) -> Topology:
+    return require_drawable(parse_topology(spec))
+
+
+@lru_cache(maxsize=8)
+def _built_forest(forest_id: str) -> Forest:
+    _small(forest_id.split(":", maxsplit=1)[0])
+    return forest_from_id(forest_id)
+
+
+def _forest(forest: str | Forest) -> Forest:
+    if isinstance(forest, Forest):
+        require_drawable(forest.topology)
+        return forest
+    return _built_forest(forest)
+
+
+@lru_cache(maxsize=2)
+def _schedule(schedule_id: str) -> Schedule:
+    plan = parse_schedule_id(schedule_id)
+    require_drawable(plan.topology)
+    _check_rows(plan.id, plan.count_rows())
+    return plan.build()
+
+
+@lru_cache(maxsize=1)
+def _expanded(schedule_id: str) -> Schedule:
+    built = _schedule(schedule_id)
+    if built.symmetric:
+        _check_rows(f"{built.id} for all sources", len(built) * built.topology.nodes)
+    return built.expand()
+
+
+def _check_rows(noun: str, rows: int) -> None:
+    if rows > MOST_ROWS:
+        raise LimitError(
+            f"{noun} has {rows:,} rows; at most {MOST_ROWS:,} are served",
+            hint="use a smaller topology, fewer segments or messages, or the command line",
+        )
+
+
+@lru_cache(maxsize=4)
+def _simulate(schedule_id: str, faults: tuple[Fault, ...]) -> Simulation:
+    if faults:
+        return simulate(_expanded(schedule_id), faults)
+    return simulate(_schedule(schedule_id))

@@ -1,0 +1,175 @@
+"""Middleware of all requests: checks of host and origin, security headers, ETags, suffixes.
+
+A page of another site must neither read the laboratory nor make it compute. Browsers let such a
+page send requests to the loopback interface, from its origin or, after DNS rebinding, under its own
+name.
+"""
+
+import hashlib
+import ipaddress
+import logging
+from time import perf_counter
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from starcast.support import log
+from starcast.web import problems
+
+#: Longest path with its query string.
+LONGEST_URL = 8_000
+_LOCAL_NAMES = frozenset({"localhost"})
+#: No inline script and no inline style; nothing from another host; no page of others around it.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+#: Pictures have their style inside; as documents of their own they may load nothing at all.
+SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+_FORMATS = ("json", "csv", "svg")
+_API = "/api/v1/"
+_OPENAPI = f"{_API}openapi.json"
+
+
+class Guard:
+    """ASGI middleware that refuses foreign requests and completes responses.
+
+    Args:
+        app: the application.
+        host: the address or name that the server listens on.
+    """
+
+    def __init__(self, app: ASGIApp, host: str) -> None:
+        self.app = app
+        self.host = host.casefold()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start = perf_counter()
+        is_head = scope["method"] == "HEAD"
+        reply = _Reply(send, Headers(scope=scope), hides_body=is_head)
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, reply)
+        else:
+            method = "GET" if is_head else scope["method"]
+            await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
+        seconds = round(perf_counter() - start, 3)
+        log.event(
+            "request", logging.DEBUG, path=scope["path"], status=reply.status, seconds=seconds
+        )
+
+    def _refusal(self, scope: Scope) -> ASGIApp | None:
+        headers = Headers(scope=scope)
+        path = scope["path"]
+        host = headers.get("host", "")
+        if not self._is_served(host):
+            return problems.refuse(
+                400,
+                f"the host '{host}' is not served here",
+                "open http://127.0.0.1 with the port, or start 'starcast serve --host NAME'",
+                path,
+            )
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.casefold() != host.casefold():
+            return problems.refuse(
+                403,
+                f"the request comes from a page of {origin}",
+                "pages of other sites cannot use this server",
+                path,
+            )
+        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > LONGEST_URL:
+            return problems.refuse(
+                414, f"the URL is longer than {LONGEST_URL:,} characters", "shorten it", path
+            )
+        return None
+
+    def _is_served(self, host: str) -> bool:
+        """Return whether a request may name this host: a name of others could be rebound to us."""
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").casefold()
+        except ValueError:
+            return False
+        if name in _LOCAL_NAMES or name == self.host:
+            return True
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return address.is_loopback or not is_loopback(self.host)
+
+
+class _Reply:
+    """Sends a response with the headers of security and an ETag; 304 if the client has it."""
+
+    def __init__(self, send: Send, asked: Headers, *, hides_body: bool) -> None:
+        self.status = 0
+        self._send = send
+        self._asked = asked
+        self._hides_body = hides_body
+        self._start: Message = {}
+        self._body = bytearray()
+
+    async def __call__(self, message: Message) -> None:
+        """Collect the parts of a response, and send it when it is complete."""
+        if message["type"] == "http.response.start":
+            self._start = message
+            return
+        self._body += message.get("body", b"")
+        if message.get("more_body", False):
+            return
+        await self._complete()
+
+    async def _complete(self) -> None:
+        headers = MutableHeaders(scope=self._start)
+        for name, value in _HEADERS.items():
+            headers.setdefault(name, value)
+        is_svg = headers.get("content-type", "").startswith("image/svg")
+        headers["Content-Security-Policy"] = SVG_POLICY if is_svg else POLICY
+        self.status = self._start["status"]
+        if self.status == 200:
+            tag = f'"{hashlib.sha256(self._body).hexdigest()[:32]}"'
+            headers["ETag"] = tag
+            if tag in _tags(self._asked.get("if-none-match", "")):
+                self.status = 304
+                self._body.clear()
+                for name in ("content-length", "content-type"):
+                    del headers[name]
+        body = b"" if self._hides_body else bytes(self._body)
+        await self._send({**self._start, "status": self.status})
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a server on this address or name can be reached from this machine only."""
+    if host.casefold() in _LOCAL_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _tags(header: str) -> set[str]:
+    return {tag.strip().removeprefix("W/") for tag in header.split(",")}
+
+
+def _split_suffix(scope: Scope) -> dict[str, object]:
+    """Return the changes to a scope that turn a suffix of the API into the parameter ``format``."""
+    path, dot, suffix = scope["path"].rpartition(".")
+    if not dot or suffix not in _FORMATS or not path.startswith(_API) or scope["path"] == _OPENAPI:
+        return {}
+    asked = scope["query_string"]
+    joint = b"&" if asked else b""
+    return {"path": path, "query_string": asked + joint + b"format=" + suffix.encode()}

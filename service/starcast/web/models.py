@@ -1,0 +1,398 @@
+"""The types of responses."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from starcast.vocabulary import Collective, Ports, VerdictWord
+
+Rows = list[dict[str, Any]]
+
+
+class AlgorithmName(BaseModel):
+    """An algorithm that is defined on a topology."""
+
+    collective: Collective
+    algorithm: str
+    ports: list[Ports]
+
+
+class LayoutEntry(BaseModel):
+    """A layout of a topology; its positions are at ``layout/NAME``."""
+
+    name: str
+    description: str
+
+
+class Topology(BaseModel):
+    """A topology."""
+
+    spec: str
+    family: str
+    n: int
+    k: int | None
+    node_count: int
+    link_count: int
+    port_count: int
+    ports: list[int]
+    reverse_ports: list[int] = Field(description="ports that lead back over the links of `ports`")
+    diameter: int
+    mean_distance: float
+    distance_profile: list[int] = Field(description="nodes at distance 0, 1, ...")
+    translation_keeps_ports: bool
+    constructions: list[str]
+    algorithms: list[AlgorithmName]
+    layouts: list[LayoutEntry] = Field(description="the first one is the default")
+    labels_url: str
+    neighbors_url: str
+
+
+class Labels(BaseModel):
+    """The labels of all nodes, by rank."""
+
+    labels: list[str]
+
+
+class Entry(BaseModel):
+    """A forest or schedule on a topology, by id and short name."""
+
+    id: str
+    name: str
+    stored: bool
+
+
+class Forest(BaseModel):
+    """A forest, with URLs of its arrays."""
+
+    id: str
+    name: str
+    topology: str
+    construction: str
+    arguments: dict[str, int | str]
+    root: int = Field(description="rank of the root")
+    root_label: str
+    tree_count: int
+    spanning: bool
+    height: int
+    heights: list[int]
+    sizes: list[int]
+    leaves: list[int]
+    congestion: int
+    links_by_load: dict[int, int]
+    parent_ports_url: str
+    load_url: str
+
+
+class Schedule(BaseModel):
+    """A schedule, with URLs of its rows and steps."""
+
+    id: str
+    name: str
+    topology: str
+    collective: Collective
+    algorithm: str
+    ports: Ports
+    root: int = Field(description="rank of the root, or of the source of a symmetric schedule")
+    root_label: str
+    arguments: dict[str, int | str]
+    unit_count: int
+    message_units: int
+    symmetric: bool = Field(description="the rows of one source represent all sources")
+    forest_id: str | None
+    steps: int
+    row_count: int
+    rows_url: str
+    steps_url: str
+
+
+class Row(BaseModel):
+    """A unit that crosses a directed link in a step."""
+
+    step: int
+    sender: str
+    port: int
+    receiver: str
+    tree: int
+    unit: int
+
+
+class Step(BaseModel):
+    """The traffic of a step, of all sources."""
+
+    step: int
+    links_used: int
+    largest_packet: int
+
+
+class Undelivered(BaseModel):
+    """A unit that a node did not get."""
+
+    node: str
+    unit: int
+
+
+class Simulation(BaseModel):
+    """The results of executing a schedule, possibly under faults."""
+
+    schedule: str
+    faults: list[str]
+    expanded: bool = Field(description="a symmetric schedule was expanded to all sources")
+    steps: int
+    transmissions: int
+    largest_packet: int
+    complete: bool
+    missing: int = Field(description="pairs of a node and a unit that it did not get")
+    undelivered: list[Undelivered] = Field(description="the first missing pairs")
+    violation: str | None
+    links_used: list[int]
+    packet_sizes: list[int]
+    received: list[int] = Field(description="units that each node received, by rank")
+    remarks: list[str]
+
+
+class StoredArtifact(BaseModel):
+    """A stored topology, forest or schedule; null where nothing was saved."""
+
+    id: str
+    state: str
+    error: str | None = None
+    url: str
+
+
+class StoredTopology(StoredArtifact):
+    """A stored topology."""
+
+    family: str | None
+    nodes: int | None
+    links: int | None
+    degree: int | None
+    diameter: int | None
+
+
+class StoredForest(StoredArtifact):
+    """A stored forest."""
+
+    topology: str | None
+    construction: str | None
+    root_label: str | None
+    trees: int | None
+    height: int | None
+    congestion: int | None
+
+
+class StoredSchedule(StoredArtifact):
+    """A stored schedule."""
+
+    topology: str | None
+    collective: str | None
+    algorithm: str | None
+    ports: str | None
+    arguments: str | dict[str, Any] | None
+    steps: int | None
+    transmissions: int | None
+    largest_packet: int | None
+
+
+class QueryParameter(BaseModel):
+    """A parameter of a query."""
+
+    name: str
+    type: str
+    meaning: str
+    required: bool
+    default: Any
+
+
+class QueryColumn(BaseModel):
+    """A column of the answer of a query."""
+
+    name: str
+    meaning: str
+    type: str | None
+
+
+class QueryName(BaseModel):
+    """A query in a listing."""
+
+    query: str
+    title: str
+    question: str
+    url: str
+
+
+class Query(QueryName):
+    """A query of a pack."""
+
+    parameters: list[QueryParameter]
+    columns: list[QueryColumn]
+    cost: str
+    revision: int
+    reference: str
+    cypher: str
+    drawable: bool = Field(description="its answer contains nodes and can be drawn")
+    answer_url: str
+
+
+class Answer(BaseModel):
+    """The answer of a query."""
+
+    query: str
+    parameters: dict[str, Any]
+    columns: list[str]
+    rows: Rows
+    more: bool = Field(description="the row limit cut off further rows")
+    note: str
+    cypher: str
+
+
+class Experiment(BaseModel):
+    """A stored experiment in a listing; its axes as text."""
+
+    experiment: str
+    runs: int
+    points: int | None
+    failed: int
+    axes: dict[str, str]
+    created: str
+    url: str
+
+
+class Run(BaseModel):
+    """A stored run."""
+
+    run: int
+    topology: str
+    collective: str
+    algorithm: str
+    ports: str
+    base: str | None
+    message_bytes: float
+    segments: int
+    copies: int
+    faults: list[str]
+    seed: int
+    t_s: float
+    t_c: float
+    status: str
+    steps: int | None
+    time: float | None
+    gap: float | None
+    missing: int
+    finished: str
+
+
+class ExperimentDetail(BaseModel):
+    """An experiment with a page of its runs."""
+
+    experiment: str
+    note: str = Field(description="says how many runs are missing; empty if none")
+    runs: list[Run]
+    next: str | None
+
+
+class Spot(BaseModel):
+    """A point of a curve."""
+
+    message_bytes: float
+    time: float
+    segments: int | None = None
+    run: int | None = None
+
+
+class Curve(BaseModel):
+    """The least stored times of an algorithm by message size."""
+
+    label: str
+    spots: list[Spot]
+
+
+class Crossover(BaseModel):
+    """A message size at which another curve becomes the better one."""
+
+    first: str
+    second: str
+    how: Literal["at", "between", "equal from"]
+    low: float
+    high: float
+    time: float | None
+    below: str
+    above: str
+    sentence: str
+
+
+class Panel(BaseModel):
+    """The curves that answer one question."""
+
+    name: str
+    curves: list[Curve]
+    bound: list[Spot] = Field(description="the lower bound")
+    crossovers: list[Crossover]
+
+
+class Comparison(BaseModel):
+    """A comparison of stored experiments or runs."""
+
+    title: str
+    sides: list[str]
+    parameters: dict[str, str] = Field(description="parameters that all rows share")
+    columns: list[str]
+    rows: Rows
+    note: str
+    panels: list[Panel]
+    remarks: list[str]
+
+
+class Claim(BaseModel):
+    """A claim of a paper, with its newest stored verdict."""
+
+    id: str
+    paper: str
+    number: str
+    statement: str
+    notation: str
+    verdict: VerdictWord | None
+    sizes: list[str]
+    counterexample: str
+    url: str
+
+
+class ClaimDetail(Claim):
+    """A claim with everything that is known about this claim."""
+
+    reading: str
+    parts: list[str]
+    detail: str
+    run: int | None = Field(description="the verification run; null if computed for this request")
+    verified_by: str
+    explorer: str | None = Field(description="URL of the counterexample in the explorer")
+    cypher: str | None = Field(description="a query for the counterexample")
+
+
+class StoreHealth(BaseModel):
+    """The state of a server."""
+
+    available: bool
+    version: str | None
+    detail: str
+    hint: str
+
+
+class Limits(BaseModel):
+    """The limits of requests."""
+
+    nodes: int
+    rows: int
+    listed_rows: int
+    answer_rows: int
+    computation_seconds: float
+    query_seconds: float
+
+
+class Health(BaseModel):
+    """The state of the server and of its stores."""
+
+    version: str
+    postgres: StoreHealth
+    neo4j: StoreHealth
+    plugins: list[str]
+    limits: Limits

@@ -1,0 +1,359 @@
+"""The pages: HTML with links to the style sheet, without inline scripts and styles.
+
+All URLs are relative, so that the server can be published below any path.
+"""
+
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Request
+from jinja2 import Environment
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+
+from starcast.claims import claims as all_claims
+from starcast.claims import listing
+from starcast.claims.claim_files import papers
+from starcast.claims.report import SIGNS, inline_html
+from starcast.comparison.networks import CROSSABLE
+from starcast.comparison.report import report_title
+from starcast.comparison.stored import tabulate_layout
+from starcast.errors import NotFoundError, StarcastError, UnavailableError
+from starcast.queries.listing import as_read
+from starcast.queries.parameters import STORED
+from starcast.support.html import STATIC, page_environment
+from starcast.support.table import Row, Table
+from starcast.support.text import format_value
+from starcast.vocabulary import VERDICT_WORDS
+from starcast.web import models
+from starcast.web.api import artifacts, claims, experiments, health, queries
+from starcast.web.problems import Problem
+from starcast.web.service import Service, ServiceParameter
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+#: The page of the explorer.
+EXPLORER = STATIC / "explorer" / "explorer.html"
+_NAVIGATION = (
+    ("explore/S4", "Explore"),
+    ("queries", "Queries"),
+    ("experiments", "Experiments"),
+    ("claims", "Claims"),
+    ("artifacts", "Stored"),
+)
+_EXAMPLES = (
+    ("S3", "the smallest star graph with a cycle: a hexagon"),
+    ("S4", "24 nodes, as substars, levels, necklaces, or on a torus"),
+    ("S5", "120 nodes; step through schedules, and break links"),
+    ("S7", "5,040 nodes, drawn by the graphics card"),
+    ("S5,3", "an (n,k)-star of 60 nodes"),
+    ("Q4", "a hypercube, to compare with"),
+)
+#: The parameters of a comparison besides the names of its sides.
+_COMPARED = ("across", "condition", "baseline")
+#: Runs listed on the page of an experiment.
+_MOST_RUNS = 200
+
+
+@router.get("/")
+def show_overview(request: Request, service: ServiceParameter) -> Response:
+    """Show what is here, and which servers are running."""
+    state = health.show_health(service)
+    library = service.library()
+    return _render(
+        request,
+        "overview.html.j2",
+        examples=_EXAMPLES,
+        queries=len(library.queries),
+        packs=len({query.pack for query in library.queries.values()}),
+        claims=len(all_claims()),
+        stores={"PostgreSQL": state.postgres, "Neo4j": state.neo4j},
+        version=version("starcast"),
+    )
+
+
+@router.get("/explore")
+def redirect_to_explorer() -> Response:
+    """Open the explorer on a first topology."""
+    return RedirectResponse("explore/S4")
+
+
+@router.get("/explore/{spec}")
+def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it from its URL
+    """Show the explorer; it opens whatever is possible of its URL, and says what is not."""
+    if not EXPLORER.is_file():
+        raise UnavailableError(
+            "the explorer is not installed", hint="install the wheel of starcast again"
+        )
+    return FileResponse(EXPLORER, media_type="text/html")
+
+
+@router.get("/favicon.ico")
+def show_icon() -> Response:
+    """Return the icon of pages that name none."""
+    return FileResponse(STATIC / "icon.svg", media_type="image/svg+xml")
+
+
+@router.get("/queries")
+def list_queries(request: Request, service: ServiceParameter, search: str = "") -> Response:
+    """List the queries by pack."""
+    library = service.library()
+    problem = None
+    packs = defaultdict[str, list[models.QueryName]](list)
+    try:
+        for query in library.search(search or None):
+            packs[query.pack].append(queries.name_query(query))
+    except NotFoundError as error:
+        problem = error
+    return _render(
+        request,
+        "queries.html.j2",
+        search=search,
+        packs=packs,
+        faults=library.faults,
+        problem=problem,
+    )
+
+
+@router.get("/queries/{pack}/{name}")
+def show_query(request: Request, pack: str, name: str, service: ServiceParameter) -> Response:
+    """Show a query with a form, and its answer if the form was sent."""
+    query = service.library().find(f"{pack}/{name}")
+    values = queries.read_parameters(request)
+    problem: StarcastError | None = None
+    answer = None
+    if values or (not query.parameters and request.query_params):
+        try:
+            answer = queries.ask(service, query.name, values)
+        except StarcastError as error:
+            problem = error
+    shown = None if answer is None else as_read(answer)
+    return _render(
+        request,
+        "query.html.j2",
+        query=queries.describe(query),
+        fields=_fields(service, query.parameters, values),
+        problem=problem,
+        answer=None
+        if shown is None or answer is None
+        else Table(shown.columns, shown.rows, answer.note),
+        numeric=() if shown is None else _numeric(shown),
+        drawn=answer is not None and queries.is_drawable(query, answer.parameters),
+        state=urlencode(values),
+        command=shlex.join(
+            [
+                "starcast",
+                "query",
+                "run",
+                query.name,
+                *(f"{key}={value}" for key, value in values.items()),
+            ]
+        ),
+    )
+
+
+@router.get("/experiments")
+def list_experiments(request: Request, service: ServiceParameter) -> Response:
+    """List the stored experiments, to be opened or compared."""
+    page = experiments.list_experiments(request, service, None, 1_000)
+    return _render(request, "experiments.html.j2", experiments=page.items)
+
+
+@router.get("/experiments/{name}")
+def show_experiment(request: Request, name: str, service: ServiceParameter) -> Response:
+    """Show an experiment: its curves, and its runs."""
+    detail = experiments.show_experiment(request, name, service, None, _MOST_RUNS)
+    rows = [run.model_dump() for run in detail.runs]
+    columns = [column for column in models.Run.model_fields if any(row[column] for row in rows)]
+    return _render(
+        request,
+        "experiment.html.j2",
+        name=name,
+        detail=detail.model_copy(update={"runs": rows}),
+        columns=columns,
+        numeric=_numeric(Table(tuple(columns), rows)),
+    )
+
+
+@router.get("/compare")
+def compare(request: Request, service: ServiceParameter) -> Response:
+    """Compare experiments: curves that can be read off, rows, and crossovers."""
+    given = request.query_params
+    names = given.getlist("name")
+    if not names:
+        return _render(request, "compare.html.j2", title="Comparison", remarks=(), table=None)
+    chosen = {name: list(filter(None, given.getlist(name))) for name in _COMPARED}
+    table, remarks = experiments.build_comparison(
+        service,
+        names,
+        chosen["across"],
+        chosen["condition"],
+        next(iter(chosen["baseline"]), None),
+    )
+    comparison = table.comparison
+    shown, best = tabulate_layout(comparison)
+    return _render(
+        request,
+        "compare.html.j2",
+        title=report_title(comparison),
+        remarks=remarks,
+        table=shown,
+        numeric=_numeric(shown),
+        best=best,
+        classes=_verdict_class,
+        note=table.note,
+        sides=[side.name for side in comparison.sides],
+        parameters=comparison.header_parameters(),
+        crossovers=table.crossovers(),
+        names=names,
+        chosen={name: next(iter(values), "") for name, values in chosen.items()},
+        crossable=CROSSABLE,
+        state=urlencode([(name, value) for name, value in given.multi_items() if value]),
+    )
+
+
+@router.get("/claims")
+def list_claims(
+    request: Request,
+    service: ServiceParameter,
+    paper: str = "",
+    verdict: str = "",
+    words: str = "",
+) -> Response:
+    """List the claims with their verdicts."""
+    stored = claims.stored_verdicts(service)
+    table = listing.list_claims(stored, paper or None, verdict or None)
+    wanted = words.casefold().split()
+    rows = [row for row in table if all(word in _text_of(row) for word in wanted)]
+    return _render(
+        request,
+        "claims.html.j2",
+        claims=[models.Claim(**claims.claim_fields(row)) for row in rows],
+        papers={key: each.citation for key, each in papers().items()},
+        verdicts=VERDICT_WORDS,
+        signs=SIGNS,
+        paper=paper,
+        verdict=verdict,
+        words=words,
+        is_verified=bool(stored),
+    )
+
+
+@router.get("/claims/{claim_id}")
+def show_claim(request: Request, claim_id: str, service: ServiceParameter) -> Response:
+    """Show a claim: its verdict, and its counterexample with a link to the explorer."""
+    detail = claims.show_claim(claim_id, service)
+    return _render(request, "claim.html.j2", claim=detail, signs=SIGNS)
+
+
+@router.get("/artifacts")
+def list_artifacts(request: Request, service: ServiceParameter) -> Response:
+    """List what is stored, with links to the explorer."""
+    tables = artifacts.list_stored(service)
+    root = _root(request)
+    return _render(
+        request,
+        "artifacts.html.j2",
+        tables=tables,
+        numeric={kind: _numeric(table) for kind, table in tables.items()},
+        links={kind: _explorer_link(root, kind) for kind in tables},
+    )
+
+
+def render_problem(request: Request, problem: Problem) -> Response:
+    """Return the page of an error."""
+    return _render(request, "problem.html.j2", status=problem.status, problem=problem)
+
+
+@cache
+def _environment() -> Environment:
+    filters = {"cell": format_value, "words": _spaced, "inline": inline_html}
+    return page_environment(__package__ or "", "templates", filters)
+
+
+def _render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    page = (
+        _environment()
+        .get_template(template)
+        .render(
+            root=_root(request),
+            section=request.url.path.split("/")[1].replace("compare", "experiments"),
+            navigation=_NAVIGATION,
+            **values,
+        )
+    )
+    return HTMLResponse(page, status)
+
+
+def _root(request: Request) -> str:
+    """Return the relative URL of the root of the server, for a page of this path."""
+    return "../" * (request.url.path.count("/") - 1)
+
+
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _numeric(table: Table) -> set[str]:
+    return {name for name in table.columns if table.is_numeric(name)}
+
+
+def _text_of(row: Row) -> str:
+    return " ".join(format_value(value) for value in row.values()).casefold()
+
+
+def _verdict_class(column: str, row: Mapping[str, Any]) -> str:
+    value = row[column]
+    return str(value).replace(" ", "-") if column.startswith("verdict") and value else ""
+
+
+def _fields(
+    service: Service, parameters: Sequence[Any], values: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the fields of a form for the parameters of a query."""
+    stored = _stored_ids(service) if parameters else {}
+    fields = []
+    for each in parameters:
+        name = each.type.name
+        fields.append({
+            "name": each.name,
+            "meaning": each.meaning,
+            "type": str(each.type),
+            "required": each.required,
+            "value": values.get(each.name, queries.default_text(each)),
+            "number": name in {"int", "float", "tree"},
+            "options": stored.get(name, ()),
+            "width": 30 if name in STORED else 14,
+        })  # fmt: skip
+    return fields
+
+
+def _stored_ids(service: Service) -> dict[str, list[str]]:
+    """Return the ids of complete artifacts by kind; nothing if PostgreSQL is not running."""
+    try:
+        tables = artifacts.list_stored(service)
+    except UnavailableError:
+        return {}
+    kinds = dict(zip(STORED, tables.values(), strict=True))
+    return {
+        kind: [row["id"] for row in table if row["state"] == "complete"]
+        for kind, table in kinds.items()
+    }
+
+
+def _explorer_link(root: str, kind: str) -> Callable[[str, Row], str | None]:
+    """Return a function from a cell to its link: ids lead to the explorer."""
+
+    def link(column: str, row: Row) -> str | None:
+        if column != "id":
+            return None
+        spec, _, rest = str(row["id"]).partition(":")
+        name = {"forests": "forest", "schedules": "schedule"}.get(kind)
+        query = f"?{name}={quote(rest, safe=':,()=')}" if name else ""
+        return f"{root}explore/{quote(spec, safe=',')}{query}"
+
+    return link

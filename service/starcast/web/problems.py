@@ -1,0 +1,153 @@
+"""Errors as problem details (RFC 9457), with the hint of the command line."""
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from starcast.errors import (
+    BusyError,
+    InputError,
+    LimitError,
+    NotFoundError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+    clean_message,
+)
+
+MEDIA_TYPE = "application/problem+json"
+#: HTTP status and name of each kind of error; the name ends the ``type`` of the problem.
+KINDS: dict[type[StarcastError], tuple[int, str]] = {
+    InputError: (422, "input"),
+    NotFoundError: (404, "not-found"),
+    UnavailableError: (503, "unavailable"),
+    BusyError: (503, "busy"),
+    RejectedError: (409, "rejected"),
+    LimitError: (422, "limit"),
+    StarcastError: (500, "internal"),
+}
+_TITLES = {
+    "input": "Invalid input",
+    "not-found": "Not found",
+    "unavailable": "A server is not available",
+    "busy": "Busy",
+    "rejected": "A check failed",
+    "limit": "A limit was reached",
+    "internal": "starcast itself failed",
+    "http": "The request is not supported",
+}
+_PREFIX = "urn:starcast:problem:"
+
+
+class Problem(BaseModel):
+    """An error: RFC 9457, with a hint."""
+
+    type: str = Field(description="urn:starcast:problem:KIND", examples=[f"{_PREFIX}input"])
+    title: str = Field(description="the kind of error, for people")
+    status: int = Field(description="HTTP status")
+    detail: str = Field(description="one sentence: what is wrong, with which value")
+    hint: str = Field(description="what to do about it; may be empty")
+    instance: str = Field(description="path of the request")
+
+
+#: Responses that every operation may have, for the OpenAPI document.
+RESPONSES: dict[int | str, dict[str, object]] = {
+    status: {
+        "description": description,
+        "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}},
+    }
+    for status, description in (
+        (400, "the request names a host that is not served here"),
+        (403, "the request comes from a page of another site"),
+        (404, "nothing has this name"),
+        (409, "a check failed"),
+        (414, "the URL is too long"),
+        (422, "invalid input, or a limit was reached"),
+        (500, "a defect of starcast"),
+        (503, "a server is not running, or all workers are busy"),
+    )
+}
+
+
+def as_starcast_error(error: Exception) -> StarcastError:
+    """Return an exception of FastAPI, Starlette or Python as an error with a hint."""
+    match error:
+        case StarcastError():
+            return error
+        case RequestValidationError():
+            return _invalid_parameter(error)
+        case MemoryError():
+            return LimitError("memory ran out", hint="ask for a smaller topology")
+    first_line = next(iter(str(error).strip().splitlines()), "no message")
+    return StarcastError(
+        f"starcast itself failed: {type(error).__name__}: {first_line}",
+        hint="please report it, with the lines of the log that 'starcast config' names",
+    )
+
+
+def describe(error: Exception, path: str) -> Problem:
+    """Return the problem that an exception is, for a request of a path."""
+    if isinstance(error, HTTPException):
+        detail, hint = _describe_status(error, path)
+        return _problem("http", error.status_code, detail, hint, path)
+    known = as_starcast_error(error)
+    status, kind = next(KINDS[each] for each in type(known).__mro__ if each in KINDS)
+    return _problem(kind, status, known.message, known.hint, path)
+
+
+def refuse(status: int, detail: str, hint: str, path: str) -> Response:
+    """Return the response to a request that is refused before any endpoint sees it."""
+    return respond(_problem("http", status, detail, hint, path))
+
+
+def respond(problem: Problem, headers: dict[str, str] | None = None) -> Response:
+    """Return a problem as a response."""
+    return Response(
+        problem.model_dump_json(),
+        problem.status,
+        {**_headers(problem), **(headers or {})},
+        MEDIA_TYPE,
+    )
+
+
+def is_api(request: Request) -> bool:
+    """Return whether a request is for the API rather than for a page."""
+    return request.url.path.startswith("/api")
+
+
+def _describe_status(error: HTTPException, path: str) -> tuple[str, str]:
+    """Return the sentence and the hint of an error that Starlette raised."""
+    if error.status_code == 405:
+        return f"{clean_message(path)} can only be read", "use GET"
+    if error.status_code == 404:
+        return f"nothing has the address {clean_message(path)}", "begin at the page /"
+    return str(error.detail), "see /api/v1/openapi.json for what exists"
+
+
+def _headers(problem: Problem) -> dict[str, str]:
+    return {"Retry-After": "5"} if problem.status == 503 else {}
+
+
+def _problem(kind: str, status: int, detail: str, hint: str, path: str) -> Problem:
+    return Problem(
+        type=f"{_PREFIX}{kind}",
+        title=_TITLES[kind],
+        status=status,
+        detail=detail,
+        hint=hint,
+        instance=path,
+    )
+
+
+def _invalid_parameter(error: RequestValidationError) -> InputError:
+    first = error.errors()[0]
+    name = first["loc"][-1] if first["loc"] else "request"
+    if first["type"] == "missing":
+        return InputError(f"the parameter '{name}' is missing", hint=f"add ?{name}=VALUE")
+    given = first.get("input")
+    return InputError(
+        f"the parameter '{name}' is {given!r}: {first['msg'].lower()}",
+        hint="see /api/v1/openapi.json for the parameters",
+    )

@@ -1,0 +1,141 @@
+"""Forms of responses: pages of listings, arrays, CSV and pictures."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Generic, Literal, TypeVar
+from urllib.parse import urlencode
+
+from fastapi import Path, Query, Request
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from starcast.errors import InputError, NotFoundError
+from starcast.support.table import Row, Table
+from starcast.support.text import to_json
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", str, int)
+
+#: Format of a response; a suffix of the path, ``.csv``, sets it too.
+Format = Literal["json", "csv", "svg"]
+FormatParameter = Annotated[
+    Format, Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg")
+]
+LimitParameter = Annotated[int, Query(ge=1, le=1_000, description="items of a page")]
+AfterParameter = Annotated[
+    str | None, Query(max_length=500, description="key of the last item of the page before")
+]
+SpecParameter = Annotated[
+    str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
+]
+ForestParameter = Annotated[
+    str, Path(max_length=500, description="id of a forest", examples=["S4:multiple:1234"])
+]
+ScheduleParameter = Annotated[
+    str, Path(max_length=500, description="id of a schedule", examples=["S4:broadcast:multiple"])
+]
+#: The headers of arrays, for the OpenAPI document.
+ARRAY_RESPONSE: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "little-endian values; the headers give dtype and shape",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        "headers": {
+            name: {"required": True, "schema": {"type": "string"}}
+            for name in ("X-Array-Dtype", "X-Array-Shape")
+        },
+    }
+}
+
+
+def with_formats(*formats: str) -> dict[int | str, dict[str, Any]]:
+    """Return the media types besides JSON that an operation has, for the OpenAPI document."""
+    media_types = {"csv": "text/csv", "svg": "image/svg+xml"}
+    content = {media_types[name]: {"schema": {"type": "string"}} for name in formats}
+    return {200: {"description": "the resource", "content": content}}
+
+
+class Page(BaseModel, Generic[Item]):
+    """A part of a listing."""
+
+    items: list[Item]
+    next: str | None = Field(description="relative URL of the next page; null on the last one")
+
+
+def paginate(
+    request: Request,
+    items: Iterable[Item],
+    key: Callable[[Item], str],
+    after: str | None,
+    limit: int,
+) -> Page[Item]:
+    """Return the page of a listing after an item.
+
+    Args:
+        request: the request, whose other parameters the next page has too.
+        items: all items in their order.
+        key: returns the key of an item, which is unique.
+        after: the key of the last item of the page before; None for the first page.
+        limit: the number of items of a page.
+
+    Raises:
+        NotFoundError: no item has the key ``after``.
+    """
+    listed = list(items)
+    start = 0
+    if after is not None:
+        keys = [key(item) for item in listed]
+        if after not in keys:
+            raise NotFoundError(
+                f"no item of this listing has the key '{after}'",
+                hint="begin again without the parameter 'after'",
+            )
+        start = keys.index(after) + 1
+    shown = listed[start : start + limit]
+    following = None
+    if start + limit < len(listed):
+        others = [pair for pair in request.query_params.multi_items() if pair[0] != "after"]
+        name = request.url.path.rpartition("/")[2]
+        following = f"{name}?{urlencode([*others, ('after', key(shown[-1]))])}"
+    return Page(items=shown, next=following)
+
+
+def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return rows with values that JSON has, as the command line prints them."""
+    plain: list[dict[str, Any]] = json.loads(
+        json.dumps(list(rows), default=to_json, ensure_ascii=False)
+    )
+    return plain
+
+
+def csv_response(table: Table) -> Response:
+    """Return a table as CSV."""
+    return Response(table.to_csv(), media_type="text/csv")
+
+
+def csv_of(models: Sequence[BaseModel]) -> Response:
+    """Return models of one class as CSV, a column per field."""
+    columns = tuple(type(models[0]).model_fields) if models else ()
+    return csv_response(Table.of((model.model_dump() for model in models), columns))
+
+
+def svg_response(document: str) -> Response:
+    """Return a picture."""
+    return Response(document, media_type="image/svg+xml")
+
+
+def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response:
+    """Return an array in binary, little-endian, in C order."""
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    headers = {
+        "X-Array-Dtype": array.dtype.name,
+        "X-Array-Shape": ",".join(map(str, array.shape)),
+    }
+    if columns:
+        headers["X-Array-Columns"] = ",".join(columns)
+    return Response(little.tobytes(), headers=headers, media_type="application/octet-stream")
+
+
+def refuse_format(name: Format, *known: Format) -> InputError:
+    """Return the error for a format that a resource does not have."""
+    return InputError(f"this resource has no format '{name}'", hint=f"choose {' or '.join(known)}")

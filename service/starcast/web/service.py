@@ -1,0 +1,122 @@
+"""The state of the server: settings, worker processes, and connections to the stores."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from queue import Empty, LifoQueue
+from typing import Annotated, TypeVar, cast
+
+from fastapi import Depends, Request
+
+from starcast.errors import BusyError, StarcastError, UnavailableError
+from starcast.lab import Lab
+from starcast.queries import Library, load_library
+from starcast.settings import Settings
+from starcast.trees import Forest
+from starcast.trees.catalogue import CONSTRUCTIONS
+from starcast.trees.spec_syntax import normalize_id
+from starcast.web.workers import Workers
+
+Result = TypeVar("Result")
+
+#: Number of requests that can use the stores at the same time.
+LABS = 4
+#: Seconds that a request waits for the stores if all connections are in use.
+WAIT_SECONDS = 10.0
+
+
+@dataclass
+class Service:
+    """The state that all requests share.
+
+    Args:
+        settings: the settings that name the servers.
+        workers: the processes that compute.
+    """
+
+    settings: Settings
+    workers: Workers = field(default_factory=Workers)
+    _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
+
+    def __post_init__(self) -> None:
+        for _ in range(LABS):
+            self._labs.put(None)
+
+    @contextmanager
+    def lab(self) -> Iterator[Lab]:
+        """Borrow connections to the stores, which one request at a time may use.
+
+        Raises:
+            UnavailableError: PostgreSQL is not running.
+            BusyError: all connections are in use.
+        """
+        try:
+            lab = self._labs.get(timeout=WAIT_SECONDS)
+        except Empty:
+            raise BusyError(
+                f"{LABS} requests are using the stores", hint="try again in a few seconds"
+            ) from None
+        try:
+            if lab is None:
+                lab = Lab(self.settings)
+            yield lab
+        except UnavailableError:
+            # The servers may have been restarted on other ports.
+            if lab is not None:
+                lab.close()
+            lab = None
+            raise
+        finally:
+            self._labs.put(lab)
+
+    def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
+        """Return what a function computes of a forest, which a worker builds or a store holds.
+
+        Raises:
+            NotFoundError: no construction builds the forest, and it is not stored.
+            UnavailableError: no construction builds the forest, and PostgreSQL is not running.
+        """
+        construction = (*forest_id.split(":"), "")[1].partition("(")[0]
+        if construction in CONSTRUCTIONS or forest_id.count(":") != 2:
+            return self.workers.run(function, forest_id)
+        with self.lab() as lab:
+            stored = lab.forest(normalize_id(forest_id))
+        return function(stored)  # an array at hand; no code of plug-ins runs
+
+    def library(self) -> Library:
+        """Return the query packs as they are on disk."""
+        return load_library(*self.settings.packs)
+
+    def find_problem(self) -> StarcastError | None:
+        """Return why PostgreSQL cannot be used, or None if it can."""
+        try:
+            with self.lab() as lab:
+                _ = lab.engine
+        except StarcastError as error:
+            return error
+        return None
+
+    def close(self) -> None:
+        """End the worker processes and close all connections."""
+        self.workers.close()
+        self.close_labs()
+
+    def close_labs(self) -> None:
+        """Close the connections that no request uses; the next requests open others."""
+        idle: list[Lab | None] = []
+        with suppress(Empty):
+            while True:
+                idle.append(self._labs.get_nowait())
+        for lab in idle:
+            if lab is not None:
+                lab.close()
+            self._labs.put(None)
+
+
+def get_service(request: Request) -> Service:
+    """Return the service of an application."""
+    return cast("Service", request.app.state.service)
+
+
+#: The parameter by which endpoints receive the service.
+ServiceParameter = Annotated[Service, Depends(get_service)]

@@ -1,0 +1,109 @@
+"""``starcast serve``: the web application on a socket of this machine."""
+
+import errno
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import closing
+
+import uvicorn
+
+from starcast.errors import InputError, UnavailableError
+from starcast.settings import Settings
+from starcast.support.signals import sigterm_as_interrupt
+from starcast.web.app import create_app
+from starcast.web.guard import is_loopback
+from starcast.web.service import Service
+
+#: Number of requests that are handled at the same time; the server refuses more.
+MOST_REQUESTS = 64
+_KEEP_ALIVE_SECONDS = 5
+_STOP_SECONDS = 3
+
+
+def serve(
+    settings: Settings,
+    host: str,
+    port: int,
+    say: Callable[[str], None],
+    warn: Callable[[str], None],
+) -> None:
+    """Serve the API and the pages until Ctrl-C or SIGTERM.
+
+    Args:
+        settings: the settings that name the servers.
+        host: the address or name to listen on.
+        port: the port; 0 for a free one.
+        say: receives the address.
+        warn: receives a warning if other machines can reach the server.
+
+    Raises:
+        InputError: there is no such address on this machine.
+        UnavailableError: another program uses the port, or the port needs root.
+        KeyboardInterrupt: the server was stopped.
+    """
+    with closing(_listen(host, port)) as listener:
+        bound = listener.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        if not is_loopback(host):
+            warn(
+                f"other machines can reach this server on {host}:{bound}: it has no passwords, and "
+                "shows everything that is stored"
+            )
+        say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
+        config = uvicorn.Config(
+            create_app(Service(settings), host),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=MOST_REQUESTS,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+        )
+        # Requests and errors are in starcast's own log.
+        logging.getLogger("uvicorn").addHandler(logging.NullHandler())
+        logging.getLogger("uvicorn").propagate = False
+        with sigterm_as_interrupt():
+            uvicorn.Server(config).run(sockets=[listener])
+    raise KeyboardInterrupt
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise InputError(
+            f"'{host}' is not an address of this machine: {os.strerror(error.errno or 0)}"
+            if error.errno and error.errno > 0
+            else f"'{host}' is not an address of this machine",
+            hint="write --host 127.0.0.1, or omit --host",
+        ) from None
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise _cannot_listen(error, host, port) from None
+    return listener
+
+
+def _cannot_listen(error: OSError, host: str, port: int) -> InputError | UnavailableError:
+    if error.errno == errno.EADDRINUSE:
+        return UnavailableError(
+            f"another program uses the port {port} on {host}",
+            hint="stop it, or choose another port with --port; --port 0 takes a free one",
+        )
+    if error.errno == errno.EACCES:
+        return UnavailableError(
+            f"the port {port} needs root", hint="choose a port from 1024 to 65535 with --port"
+        )
+    return InputError(
+        f"'{host}' is not an address of this machine: {(error.strerror or '').lower()}",
+        hint="write --host 127.0.0.1, or omit --host",
+    )

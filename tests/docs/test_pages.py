@@ -1,0 +1,124 @@
+"""The pages of `starcast serve` in a real browser, on real stores."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from starcast import Lab
+from starcast.settings import Settings
+from starcast.web.app import create_app
+from starcast.web.pages import EXPLORER
+from starcast.web.service import Service
+from starcast.web.workers import Workers
+from support.fix_browser import served
+
+FOREST = "S4:multiple:1234"
+QUERY = "/queries/overlap/load-histogram"
+PAGES = (
+    "/",
+    "/queries",
+    f"{QUERY}?forest={FOREST}",
+    "/experiments",
+    "/experiments/ours",
+    "/compare?name=ours&name=theirs",
+    "/claims?paper=TS",
+    "/claims/TS.L5",
+    "/artifacts",
+)
+
+
+@pytest.fixture
+def address(filled: Lab) -> Iterator[str]:
+    """The address of a server on stores with artifacts, experiments and a verdict."""
+    filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
+                      message_bytes=[16, 256, 4096, 65536])  # fmt: skip
+    service = Service(Settings.load(), Workers(count=1))
+    with served(create_app(service)) as url:
+        yield url
+    service.close()
+
+
+def test_all_pages_are_accessible_in_light_and_dark_and_fit_a_telephone(tab: Page) -> None:
+    """No violation of axe, nothing wider than the window, and the colours of the scheme."""
+    for scheme, width in (("light", 1200), ("dark", 390)):
+        tab.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        tab.set_viewport_size({"width": width, "height": 800})
+        for path in PAGES:
+            tab.goto(path)
+            tab.wait_for_load_state("networkidle")
+            violations = Axe().run(tab).response["violations"]
+            assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == [], path
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width, path
+            colour = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (colour == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_a_query_is_asked_with_the_keyboard_alone(tab: Page) -> None:
+    tab.goto(QUERY)
+    tab.keyboard.press("Tab")
+    expect(tab.get_by_text("Skip to the content")).to_be_focused()
+    tab.get_by_label("forest").focus()
+    tab.keyboard.type(FOREST)
+    tab.keyboard.press("Enter")
+    answer = tab.get_by_role("region", name="answer")
+    expect(answer.get_by_role("row")).to_have_count(4)
+    assert tab.url.endswith("?forest=S4%3Amultiple%3A1234")
+    tab.get_by_label("forest").fill("S4:multiple:4321")
+    tab.keyboard.press("Enter")
+    expect(tab.get_by_role("alert")).to_contain_text("'S4:multiple:4321' is not in the graph")
+    expect(tab.get_by_role("alert")).to_contain_text("starcast ingest S4 --trees multiple")
+
+
+def test_curves_are_read_off_with_keyboard_and_pointer(tab: Page) -> None:
+    tab.goto("/compare?name=wide")
+    slider = tab.get_by_role("slider")
+    expect(slider).to_have_attribute("aria-valuetext", "65,536 bytes")
+    caption = tab.locator(".readings caption")
+    slider.press("Home")
+    expect(caption).to_have_text("at a message size of 16 bytes")
+    slider.press("ArrowRight")
+    expect(caption).to_have_text("at a message size of 256 bytes")
+    rows = tab.locator(".readings tbody tr")
+    assert [text.split("\t")[0] for text in rows.all_inner_texts()] == [
+        "greedy", "multiple", "lower bound",
+    ]  # fmt: skip
+    box = tab.locator(".curves svg").bounding_box()
+    assert box is not None
+    tab.mouse.move(box["x"] + box["width"] - 20, box["y"] + 50)
+    expect(caption).to_have_text("at a message size of 65,536 bytes")
+    crossovers = tab.locator(".curves ol li")
+    assert crossovers.count() == tab.locator(".curves circle.crossover").count() > 0
+    assert "is better below" in crossovers.first.inner_text()
+
+
+def test_experiments_are_chosen_and_compared(tab: Page) -> None:
+    tab.goto("/experiments")
+    tab.get_by_label("compare ours").check()
+    tab.get_by_label("compare theirs").check()
+    tab.get_by_role("button").click()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("ours against theirs")
+    expect(tab.get_by_role("region", name="comparison").locator("td.worse").first).to_be_visible()
+
+
+def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
+    tab.goto("/claims/TS.T1.time")
+    link = tab.get_by_role("link", name="See it in the explorer")
+    assert "/explore/S3?schedule=broadcast" in link.evaluate("link => link.href")
+    if not EXPLORER.is_file():
+        pytest.skip("the page of the explorer is not part of this checkout")
+    link.click()
+    expect(tab).to_have_url(re.compile("/explore/S3"))
+
+
+def test_the_explorer_shows_what_its_url_says(tab: Page) -> None:
+    """Its data come from the API; requests elsewhere and errors of the console fail the test."""
+    if not EXPLORER.is_file():
+        pytest.skip("the page of the explorer is not part of this checkout")
+    for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):
+        tab.goto(path)
+        tab.wait_for_load_state("networkidle")
+        expect(tab.get_by_role("heading", level=1)).to_contain_text("S4")
+        expect(tab.locator("[data-node]")).to_have_count(24)

@@ -1,0 +1,202 @@
+"""The HTTP API and the pages on real stores: the same figures as the lab."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from html import escape
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import URL
+from starlette.testclient import TestClient
+
+from starcast import Forest, Lab, forest, topology
+from starcast.database.roles import Role
+from starcast.settings import Settings
+from starcast.support.table import Table
+from starcast.web.app import create_app
+from starcast.web.service import LABS, Service
+from starcast.web.workers import Workers
+from support.fix_cli import name_store
+
+API = "/api/v1"
+MINE = "S4:mine(i=2):4321"
+
+
+@pytest.fixture
+def client(filled: Lab) -> Iterator[TestClient]:
+    """A client of a server on stores that also hold a forest of the user."""
+    array = forest("S4", "greedy", root="4321").parent_port
+    filled.ingest(
+        "S4", [Forest(topology("S4"), array, 23, construction="mine", arguments={"i": 2})]
+    )
+    service = Service(Settings.load(), Workers(count=1))
+    yield TestClient(create_app(service), base_url="http://localhost")
+    service.close()
+
+
+def get(client: TestClient, path: str) -> Any:
+    """Return the JSON at a path of the API."""
+    response = client.get(f"{API}{path}")
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def plain(table: Table) -> Any:
+    """Return rows as JSON holds them."""
+    return json.loads(table.to_json())
+
+
+def test_listings_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
+    for kind, table in (
+        ("topologies", filled.topologies()),
+        ("forests", filled.forests()),
+        ("schedules", filled.schedules()),
+    ):
+        items = get(client, f"/{kind}")["items"]
+        assert [{name: item[name] for name in table.columns} for item in items] == plain(table)
+        for item in items:
+            assert get(client, f"/{item['url']}")
+    assert get(client, "/forests?topology=S3")["items"] == []
+    first = get(client, "/forests?limit=1")
+    assert first["items"][0]["id"] < get(client, f"/{first['next']}")["items"][0]["id"]
+    lines = list(csv.DictReader(io.StringIO(client.get(f"{API}/forests.csv").text)))
+    assert [line["id"] for line in lines] == filled.forests()["id"]
+
+
+def test_a_forest_of_the_user_comes_from_the_store(client: TestClient, filled: Lab) -> None:
+    assert get(client, f"/forests/{MINE}")["height"] == filled.forest(MINE).height
+    response = client.get(f"{API}/forests/{MINE}/parent-ports")
+    array = np.frombuffer(response.content, np.uint8).reshape(1, 24)
+    assert np.array_equal(array, filled.forest(MINE).parent_port)
+    assert client.get(f"{API}/forests/{MINE}.svg").text.startswith("<svg")
+    entries = get(client, "/topologies/S4/forests")["items"]
+    assert {"id": MINE, "name": "mine(i=2):4321", "stored": True} in entries
+    assert client.get(f"{API}/forests/S4:yours:1234").status_code == 404
+
+
+def test_answers_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
+    name, values = "overlap/load-histogram", "forest=S4:multiple:1234"
+    expected = filled.query(name, forest="S4:multiple:1234")
+    answer = get(client, f"/queries/{name}/answer?{values}")
+    assert answer["rows"] == expected.rows
+    assert answer["cypher"] == expected.cypher
+    text = client.get(f"{API}/queries/{name}/answer.csv?{values}").text
+    assert text == expected.to_csv()
+    for wrong in ("", "?forest=S4:multiple", "?forest=S9:multiple:123456789", "?wood=S4"):
+        problem = client.get(f"{API}/queries/{name}/answer{wrong}").json()
+        assert problem["status"] in {404, 422}
+        assert problem["hint"]
+
+
+def test_a_picture_of_an_answer_is_drawn(client: TestClient) -> None:
+    values = "topology=S4&source=1234&target=4321"
+    query = next(
+        each["query"]
+        for each in get(client, "/queries?search=shortest-paths")["items"]
+        if {"source", "target"}
+        <= {field["name"] for field in get(client, f"/{each['url']}")["parameters"]}
+        and get(client, f"/{each['url']}")["drawable"]
+    )
+    picture = client.get(f"{API}/queries/{query}/answer.svg?{values}&picture_layout=ring")
+    assert picture.text.startswith("<svg")
+    page = client.get(f"/queries/{query}?{values}").text
+    assert escape(f"api/v1/queries/{query}/answer.svg?{values}") in page
+    assert "CALL" in page or "MATCH" in page
+
+
+def test_experiments_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
+    items = get(client, "/experiments")["items"]
+    assert [item["experiment"] for item in items] == ["ours", "theirs"]
+    assert items[0]["axes"]["message_bytes"] == "64 1024"
+    detail = get(client, "/experiments/ours")
+    expected = plain(filled.runs("ours"))
+    assert [run["time"] for run in detail["runs"]] == [run["time"] for run in expected]
+    page = get(client, "/experiments/ours?limit=3")
+    rest = get(client, f"/experiments/{page['next']}")
+    assert [*page["runs"], *rest["runs"]] == detail["runs"]
+    assert client.get(f"{API}/experiments/none").status_code == 404
+
+
+def test_a_comparison_has_the_rows_curves_and_crossovers_of_the_lab(
+    client: TestClient, filled: Lab
+) -> None:
+    shown = get(client, "/compare?name=ours&name=theirs")
+    expected = filled.compare("ours", "theirs")
+    assert shown["rows"] == plain(expected)
+    assert shown["sides"] == ["ours", "theirs"]
+    panels = shown["panels"]
+    times = {run["time"] for run in plain(filled.runs())}
+    spots = [spot for panel in panels for curve in panel["curves"] for spot in curve["spots"]]
+    assert {spot["time"] for spot in spots} <= times
+    for panel in panels:
+        bound = {spot["message_bytes"]: spot["time"] for spot in panel["bound"]}
+        for curve in panel["curves"]:
+            assert all(spot["time"] >= bound[spot["message_bytes"]] for spot in curve["spots"])
+    text = client.get(f"{API}/compare.csv?name=ours&name=theirs").text
+    assert text == expected.to_csv()
+    problem = client.get(f"{API}/compare?name=ours&name=theirs&condition=topology=S9")
+    assert problem.status_code in {404, 422}
+
+
+def test_stored_verdicts_are_shown(client: TestClient, filled: Lab) -> None:
+    claim = get(client, "/claims/TS.L5")
+    assert (claim["verdict"], claim["run"]) == ("holds", 1)
+    assert claim["detail"] == filled.claim("TS.L5")["detail"]
+    stored = get(client, "/claims?verdict=holds")["items"]
+    assert [each["id"] for each in stored] == ["TS.L5"]
+
+
+def test_pages_show_what_is_stored(client: TestClient) -> None:
+    for path, word in (
+        ("/", "PostgreSQL 1"),
+        ("/experiments", "theirs"),
+        ("/experiments/ours", "data-comparison"),
+        ("/compare?name=ours&name=theirs", "Crossovers"),
+        ("/claims?verdict=holds", "TS.L5"),
+        ("/artifacts", "explore/S4?forest=multiple:1234"),
+        ("/queries/overlap/load-histogram?forest=S4:multiple:1234", "answer.csv"),
+    ):
+        response = client.get(path)
+        assert response.status_code == 200, path
+        assert word in response.text, path
+
+
+def test_health_names_the_versions_of_both_stores(client: TestClient) -> None:
+    state = get(client, "/health")
+    assert state["postgres"]["version"]
+    assert state["neo4j"]["version"].startswith("20")
+
+
+def test_the_role_that_only_reads_suffices(
+    filled: Lab,
+    role_url: Callable[[URL, Role], URL],
+    kept_database: URL,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert len(filled.forests()) == 2
+    name_store(monkeypatch, role_url(kept_database, "reader"))
+    service = Service(Settings.load(), Workers(count=1))
+    client = TestClient(create_app(service), base_url="http://localhost")
+    for path in (
+        "/artifacts",
+        "/experiments/ours",
+        "/compare?name=ours&name=theirs",
+        "/claims/TS.L5",
+    ):
+        assert client.get(path).status_code == 200, path
+    service.close()
+
+
+def test_a_store_that_goes_away_is_reported_and_comes_back(client: TestClient) -> None:
+    """No connection of the pool is lost, however often requests fail."""
+    service: Service = client.app.app.state.service  # type: ignore[attr-defined]
+    running = service.settings
+    away = Settings.load(postgres_uri="postgresql://visitor@127.0.0.1:1/none")
+    service.close_labs()
+    for settings, status in ((away, 503), (running, 200)):
+        service.settings = settings
+        for _ in range(LABS + 2):
+            assert client.get(f"{API}/forests").status_code == status

@@ -1,0 +1,81 @@
+"""Fixtures of a real browser: Debian's Chromium without a window, driven by Playwright."""
+
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Request, Route
+    from starlette.types import ASGIApp
+
+FINDER = Path(__file__).parents[1] / "docs" / "chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextmanager
+def served(app: "ASGIApp") -> Iterator[str]:
+    """Serve an application on the loopback interface; yield its address."""
+    import uvicorn
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    """Chromium without a window."""
+    from playwright.sync_api import sync_playwright
+
+    path = subprocess.run([FINDER], capture_output=True, text=True)  # noqa: PLW1510
+    assert path.returncode == 0, path.stderr
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path.stdout.strip(), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser: "Browser", address: str) -> "Iterator[Page]":
+    """A tab that reaches only the server at ``address``, a fixture of the test's module.
+
+    An error of the page, or a request to another server, fails the test.
+    """
+    tab = browser.new_page(base_url=address)
+    problems: list[str] = []
+
+    def admit(route: "Route", request: "Request") -> None:
+        if request.url.startswith((address, "data:")):
+            route.continue_()
+        else:
+            problems.append(f"asks for {request.url}")
+            route.abort()
+
+    tab.route("**/*", admit)
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.on(
+        "console",
+        lambda message: problems.append(message.text) if message.type == "error" else None,
+    )
+    yield tab
+    tab.close()
+    assert problems == []

@@ -1,0 +1,447 @@
+"""The HTTP API without servers: what is computed, problem details, formats, ETags, pages."""
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+from starlette.testclient import TestClient
+
+from starcast import Fault, forest, schedule, simulate, topology
+from starcast.collectives.model import COLUMNS
+from starcast.errors import EXIT_CODES, StarcastError
+from starcast.layouts import layout, layouts
+from starcast.settings import Settings
+from starcast.web import computations, problems
+from starcast.web.app import create_app
+from starcast.web.service import Service
+from starcast.web.workers import Workers
+from support.fix_browser import served
+
+API = "/api/v1"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service whose embedded stack is not running."""
+    opened = Service(Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def client(service: Service) -> TestClient:
+    """A client of the application; unexpected errors become responses."""
+    return TestClient(
+        create_app(service), base_url="http://127.0.0.1:8321", raise_server_exceptions=False
+    )
+
+
+def array(client: TestClient, path: str) -> np.ndarray[Any, Any]:
+    """Return the array at a path of the API."""
+    response = client.get(f"{API}{path}")
+    assert response.status_code == 200, response.text
+    shape = tuple(map(int, response.headers["X-Array-Shape"].split(",")))
+    dtype = np.dtype(response.headers["X-Array-Dtype"]).newbyteorder("<")
+    return np.frombuffer(response.content, dtype).reshape(shape)
+
+
+def get(client: TestClient, path: str) -> Any:
+    """Return the JSON at a path of the API."""
+    response = client.get(f"{API}{path}")
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+# Computed resources
+
+
+@pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
+def test_a_topology_has_the_figures_and_arrays_of_the_library(
+    client: TestClient, spec: str
+) -> None:
+    network = topology(spec)
+    shown = get(client, f"/topologies/{spec}")
+    assert (shown["node_count"], shown["diameter"]) == (network.nodes, network.diameter)
+    assert shown["ports"] == list(network.ports)
+    assert [each["name"] for each in shown["layouts"]] == list(layouts(network))
+    assert get(client, f"/topologies/{spec}/labels")["labels"] == network.labels().tolist()
+    neighbours = array(client, f"/topologies/{spec}/neighbors")
+    assert neighbours.dtype == np.int32
+    assert np.array_equal(neighbours, network.table().T)
+    for name in layouts(network):
+        positions = array(client, f"/topologies/{spec}/layout/{name}")
+        assert positions.dtype == np.float32
+        assert np.array_equal(positions, layout(network, name))
+
+
+@pytest.mark.parametrize(
+    "forest_id", ["S4:multiple:1234", "S4:dimension-change(base=greedy,i=1):2134"]
+)
+def test_a_forest_has_the_figures_and_arrays_of_the_library(
+    client: TestClient, forest_id: str
+) -> None:
+    spec, construction, root = forest_id.split(":")
+    arguments: dict[str, Any] = {"base": "greedy", "i": 1} if "(" in construction else {}
+    built = forest(spec, construction.partition("(")[0], root, **arguments)
+    shown = get(client, f"/forests/{forest_id}")
+    assert shown["id"] == forest_id
+    assert shown["heights"] == built.heights.tolist()
+    assert shown["congestion"] == built.congestion
+    assert np.array_equal(array(client, f"/forests/{forest_id}/parent-ports"), built.parent_port)
+    assert np.array_equal(array(client, f"/forests/{forest_id}/load"), built.load())
+
+
+@pytest.mark.parametrize("name", ["broadcast:multiple(segments=2)", "allgather:necklace"])
+def test_a_schedule_has_the_rows_of_the_library(client: TestClient, name: str) -> None:
+    collective, _, algorithm = name.partition(":")
+    arguments: dict[str, Any] = {"segments": 2} if "(" in algorithm else {}
+    built = schedule("S4", collective, algorithm.partition("(")[0], **arguments)
+    shown = get(client, f"/schedules/S4:{name}")
+    assert shown["id"] == built.id
+    assert get(client, f"/schedules/{built.id}") == shown
+    rows = array(client, f"/schedules/{built.id}/rows")
+    assert np.array_equal(rows, [getattr(built, column) for column in COLUMNS])
+    expanded = array(client, f"/schedules/{built.id}/rows?expand=true")
+    assert expanded.shape == (6, len(built.expand()))
+    listed = client.get(f"{API}/schedules/{built.id}/rows.csv").text.splitlines()
+    assert listed[0] == ",".join(COLUMNS)
+    assert len(listed) == len(built) + 1
+    steps = get(client, f"/schedules/{built.id}/steps")
+    assert [step["links_used"] for step in steps] == simulate(built).links_used.tolist()
+
+
+def test_a_simulation_under_faults_says_who_received_what(client: TestClient) -> None:
+    built = schedule("S4", "broadcast", "greedy")
+    result = simulate(built, [Fault("2134"), Fault(("1234", "3214"), 2)])
+    path = f"/simulate?schedule={built.id}&fault=2134&fault=1234-3214@2"
+    shown = get(client, path)
+    assert shown["faults"] == ["2134", "1234-3214@2"]
+    assert (shown["complete"], shown["missing"]) == (False, result.missing)
+    assert shown["links_used"] == result.links_used.tolist()
+    # Every node but the root and the dead one either received the unit or misses it.
+    assert sum(shown["received"]) == 24 - 2 - result.missing
+    assert shown["received"][topology("S4").rank("2134")] == 0
+    complete = get(client, f"/simulate?schedule={built.id}")
+    assert complete["complete"]
+    assert sum(complete["received"]) == 23
+
+
+def test_the_listings_of_a_topology_name_what_can_be_shown(client: TestClient) -> None:
+    forests = get(client, "/topologies/S4/forests")
+    assert {"id": "S4:multiple:1234", "name": "multiple", "stored": False} in forests["items"]
+    entries = get(client, "/topologies/S4/schedules")["items"]
+    assert "broadcast:multiple" in [entry["name"] for entry in entries]
+    for entry in entries[::7]:
+        assert get(client, f"/schedules/{entry['id']}")["id"] == entry["id"]
+
+
+@pytest.mark.parametrize(
+    "path", ["topologies/S4", "forests/S4:greedy", "schedules/S4:broadcast:greedy"]
+)
+def test_pictures_are_svg_that_may_load_nothing(client: TestClient, path: str) -> None:
+    response = client.get(f"{API}/{path}.svg")
+    assert response.headers["content-type"].startswith("image/svg+xml")
+    assert response.text.startswith("<svg")
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'none'; style")
+
+
+def test_a_claim_is_verified_when_no_verdict_is_stored(client: TestClient) -> None:
+    shown = get(client, "/claims/TS.L5")
+    assert shown["verdict"] == "fails"
+    assert shown["run"] is None
+    assert shown["explorer"].startswith("explore/S")
+    assert "MATCH" in shown["cypher"]
+
+
+def test_listings_have_pages_without_repeated_or_missing_items(client: TestClient) -> None:
+    complete = get(client, "/claims?limit=1000")
+    assert complete["next"] is None
+    ids: list[str] = []
+    path: str | None = "/claims?limit=150&paper=TS"
+    expected = [each["id"] for each in get(client, "/claims?limit=1000&paper=TS")["items"]]
+    while path is not None:
+        page = get(client, path)
+        ids += [each["id"] for each in page["items"]]
+        path = page["next"] and f"/{page['next']}"
+    assert ids == expected
+
+
+# Requests that cannot be answered
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "kind"),
+    [
+        ("/topologies/S99", 422, "input"),
+        ("/topologies/S9/neighbors", 422, "limit"),
+        ("/topologies/S4/layout/spiral", 422, "input"),
+        ("/forests/S4:unheard-of:1234", 503, "unavailable"),
+        ("/forests/S4", 422, "input"),
+        ("/schedules/S4:broadcast", 422, "input"),
+        ("/schedules/S4:broadcast:binomial", 422, "input"),
+        ("/schedules/S8:alltoall:exact/rows?expand=true", 422, "limit"),
+        ("/schedules/S4:broadcast:greedy.csv", 422, "input"),
+        ("/simulate", 422, "input"),
+        ("/simulate?schedule=S4:broadcast:greedy&fault=9", 422, "input"),
+        ("/claims?limit=0", 422, "input"),
+        ("/claims?after=nothing", 404, "not-found"),
+        ("/claims/nothing", 404, "not-found"),
+        ("/queries/overlap/nothing", 404, "not-found"),
+        ("/topologies", 503, "unavailable"),
+        ("/experiments/e1", 503, "unavailable"),
+        ("/nothing", 404, "http"),
+    ],
+)
+def test_errors_are_problem_details_with_a_hint(
+    client: TestClient, path: str, status: int, kind: str
+) -> None:
+    response = client.get(f"{API}{path}")
+    assert response.headers["content-type"] == problems.MEDIA_TYPE
+    problem = response.json()
+    assert (response.status_code, problem["status"]) == (status, status), problem
+    assert problem["type"] == f"urn:starcast:problem:{kind}"
+    assert problem["detail"]
+    assert problem["hint"]
+    assert "\n" not in problem["detail"]
+
+
+def test_every_kind_of_error_has_a_status() -> None:
+    assert set(problems.KINDS) == {StarcastError, *StarcastError.__subclasses__()}
+    assert {kind.exit_code for kind in problems.KINDS} == set(EXIT_CODES) - {0, 130}
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_nothing_can_be_written(client: TestClient, method: str) -> None:
+    response = client.request(method, f"{API}/topologies/S4")
+    assert response.status_code == 405
+    assert response.headers["Allow"] == "GET"
+    assert response.json()["detail"] == f"{API}/topologies/S4 can only be read"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example:8321", "192.0.2.1", "[", ""]
+)
+def test_other_hosts_are_refused(client: TestClient, host: str) -> None:
+    """Otherwise a page of another site could reach the server by rebinding its own name."""
+    response = client.get("/", headers={"Host": host})
+    assert response.status_code == 400
+    assert response.json()["detail"] == f"the host '{host}' is not served here"
+
+
+@pytest.mark.parametrize("host", ["localhost:8321", "127.0.0.1:80", "[::1]:8321"])
+def test_names_of_the_loopback_interface_are_served(client: TestClient, host: str) -> None:
+    assert client.get(f"{API}/topologies/S3", headers={"Host": host}).status_code == 200
+
+
+def test_a_server_for_others_accepts_addresses_and_its_own_name(service: Service) -> None:
+    client = TestClient(create_app(service, "lab.example"))
+    for host, status in (("lab.example:1", 200), ("192.0.2.1", 200), ("evil.example", 400)):
+        assert client.get("/explore/", headers={"Host": host}).status_code in {status, 404}
+
+
+def test_pages_of_other_origins_are_refused(client: TestClient) -> None:
+    path = f"{API}/topologies/S3"
+    for origin, status in (
+        ("http://127.0.0.1:8321", 200),
+        ("http://evil.example", 403),
+        ("null", 403),
+    ):
+        response = client.get(path, headers={"Origin": origin})
+        assert response.status_code == status
+        assert "access-control-allow-origin" not in response.headers
+
+
+@pytest.mark.parametrize("path", ["/", f"{API}/topologies/S3", "/static/starcast.css", "/nothing"])
+def test_every_response_has_the_headers_of_security(client: TestClient, path: str) -> None:
+    headers = client.get(path).headers
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+def test_a_long_url_is_refused(client: TestClient) -> None:
+    assert client.get(f"{API}/topologies/{'x' * 9_000}").status_code == 414
+
+
+@pytest.mark.parametrize(
+    "path",
+    [f"{API}/topologies/S4", f"{API}/topologies/S4/neighbors", "/static/starcast.css", "/queries"],
+)
+def test_a_response_that_the_client_has_is_not_sent_again(client: TestClient, path: str) -> None:
+    first = client.get(path)
+    tag = first.headers["ETag"]
+    assert tag.startswith('"')
+    again = client.get(path, headers={"If-None-Match": f'"other", {tag}'})
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["ETag"] == tag
+    head = client.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert int(head.headers["content-length"]) == len(first.content)
+
+
+def test_a_plug_in_that_never_returns_is_stopped(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is killed, and the next request has another."""
+    from starcast import plugins
+    from starcast.plugins import ORIGINS
+    from starcast.trees.catalogue import CONSTRUCTIONS
+
+    file = tmp_path / "endless.py"
+    file.write_text(
+        "import starcast\n"
+        "@starcast.construction('endless', source='test')\n"
+        "def endless(topology, root):\n"
+        "    while True:\n"
+        "        pass\n"
+    )
+    workers = Workers(count=1, seconds=1)
+    monkeypatch.setattr(service, "workers", workers)
+    plugins.load([str(file)])
+    try:
+        client = TestClient(create_app(service), base_url="http://localhost")
+        problem = client.get(f"{API}/forests/S3:endless").json()
+        assert problem["type"] == "urn:starcast:problem:limit"
+        assert problem["detail"] == "the computation took longer than 1 s"
+        assert client.get(f"{API}/forests/S3:greedy").status_code == 200
+    finally:
+        workers.close()
+        del ORIGINS["construction", "endless"]
+        del CONSTRUCTIONS._entries["endless"]
+
+
+def test_the_workers_end_with_the_server(service: Service) -> None:
+    workers = Workers(count=1)
+    assert workers.run(computations.node_labels, "S2") == ["12", "21"]
+    worker = workers._slots[0].worker
+    assert worker is not None
+    workers.close()
+    assert not worker._process.is_alive()
+    assert service.workers.count == 1
+
+
+def test_a_defect_is_reported_without_a_traceback(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a number")
+
+    monkeypatch.setattr("starcast.web.api.health._check_neo4j", fail)
+    response = client.get(f"{API}/health")
+    assert response.status_code == 500
+    assert response.json()["detail"] == "starcast itself failed: ZeroDivisionError: a number"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_health_says_what_is_missing(client: TestClient) -> None:
+    state = get(client, "/health")
+    assert not state["postgres"]["available"]
+    assert "starcast up" in state["postgres"]["hint"]
+    assert state["limits"]["nodes"] == computations.MOST_NODES
+
+
+# The document of the API
+
+
+def test_the_document_describes_every_operation(client: TestClient) -> None:
+    document = get(client, "/openapi.json")
+    for path, operations in document["paths"].items():
+        assert set(operations) == {"get"}, path
+        assert operations["get"]["description"], path
+        for status, response in operations["get"]["responses"].items():
+            if status != "200":
+                assert set(response["content"]) == {problems.MEDIA_TYPE}
+    assert json.dumps(document).count(problems.MEDIA_TYPE) > len(document["paths"])
+
+
+@pytest.fixture(scope="module")
+def address(service: Service) -> Iterator[str]:
+    """The address of a real server on the loopback interface."""
+    with served(create_app(service)) as address:
+        yield address
+
+
+#: Statuses from 500 on are checked by the test; no schema says which topologies exist.
+EXCLUDED = [not_a_server_error, positive_data_acceptance]
+
+
+def test_responses_agree_with_the_document(address: str) -> None:
+    """Without stores 503 is a correct answer, and the only status from 500 on."""
+    schema = schemathesis.openapi.from_url(f"{address}{API}/openapi.json")
+    tested = 0
+    for result in schema.get_all_operations():
+        assert isinstance(result, Ok)
+        operation = result.ok()
+
+        @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(case=operation.as_strategy())
+        def check(case: Any) -> None:
+            response = case.call()
+            assert response.status_code not in {500, 501, 502, 504}, response.text
+            case.validate_response(response, excluded_checks=EXCLUDED)
+
+        check()
+        tested += 1
+    assert tested == len(schema.raw_schema["paths"])
+
+
+# Pages
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/queries",
+        "/queries?search=load",
+        "/queries?search=unheard",
+        "/queries/overlap/load-histogram",
+        "/claims?paper=TS&words=height",
+        "/claims/TS.L5",
+        "/compare",
+    ],
+)
+def test_pages_work_without_servers(client: TestClient, path: str) -> None:
+    response = client.get(path)
+    assert response.status_code == 200
+    assert "<main" in response.text
+    assert "<style" not in response.text
+    assert " style=" not in response.text
+    assert "<script>" not in response.text
+    assert 'href="/' not in response.text, "URLs are relative"
+
+
+@pytest.mark.parametrize(
+    "path", ["/experiments", "/experiments/e1", "/artifacts", "/compare?name=e1", "/nothing"]
+)
+def test_pages_say_what_is_missing(client: TestClient, path: str) -> None:
+    response = client.get(path)
+    assert response.status_code in {404, 503}
+    assert 'role="alert"' in response.text
+
+
+def test_input_is_escaped_in_pages(client: TestClient) -> None:
+    attack = "<script>alert(1)</script>"
+    for path in (
+        f"/queries?search={attack}",
+        f"/claims?words={attack}",
+        f"/queries/x/{attack}",
+        f"/queries/overlap/load-histogram?forest={attack}",
+    ):
+        assert attack not in client.get(path).text
+
+
+def test_exact_figures_become_numbers() -> None:
+    from starcast.web.responses import as_json_rows
+
+    assert as_json_rows([{"time": Fraction(1, 2)}]) == [{"time": 0.5}]
