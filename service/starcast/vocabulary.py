@@ -26,6 +26,9 @@ class Layout(StrEnum):
     RING = "ring"
 
 
+#: Positions of all nodes of a topology; see `starcast.layouts`.
+LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "quotient"]
+
 #: Least level of the records in starcast's log; off keeps no log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from starcast.drawing import READABLE, Layout, Link, Picture, sketch, style
-from starcast.drawing.order import arrange, order_ring
+from starcast.layouts.order import arrange, order_ring
 from starcast.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 from starcast.drawing import svg as parts
 from starcast.drawing.svg import COLOURS, FAINT, INK, MARGIN, Place
-from starcast.drawing.tree_layout import tidy_layout
+from starcast.layouts.tidy_tree import tidy_layout
 from starcast.errors import LimitError
 from starcast.trees import Forest
 from starcast.trees.edges import Edges, edges_of

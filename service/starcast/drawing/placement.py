@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.drawing.order import arrange, order_ring
+from starcast.layouts.order import arrange, order_ring
 from starcast.drawing.svg import BOX_HEIGHT, GAP, Place
 
 #: A link that pulls its two ends together: sender, receiver, weight.

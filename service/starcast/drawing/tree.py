@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 from starcast.drawing import svg as parts
 from starcast.drawing.svg import BOX_HEIGHT, GAP, HEAD, LEVELS, MARGIN, READABLE, Place
-from starcast.drawing.tree_layout import tidy_layout
+from starcast.layouts.tidy_tree import tidy_layout
 from starcast.errors import LimitError
 from starcast.topologies import Topology
 from starcast.trees import Forest

@@ -1,0 +1,160 @@
+"""The layouts that a topology has, and the choice of the first of them."""
+
+from collections.abc import Callable
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.errors import InputError, LimitError
+from starcast.layouts.hypercube import place_by_projection
+from starcast.layouts.levels import place_on_levels
+from starcast.layouts.necklaces import place_necklaces
+from starcast.layouts.substars import place_by_substars
+from starcast.layouts.torus import PERIODS, place_on_torus
+from starcast.topologies import Topology, as_topology
+from starcast.vocabulary import LayoutName
+
+Positions = NDArray[np.float32]
+
+#: The greatest number of nodes that are placed; S9 has 362 880.
+MOST_NODES = 400_000
+#: From this number of nodes on, the quotient by substars is shown unless another layout is named.
+QUOTIENT_FROM = 40_320
+_SMALLEST_QUOTIENT = 120
+
+DESCRIPTIONS: dict[LayoutName, str] = {
+    "substars": "recursive substars: nodes with the same last symbol lie together",
+    "levels": "levels: rows by the distance from the identity",
+    "necklaces": "rings of necklaces: a rotation of the picture is the rotation of the star graph",
+    "torus": "the torus of 12 hexagons: opposite sides of the picture are joined",
+    "projection": "a projection in which the links of a port are parallel",
+    "quotient": "quotient by substars: a dot for all nodes with the same last symbols",
+}
+
+_PLACES: dict[LayoutName, Callable[[Topology], NDArray[np.float64]]] = {
+    "substars": place_by_substars,
+    "levels": place_on_levels,
+    "necklaces": place_necklaces,
+    "torus": place_on_torus,
+    "projection": place_by_projection,
+}
+
+
+def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
+    """Return the names of the layouts of a topology; the first is the default.
+
+    Example:
+        >>> layouts("S4")
+        ('substars', 'levels', 'necklaces', 'torus')
+    """
+    network = as_topology(topology)
+    names: list[LayoutName] = ["levels"]
+    if network.family == "hypercube":
+        names.insert(0, "projection")
+    if network.family == "nk-star":
+        names.append("substars")
+    if network.family == "star":
+        names.insert(0, "substars")
+    if network.family == "star" and network.n > 2:
+        names.append("necklaces")
+    if network.spec == "S4":
+        names.append("torus")
+    if "substars" in names and network.nodes >= _SMALLEST_QUOTIENT:
+        names.insert(0 if network.nodes >= QUOTIENT_FROM else len(names), "quotient")
+    return tuple(names)
+
+
+def default_layout(topology: str | Topology) -> LayoutName:
+    """Return the name of the layout that is shown if none is named."""
+    return layouts(topology)[0]
+
+
+def layout(topology: str | Topology, name: str | None = None, root: int | str = 0) -> Positions:
+    """Return the positions of the nodes in a layout.
+
+    Args:
+        topology: a topology or its spec.
+        name: one of `layouts`; by default the first.
+        root: label or rank of the node that takes the place of the identity.
+
+    Returns:
+        float32 ``[nodes, 2]``, read-only. Two nodes coincide only in a quotient.
+
+    Raises:
+        InputError: the topology has no such layout, or no such root.
+        LimitError: the topology has more than `MOST_NODES` nodes.
+
+    Example:
+        >>> layout("S5", "levels").shape
+        (120, 2)
+    """
+    network = as_topology(topology)
+    names = layouts(network)
+    chosen = check_name(name or names[0])
+    if chosen not in names:
+        raise InputError(
+            f"{network.spec} has no layout '{chosen}'", hint=f"its layouts are {', '.join(names)}"
+        )
+    if network.nodes > MOST_NODES:
+        raise LimitError(
+            f"{network.spec} has {network.nodes:,} nodes, and layouts have at most {MOST_NODES:,}",
+            hint="choose a smaller topology, such as S9",
+        )
+    if chosen == "quotient":
+        positions = _place_quotient(network)
+    else:
+        positions = _PLACES[chosen](network)
+    if network.node(root) != 0:
+        moved = np.empty_like(positions)
+        moved[network.translation(root)] = positions
+        positions = moved
+    placed = np.ascontiguousarray(positions, dtype=np.float32)
+    placed.flags.writeable = False
+    return placed
+
+
+def check_name(name: str) -> LayoutName:
+    """Return the name of a layout.
+
+    Raises:
+        InputError: no topology has such a layout.
+    """
+    for known in get_args(LayoutName):
+        if name == known:
+            return known
+    raise InputError(
+        f"unknown layout '{name}'", hint=f"the layouts are {', '.join(get_args(LayoutName))}"
+    )
+
+
+def torus_periods(name: str) -> NDArray[np.float64] | None:
+    """Return the two translations that map a layout to itself, ``[2, 2]``; None if it has none."""
+    return PERIODS if name == "torus" else None
+
+
+def substar_groups(topology: Topology) -> NDArray[np.int64]:
+    """Return the number of each node's substar in the quotient, int64 ``[nodes]``.
+
+    The last symbol is the same in a substar, from 720 nodes on the last two.
+    """
+    width = max(len(str(topology.n)), 1)
+    symbols = 2 if topology.nodes >= 720 else 1
+    labels = topology.labels()
+    if width == 1:
+        ends = np.array([label[-symbols:] for label in labels.tolist()])
+    else:
+        ends = np.array([".".join(label.split(".")[-symbols:]) for label in labels.tolist()])
+    groups: NDArray[np.int64] = np.unique(ends, return_inverse=True)[1].astype(np.int64)
+    return groups
+
+
+def _place_quotient(topology: Topology) -> NDArray[np.float64]:
+    groups = substar_groups(topology)
+    nodes = place_by_substars(topology)
+    sizes = np.bincount(groups)
+    means = np.stack([np.bincount(groups, weights=axis) / sizes for axis in nodes.T], axis=1)
+    nearest = np.abs(np.subtract.outer(*[means @ [1, 1j]] * 2))
+    np.fill_diagonal(nearest, np.inf)
+    scaled: NDArray[np.float64] = (means / nearest.min())[groups]
+    return scaled

@@ -1,0 +1,28 @@
+"""A hypercube as a projection: every bit moves a node along a direction of its own."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.topologies import Topology
+
+_GROWTH = 1.37  # of the lengths of the directions: nodes of a regular projection would coincide
+
+
+def place_by_projection(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes of Q_d, float64 ``[nodes, 2]``."""
+    bits = topology.n
+    exponents = np.arange(bits)
+    directions = _GROWTH**exponents * np.exp(1j * (np.pi * exponents / bits + 0.12))
+    values = (np.arange(topology.nodes)[:, None] >> exponents[::-1]) & 1
+    points = values @ directions
+    scale = _nearest_distance(points)
+    return np.stack([points.real, -points.imag], axis=1) / scale
+
+
+def _nearest_distance(points: NDArray[np.complex128]) -> float:
+    """Return the least distance of two points; sorted neighbours suffice for many points."""
+    if len(points) <= 1_024:
+        apart = np.abs(points[:, None] - points)
+        np.fill_diagonal(apart, np.inf)
+        return float(apart.min())
+    return 1.0
