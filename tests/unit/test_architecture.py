@@ -28,7 +28,9 @@ MATHEMATICS = {
     "simulator",
     "costs",
     "convert",
+    "layouts",
     "drawing",
+    "explorer",
     "plugins",
 }
 _STORES = {"settings", "graph", "database", "embedded", "endpoints"}
@@ -51,7 +53,9 @@ ALLOWED: dict[str, set[str]] = {
     "simulator": {"permutations", "topologies", "collectives"},
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
-    "drawing": {"permutations", "topologies", "trees", "collectives"},
+    "layouts": {"permutations", "topologies"},
+    "drawing": {"permutations", "topologies", "trees", "collectives", "layouts"},
+    "explorer": {"topologies", "trees", "collectives", "layouts"},
     "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
     "settings": set(),
     "graph": {"permutations", "topologies", "trees", "collectives", "settings"},

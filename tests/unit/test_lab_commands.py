@@ -42,6 +42,7 @@ COUNTERPARTS = {
     "experiment run": "lab.experiment",
     "experiment show": "lab.runs",
     "experiment table": "lab.paper_table",
+    "explore": "starcast.explorer:build_page",
     "export": "lab.export_files",
     "forest build": "starcast:forest",
     "forest constructions": "starcast:constructions",

@@ -20,6 +20,7 @@ from starcast.cli import (
     db,
     demo,
     experiment,
+    explore,
     export,
     flags,
     forest,
@@ -64,6 +65,7 @@ app.add_typer(topology.app, name="topology")
 app.add_typer(forest.app, name="forest")
 app.add_typer(schedule.app, name="schedule")
 app.add_typer(cost.app, name="cost")
+app.command("explore")(explore.explore)
 app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
