@@ -54,7 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
     "layouts": {"permutations", "topologies"},
-    "drawing": {"permutations", "topologies", "trees", "collectives", "layouts"},
+    "drawing": {"permutations", "topologies", "trees", "collectives", "simulator", "layouts"},
     "explorer": {"topologies", "trees", "collectives", "layouts"},
     "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},
     "settings": set(),

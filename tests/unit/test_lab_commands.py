@@ -66,6 +66,7 @@ COUNTERPARTS = {
     "run once": "lab.run",
     "run show": "lab.show_run",
     "schedule algorithms": "starcast:algorithms",
+    "schedule draw": "starcast.drawing:draw_steps",
     "schedule drop": "lab.drop",
     "schedule list": "lab.schedules",
     "schedule rows": "starcast:schedule",

@@ -30,6 +30,7 @@ from starcast.cli import (
     renamed,
     run,
     schedule,
+    schedule_draw,
     stack,
     topology,
 )
@@ -64,6 +65,7 @@ app.command("restore")(backup.restore)
 app.add_typer(topology.app, name="topology")
 app.add_typer(forest.app, name="forest")
 app.add_typer(schedule.app, name="schedule")
+schedule.app.command("draw")(schedule_draw.draw)
 app.add_typer(cost.app, name="cost")
 app.command("explore")(explore.explore)
 app.add_typer(query.app, name="query")

@@ -29,12 +29,34 @@ export function pieces(drawing, camera, link, back, shift) {
     y1 += oy;
     y2 += oy;
   }
-  if (!sx && !sy) return [[x1, y1, x2, y2, 0, 1]];
+  if (!sx && !sy) {
+    const bend = sign * drawing.bend[link] * camera.scale;
+    return bend ? curve(x1, y1, x2, y2, bend, drawing.pieceCount(link)) : [[x1, y1, x2, y2, 0, 1]];
+  }
   const mx = x1 + 0.6 * (x2 - x1);
   const my = y1 + 0.6 * (y2 - y1);
   const nx = x2 - 0.6 * (x2 - x1) - sx;
   const ny = y2 - 0.6 * (y2 - y1) - sy;
   return [[x1, y1, mx, my, 0, 0.6], [nx, ny, x2 - sx, y2 - sy, 0.4, 1]];
+}
+
+/**
+ * @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2
+ * @param {number} bend to the left, in pixels @param {number} count of pieces
+ * @returns {number[][]}
+ */
+function curve(x1, y1, x2, y2, bend, count) {
+  const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const mx = (x1 + x2) / 2 + ((y2 - y1) / length) * bend;
+  const my = (y1 + y2) / 2 + ((x1 - x2) / length) * bend;
+  const at = (/** @type {number} */ t) => [
+    (1 - t) ** 2 * x1 + 2 * t * (1 - t) * mx + t * t * x2,
+    (1 - t) ** 2 * y1 + 2 * t * (1 - t) * my + t * t * y2,
+  ];
+  return Array.from({ length: count }, (_, index) => {
+    const [first, last] = [index / count, (index + 1) / count];
+    return [...at(first), ...at(last), first, last];
+  });
 }
 
 /** @param {Drawing} drawing @param {{scale: number}} camera @returns {number} in pixels */

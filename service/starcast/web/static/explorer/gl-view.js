@@ -34,7 +34,7 @@ void main() {
   vec2 along = normalize(to - from + vec2(1e-6, 0.0));
   vec2 left = vec2(along.y, -along.x);
   colour = tint;
-  gl_Position = clip(mix(from, to, corner.x) + left * thin * (form.y + corner.y * form.x));
+  gl_Position = clip(mix(from, to, corner.x) + left * (thin * form.y + corner.y * max(thin * form.x, 1.1)));
 }`,
   LINKS[1],
 ];
@@ -51,7 +51,7 @@ const NODES = [
 in vec2 place; in vec4 tint; in float mark; uniform vec2 radius; uniform vec4 ink; uniform vec4 warning;
 out vec4 colour; out float edge; out vec4 rim;
 void main() {
-  colour = tint;
+  colour = radius.x < 2.5 ? mix(tint, ink, 0.3) : tint; // too small for an outline
   rim = mark > 2.5 ? warning : ink;
   float r = radius.x + min(mark, 2.0) * 2.0;
   edge = mark > 0.0 ? 0.45 : r > 2.5 ? 1.2 / r : 0.0;
@@ -68,7 +68,7 @@ void main() {
   vec2 along = normalize(to - from + vec2(1e-6, 0.0));
   colour = tint; edge = 0.0; rim = tint;
   gl_Position = clip(mix(from, to, progress.x) + vec2(along.y, -along.x) * thin * form.y);
-  gl_PointSize = (form.x * thin * 2.0 + 2.0) * progress.y;
+  gl_PointSize = (form.x * thin * 2.0 + 1.5) * progress.y;
 }`,
   DOT,
 ];

@@ -98,6 +98,10 @@ function computeLabels(data) {
   return labels;
 }
 
+/** Up to so many nodes, links are bent around nodes that they would cross. */
+const MOST_BENT = 200;
+const CURVE_PIECES = 8;
+
 /** The translations under which the torus layout repeats: `starcast.layouts.torus`. */
 const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
 
@@ -133,6 +137,44 @@ export class Drawing {
     this.shiftX = new Float32Array(this.linkCount);
     this.shiftY = new Float32Array(this.linkCount);
     if (layout === "torus") this.wrap();
+    /** how far the middle of a link is moved to its left, so that it passes no other node */
+    this.bend = new Float32Array(this.linkCount);
+    if (layout !== "torus" && !this.isQuotient && network.nodeCount <= MOST_BENT) this.bendLinks();
+  }
+
+  /** @param {number} link @returns {boolean} whether it leaves the picture and comes back */
+  isWrapped(link) {
+    return this.shiftX[link] !== 0 || this.shiftY[link] !== 0;
+  }
+
+  /** @param {number} link @returns {number} the number of straight lines that draw it */
+  pieceCount(link) {
+    if (this.isWrapped(link)) return 2;
+    return this.bend[link] ? CURVE_PIECES : 1;
+  }
+
+  bendLinks() {
+    const near = 0.25 * this.spacing();
+    const box = this.bounds();
+    const cx = (box.left + box.right) / 2;
+    const cy = (box.top + box.bottom) / 2;
+    for (let link = 0; link < this.linkCount; link++) {
+      const [a, b] = [this.a[link], this.b[link]];
+      const dx = this.x[b] - this.x[a];
+      const dy = this.y[b] - this.y[a];
+      const length = Math.hypot(dx, dy);
+      for (let item = 0; item < this.count; item++) {
+        if (item === a || item === b) continue;
+        const along = ((this.x[item] - this.x[a]) * dx + (this.y[item] - this.y[a]) * dy) / length;
+        const away = ((this.x[item] - this.x[a]) * dy - (this.y[item] - this.y[a]) * dx) / length;
+        if (along <= 0 || along >= length || Math.abs(away) >= near) continue;
+        // Links that are rotations of each other bend to the same side, seen from their outer ends.
+        const fromA = Math.hypot(this.x[a] - cx, this.y[a] - cy);
+        const fromB = Math.hypot(this.x[b] - cx, this.y[b] - cy);
+        this.bend[link] = (fromA > fromB ? 1 : -1) * (0.5 * this.spacing() + 0.12 * length);
+        break;
+      }
+    }
   }
 
   /** @param {Float32Array} positions */

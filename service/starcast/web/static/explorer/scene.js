@@ -178,7 +178,7 @@ export function paintForest(scene, forest, trees, mode) {
         const side = (lane % 2 ? 1 : -1) * Math.ceil(lane / 2) * 3 * (back ? -1 : 1);
         const isOnPath = onPath.has(tree * network.neighbors.length + arc);
         const alpha = paths && !isOnPath ? 60 : 255;
-        scene.strokes.add(link, back, theme.trees[tree % 8], isOnPath ? 4 : 2, side, false, alpha);
+        scene.strokes.add(link, back, theme.trees[tree % 8], isOnPath ? 6 : 2, side, false, alpha);
       }
     });
   }

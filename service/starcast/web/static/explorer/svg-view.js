@@ -64,7 +64,7 @@ export class SvgView {
     this.base.replaceChildren();
     this.nodes.replaceChildren();
     for (let link = 0; link < drawing.linkCount; link++) {
-      for (let piece = drawing.shiftX[link] || drawing.shiftY[link] ? 2 : 1; piece > 0; piece--) {
+      for (let piece = drawing.pieceCount(link); piece > 0; piece--) {
         this.base.append(svgElement("line", { "stroke-linecap": "round" }));
       }
     }
@@ -104,10 +104,9 @@ export class SvgView {
       const colour = isFaint ? theme.line : theme.trees[ports[link] % 8];
       for (const [x1, y1, x2, y2] of pieces(drawing, camera, link, false, 0)) {
         const line = lines[at++];
-        const width = drawing.isQuotient ? 1 + Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
+        const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
         update(line, { x1, y1, x2, y2, stroke: css(colour), "stroke-width": width });
-        const isWrapped = drawing.shiftX[link] || drawing.shiftY[link];
-        if (isWrapped) update(line, { "stroke-dasharray": "2 4" });
+        if (drawing.isWrapped(link)) update(line, { "stroke-dasharray": "2 4" });
       }
     }
   }
@@ -188,7 +187,7 @@ export class SvgView {
         if (progress < first || progress > last) continue;
         const along = (progress - first) / (last - first);
         const [red, green, blue] = strokes.colour.subarray(4 * at, 4 * at + 3);
-        dots.push([x1 + along * (x2 - x1), y1 + along * (y2 - y1), strokes.width[at] * thin + 1, css([red, green, blue])]);
+        dots.push([x1 + along * (x2 - x1), y1 + along * (y2 - y1), Math.min(strokes.width[at] * thin + 1, 4), css([red, green, blue])]);
         break;
       }
     }
