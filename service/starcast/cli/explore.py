@@ -49,7 +49,7 @@ def explore(
     \b
     starcast explore S5 --out s5.html
     starcast explore S5 --forest multiple --schedule broadcast:multiple --out page.html
-    starcast explore S4 --schedule alltoall:exact --state 'schedule=alltoall:exact&step=2' --out x.html
+    starcast explore S4 --schedule alltoall:exact --state step=2 --out s4.html
     """
     from starcast import explorer, topologies
     from starcast.cli.forest_source import is_file

@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 from starcast.drawing import svg as parts
 from starcast.drawing.forest_on_network import draw_trees, summarize
 from starcast.drawing.svg import COLOURS, FAINT, INK, MARGIN, PAPER, Place
-from starcast.layouts.tidy_tree import tidy_layout
 from starcast.errors import LimitError
+from starcast.layouts.tidy_tree import tidy_layout
 from starcast.trees import Forest
 from starcast.trees.edges import Edges, edges_of
 
@@ -56,7 +56,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
         raise LimitError(
             f"the trees of {forest.id} have {nodes:,} nodes, and a drawing of all trees is readable"
             f" up to {MOST_NODES:,}",
-                hint="draw a single tree: starcast forest draw --tree 0",
+            hint="draw a single tree: starcast forest draw --tree 0",
         )
     forest.verify()
     if layout is not None:

@@ -14,7 +14,7 @@ from starcast.trees.edges import edges_of
 
 #: The greatest number of nodes of all panels together.
 MOST_NODES = 5_040
-_MOST_WIDE = 7.0  # width of the links with the greatest load
+_MOST_WIDE = 5.0  # width of the links with the greatest load
 
 
 def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) -> str:

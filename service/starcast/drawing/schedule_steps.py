@@ -111,7 +111,9 @@ def _panel(schedule: Schedule, step: int) -> Panel:
     keys = schedule.sender[rows].astype(np.int64) * 256 + schedule.port[rows]
     _, first, counts = np.unique(keys, return_index=True, return_counts=True)
     labels = schedule.topology.labels()
-    opposite = set(zip(schedule.receiver[rows].tolist(), schedule.sender[rows].tolist(), strict=True))
+    opposite = set(
+        zip(schedule.receiver[rows].tolist(), schedule.sender[rows].tolist(), strict=True)
+    )
     marks = []
     for row, count in zip(rows[first].tolist(), counts.tolist(), strict=True):
         sender, receiver = int(schedule.sender[row]), int(schedule.receiver[row])
@@ -137,7 +139,9 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     held = source[schedule.unit[first]] != schedule.receiver[first]
     first = first[held]
     final = initial + np.bincount(schedule.receiver[first], minlength=nodes)
-    now = initial + np.bincount(schedule.receiver[first[schedule.step[first] <= step]], minlength=nodes)
+    now = initial + np.bincount(
+        schedule.receiver[first[schedule.step[first] <= step]], minlength=nodes
+    )
     # The source of a scatter holds all from the start, and would leave all others pale.
     counted = np.ones(nodes, dtype=bool) if postcondition.to_all else initial == 0
     most = max(int(final[counted].max(initial=1)), 1)

@@ -41,7 +41,8 @@ def describe_topology(topology: Topology) -> Facts:
         "translation_keeps_ports": topology.translation_keeps_ports,
         "layouts": [{"name": name, "description": DESCRIPTIONS[name]} for name in names],
     }
-    if topology.family not in _LABELLED_FAMILIES:
+    counts_from_one = topology.label(0) == topology.stored_label(0)
+    if topology.family not in _LABELLED_FAMILIES or not counts_from_one:
         facts["labels"] = topology.labels().tolist()
     return facts
 

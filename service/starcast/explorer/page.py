@@ -41,9 +41,8 @@ def build_page(
         topology: the topology.
         forests: forests on it.
         schedules: schedules on it.
-        state: the state that the page opens, as in the explorer's URLs:
-            ``schedule=broadcast:multiple&step=3``; by default the first schedule, else the first
-            forest.
+        state: the state that the page opens, as in the explorer's URLs: ``step=3&node=21345``.
+            It is that of the first schedule, else of the first forest, unless it names another.
 
     Raises:
         InputError: a forest or schedule is on another topology.
@@ -61,13 +60,14 @@ def build_page(
         "schedules": {schedule.id: pack_schedule(schedule) for schedule in schedules},
     }
     _name_apart(data["schedules"])
-    data["state"] = _first_state(data) if state is None else state
+    opened = [_first_state(data), state]
+    if state and re.search(r"(^|&)(schedule|forest)=", state):
+        opened = [state]
+    data["state"] = "&".join(filter(None, opened))
     return _assemble(json.dumps(data, separators=(",", ":")))
 
 
-def _check(
-    topology: Topology, forests: Sequence[Forest], schedules: Sequence[Schedule]
-) -> None:
+def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Schedule]) -> None:
     if topology.nodes > MOST_NODES:
         raise LimitError(
             f"{topology.spec} has {topology.nodes:,} nodes, and a page shows at most "
@@ -83,8 +83,7 @@ def _check(
     for schedule in schedules:
         if len(schedule) > MOST_ROWS:
             raise LimitError(
-                f"{schedule.id} has {len(schedule):,} rows, and a page shows at most "
-                f"{MOST_ROWS:,}",
+                f"{schedule.id} has {len(schedule):,} rows, and a page shows at most {MOST_ROWS:,}",
                 hint="use a smaller topology, or fewer segments or messages",
             )
 

@@ -96,7 +96,7 @@ export function parseState(text, network) {
       if (network.data.layouts.some(({ name }) => name === value)) state.layout = value;
       else problems.push(`${spec} has no layout '${value}'`);
     } else if (key === "forest" || key === "schedule") state[key] = value;
-    else if (key === "trees") {
+    else if (key === "trees" || key === "tree") {
       const numbers = value === "none" ? [] : value.split(",").map((part) => integer("trees", part));
       if (!numbers.includes(-1)) state.trees = numbers;
     } else if (key === "links" && (value === "load" || value === "trees")) state.links = value;
