@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -270,7 +271,7 @@ def test_paths_of_a_node_in_all_trees_are_listed_hop_by_hop(open_page: Open) -> 
         assert labels[-1] == "54321"
         assert len(labels) == levels[tree] + 1
         assert f"({levels[tree]} hops)" in line
-        for one, other in zip(labels, labels[1:], strict=False):
+        for one, other in pairwise(labels):
             rank = topology("S5").rank(other)
             parent = int(forest.parents()[tree, rank])
             assert topology("S5").label(parent) == one

@@ -16,7 +16,6 @@ from starcast.drawing.svg import BOX_HEIGHT, FAINT, INK, MARGIN, PAPER, READABLE
 from starcast.layouts import default_layout, layout, torus_periods
 from starcast.layouts.catalogue import check_name
 from starcast.topologies import Topology
-from starcast.vocabulary import LayoutName
 
 #: The colour of links that carry nothing, and of nodes by what they hold.
 LINE, ACCENT = "#D0D7DE", "#0072B2"
@@ -74,7 +73,7 @@ class Frame:
 
     def __init__(self, topology: Topology, name: str | None, panels: int) -> None:
         self.topology = topology
-        self.name: LayoutName = default_layout(topology) if name is None else check_name(name)
+        self.name = default_layout(topology) if name is None else check_name(name)
         points = layout(topology, self.name).astype(np.float64)
         self.gap = _least_distance(points)
         self.box = parts.box_width(topology)

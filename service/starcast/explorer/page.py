@@ -42,7 +42,8 @@ def build_page(
         forests: forests on it.
         schedules: schedules on it.
         state: the state that the page opens, as in the explorer's URLs: ``step=3&node=21345``.
-            It is that of the first schedule, else of the first forest, unless it names another.
+            It shows the first schedule, else the first forest, unless it names another or is
+            empty.
 
     Raises:
         InputError: a forest or schedule is on another topology.
@@ -60,10 +61,7 @@ def build_page(
         "schedules": {schedule.id: pack_schedule(schedule) for schedule in schedules},
     }
     _name_apart(data["schedules"])
-    opened = [_first_state(data), state]
-    if state and re.search(r"(^|&)(schedule|forest)=", state):
-        opened = [state]
-    data["state"] = "&".join(filter(None, opened))
+    data["state"] = _opening_state(data, state)
     return _assemble(json.dumps(data, separators=(",", ":")))
 
 
@@ -96,11 +94,14 @@ def _name_apart(schedules: dict[str, Any]) -> None:
             entry["name"] = schedule_id.partition(":")[2]
 
 
-def _first_state(data: dict[str, Any]) -> str:
+def _opening_state(data: dict[str, Any], state: str | None) -> str:
+    if state is not None and (not state or re.search(r"(^|&)(schedule|forest)=", state)):
+        return state
     for kind in ("schedule", "forest"):
         for entry in data[f"{kind}s"].values():
-            return f"{kind}={quote(entry['name'], safe=':,()=')}"
-    return ""
+            shown = f"{kind}={quote(entry['name'], safe=':,()=')}"
+            return "&".join(filter(None, (shown, state)))
+    return state or ""
 
 
 def _assemble(data: str) -> str:

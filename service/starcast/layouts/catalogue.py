@@ -32,15 +32,6 @@ DESCRIPTIONS: dict[LayoutName, str] = {
     "quotient": "quotient by substars: a dot for all nodes with the same last symbols",
 }
 
-_PLACES: dict[LayoutName, Callable[[Topology], NDArray[np.float64]]] = {
-    "substars": place_by_substars,
-    "levels": place_on_levels,
-    "necklaces": place_necklaces,
-    "torus": place_on_torus,
-    "projection": place_by_projection,
-}
-
-
 def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
     """Return the names of the layouts of a topology; the first is the default.
 
@@ -101,10 +92,7 @@ def layout(topology: str | Topology, name: str | None = None, root: int | str = 
             f"{network.spec} has {network.nodes:,} nodes, and layouts have at most {MOST_NODES:,}",
             hint="choose a smaller topology, such as S9",
         )
-    if chosen == "quotient":
-        positions = _place_quotient(network)
-    else:
-        positions = _PLACES[chosen](network)
+    positions = _PLACES[chosen](network)
     if network.node(root) != 0:
         moved = np.empty_like(positions)
         moved[network.translation(root)] = positions
@@ -138,13 +126,8 @@ def substar_groups(topology: Topology) -> NDArray[np.int64]:
 
     The last symbol is the same in a substar, from 720 nodes on the last two.
     """
-    width = max(len(str(topology.n)), 1)
     symbols = 2 if topology.nodes >= 720 else 1
-    labels = topology.labels()
-    if width == 1:
-        ends = np.array([label[-symbols:] for label in labels.tolist()])
-    else:
-        ends = np.array([".".join(label.split(".")[-symbols:]) for label in labels.tolist()])
+    ends = [label[-symbols:] for label in topology.labels().tolist()]
     groups: NDArray[np.int64] = np.unique(ends, return_inverse=True)[1].astype(np.int64)
     return groups
 
@@ -158,3 +141,13 @@ def _place_quotient(topology: Topology) -> NDArray[np.float64]:
     np.fill_diagonal(nearest, np.inf)
     scaled: NDArray[np.float64] = (means / nearest.min())[groups]
     return scaled
+
+
+_PLACES: dict[LayoutName, Callable[[Topology], NDArray[np.float64]]] = {
+    "substars": place_by_substars,
+    "levels": place_on_levels,
+    "necklaces": place_necklaces,
+    "torus": place_on_torus,
+    "projection": place_by_projection,
+    "quotient": _place_quotient,
+}

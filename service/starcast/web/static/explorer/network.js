@@ -69,32 +69,33 @@ export class Network {
 
   /** @param {string} text a label, or `#` and a rank @returns {number} the rank, or -1 */
   find(text) {
-    const label = text.trim();
+    const label = text.trim().toLowerCase();
     if (/^#\d+$/.test(label) && Number(label.slice(1)) < this.nodeCount) return Number(label.slice(1));
     return this.ranks.get(label) ?? -1;
   }
 }
+
+const SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz";
 
 /** @param {TopologyData} data @returns {string[]} */
 function computeLabels(data) {
   if (data.family === "hypercube") {
     return Array.from({ length: data.node_count }, (_, rank) => rank.toString(2).padStart(data.n, "0"));
   }
-  const separator = data.n > 9 ? "." : "";
   /** @type {string[]} */
   const labels = [];
   const length = data.k ?? data.n;
   /** @param {number[]} prefix @param {number[]} rest */
   const extend = (prefix, rest) => {
     if (prefix.length === length) {
-      labels.push(prefix.join(separator));
+      labels.push(prefix.map((symbol) => SYMBOLS[symbol]).join(""));
       return;
     }
     rest.forEach((symbol, place) => {
       extend([...prefix, symbol], [...rest.slice(0, place), ...rest.slice(place + 1)]);
     });
   };
-  extend([], Array.from({ length: data.n }, (_, symbol) => symbol + 1));
+  extend([], Array.from({ length: data.n }, (_, symbol) => symbol));
   return labels;
 }
 
