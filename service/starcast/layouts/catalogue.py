@@ -32,6 +32,7 @@ DESCRIPTIONS: dict[LayoutName, str] = {
     "quotient": "quotient by substars: a dot for all nodes with the same last symbols",
 }
 
+
 def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
     """Return the names of the layouts of a topology; the first is the default.
 

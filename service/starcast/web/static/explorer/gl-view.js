@@ -1,6 +1,6 @@
 /**
  * The renderer of large topologies: WebGL2 without a library. Positions are uploaded once per
- * drawing; a step uploads colours and strokes only.
+ * drawing, and the links are drawn once per view; a step uploads and draws nodes and strokes only.
  */
 
 import { nodeRadius, strokeScale } from "./geometry.js";
@@ -85,7 +85,7 @@ export class GlView {
     this.canvas = document.createElement("canvas");
     this.canvas.className = "view";
     host.append(this.canvas);
-    const gl = this.canvas.getContext("webgl2", { antialias: false, alpha: false, preserveDrawingBuffer: true });
+    const gl = this.canvas.getContext("webgl2", { antialias: false });
     if (!gl) throw new Error("this browser has no WebGL2");
     this.gl = gl;
     this.links = this.program(LINKS);
@@ -97,11 +97,15 @@ export class GlView {
     /** @type {Drawing | null} */
     this.drawing = null;
     this.painted = "";
+    /** the view in which the links were drawn */
+    this.ground = "";
+    this.groundBuffer = gl.createFramebuffer();
+    this.groundPixels = gl.createRenderbuffer();
     /** @type {Scene | null} */
     this.scene = null;
     this.upload("corner", new Float32Array([0, -0.5, 1, -0.5, 0, 0.5, 1, 0.5]));
     gl.enable(gl.BLEND);
-    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
   destroy() {
@@ -181,6 +185,7 @@ export class GlView {
       }
       this.upload("ends", ends);
       this.painted = "";
+      this.ground = "";
       this.scene = null;
     }
     const painted = `${scene.base} ${theme.line} ${theme.trees}`;
@@ -239,6 +244,34 @@ export class GlView {
     this.upload("strokeTints", strokes.colour.subarray(0, 4 * strokes.count));
   }
 
+  /**
+   * Draw all links unless they are there already, and copy them to the canvas.
+   *
+   * @param {Scene} scene @param {Camera} camera @param {number} width @param {number} height
+   */
+  drawGround({ drawing, theme }, camera, width, height) {
+    const { gl } = this;
+    const ground = `${camera.scale} ${camera.x} ${camera.y} ${width} ${height} ${theme.paper} ${this.painted}`;
+    if (this.ground !== ground) {
+      this.ground = ground;
+      const [red, green, blue] = theme.paper;
+      gl.bindRenderbuffer(gl.RENDERBUFFER, this.groundPixels);
+      gl.renderbufferStorage(gl.RENDERBUFFER, gl.RGBA8, width, height);
+      gl.bindFramebuffer(gl.FRAMEBUFFER, this.groundBuffer);
+      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.RENDERBUFFER, this.groundPixels);
+      gl.clearColor(red / 255, green / 255, blue / 255, 1);
+      gl.clear(gl.COLOR_BUFFER_BIT);
+      this.use(this.links, camera);
+      this.attribute(this.links, "place", "ends", 2);
+      this.attribute(this.links, "tint", "tints", 4, true);
+      gl.drawArrays(gl.LINES, 0, 2 * drawing.linkCount);
+    }
+    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, this.groundBuffer);
+    gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
+    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
   /** @param {Scene} scene @param {Camera} camera @param {number} progress */
   draw(scene, camera, progress) {
     const { gl, host, canvas } = this;
@@ -249,14 +282,8 @@ export class GlView {
     if (canvas.height !== height) canvas.height = height;
     this.prepare(scene);
     const { drawing, theme, strokes } = scene;
-    const [red, green, blue] = theme.paper;
     gl.viewport(0, 0, width, height);
-    gl.clearColor(red / 255, green / 255, blue / 255, 1);
-    gl.clear(gl.COLOR_BUFFER_BIT);
-    this.use(this.links, camera);
-    this.attribute(this.links, "place", "ends", 2);
-    this.attribute(this.links, "tint", "tints", 4, true);
-    gl.drawArrays(gl.LINES, 0, 2 * drawing.linkCount);
+    this.drawGround(scene, camera, width, height);
     const radius = nodeRadius(drawing, camera);
     if (strokes.count) {
       this.use(this.strokes, camera);

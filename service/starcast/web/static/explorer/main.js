@@ -542,6 +542,7 @@ export class Explorer {
     const parts = [this.spec, this.state.schedule || this.state.forest, this.state.step ? `step-${this.state.step}` : ""];
     const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
     if (kind === "png" && this.view && !(this.view instanceof SvgView)) {
+      this.draw(); // what a browser has shown is not kept
       download(await canvasBlob(this.view.canvas), `${name}.png`);
       return;
     }
