@@ -91,11 +91,18 @@ export class Camera {
     this.onChange(false);
   }
 
+  /** Keep the centre of the view after the host's size changed. @param {number} dx @param {number} dy */
+  recentre(dx, dy) {
+    this.x += dx / 2;
+    this.y += dy / 2;
+    this.onChange(false);
+  }
+
   /** @returns {string} for the URL: the centre of the view in the drawing, and the scale */
   toText() {
     const x = (this.host.clientWidth / 2 - this.x) / this.scale;
     const y = (this.host.clientHeight / 2 - this.y) / this.scale;
-    return [x, y, this.scale].map((value) => Number(value.toPrecision(4))).join(",");
+    return [x, y, this.scale].map((value) => Number(value.toPrecision(5))).join(",");
   }
 
   /** @param {string} text @returns {boolean} whether it is a view */

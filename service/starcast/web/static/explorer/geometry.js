@@ -3,6 +3,8 @@
 /** @typedef {import("./network.js").Drawing} Drawing */
 /** @typedef {import("./camera.js").Camera} Camera */
 
+const CURVE_PIECES = 8;
+
 /**
  * The pieces of a link in pixels: one, or two stubs where it leaves the torus.
  *
@@ -31,7 +33,7 @@ export function pieces(drawing, camera, link, back, shift) {
   }
   if (!sx && !sy) {
     const bend = sign * drawing.bend[link] * camera.scale;
-    return bend ? curve(x1, y1, x2, y2, bend, drawing.pieceCount(link)) : [[x1, y1, x2, y2, 0, 1]];
+    return bend ? curve(x1, y1, x2, y2, bend) : [[x1, y1, x2, y2, 0, 1]];
   }
   const mx = x1 + 0.6 * (x2 - x1);
   const my = y1 + 0.6 * (y2 - y1);
@@ -42,10 +44,10 @@ export function pieces(drawing, camera, link, back, shift) {
 
 /**
  * @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2
- * @param {number} bend to the left, in pixels @param {number} count of pieces
+ * @param {number} bend to the left, in pixels
  * @returns {number[][]}
  */
-function curve(x1, y1, x2, y2, bend, count) {
+function curve(x1, y1, x2, y2, bend) {
   const length = Math.hypot(x2 - x1, y2 - y1) || 1;
   const mx = (x1 + x2) / 2 + ((y2 - y1) / length) * bend;
   const my = (y1 + y2) / 2 + ((x1 - x2) / length) * bend;
@@ -53,8 +55,8 @@ function curve(x1, y1, x2, y2, bend, count) {
     (1 - t) ** 2 * x1 + 2 * t * (1 - t) * mx + t * t * x2,
     (1 - t) ** 2 * y1 + 2 * t * (1 - t) * my + t * t * y2,
   ];
-  return Array.from({ length: count }, (_, index) => {
-    const [first, last] = [index / count, (index + 1) / count];
+  return Array.from({ length: CURVE_PIECES }, (_, index) => {
+    const [first, last] = [index / CURVE_PIECES, (index + 1) / CURVE_PIECES];
     return [...at(first), ...at(last), first, last];
   });
 }

@@ -266,8 +266,9 @@ export class GlView {
       this.attribute(this.links, "tint", "tints", 4, true);
       gl.drawArrays(gl.LINES, 0, 2 * drawing.linkCount);
     }
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    gl.clear(gl.COLOR_BUFFER_BIT); // or Chromium clears a new frame after the copy
     gl.bindFramebuffer(gl.READ_FRAMEBUFFER, this.groundBuffer);
-    gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
     gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }

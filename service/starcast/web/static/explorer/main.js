@@ -3,6 +3,7 @@
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts } from "./charts.js";
+import { byId, fillSelect, listen } from "./controls.js";
 import { showFaults, showSelection } from "./details.js";
 import { ForestModel } from "./forest.js";
 import { pick } from "./geometry.js";
@@ -24,16 +25,6 @@ const MOST_SVG_NODES = 200;
 const STEP_SECONDS = 0.9;
 const PACKET_AT_REST = 0.55;
 const MOST_UNITS_LISTED = 256;
-
-/** @template {HTMLElement} T @param {string} id @returns {T} */
-function byId(id) {
-  return /** @type {T} */ (document.getElementById(id));
-}
-
-/** @param {HTMLSelectElement} select @param {[string, string][]} entries value and text */
-function fillSelect(select, entries) {
-  select.replaceChildren(...entries.map(([value, text]) => new Option(text, value)));
-}
 
 export class Explorer {
   constructor() {
@@ -77,7 +68,7 @@ export class Explorer {
   }
 
   async start() {
-    this.listen();
+    listen(this);
     try {
       const { data, neighbors } = await this.source.topology(this.spec);
       this.network = new Network(data, neighbors);
@@ -130,17 +121,21 @@ export class Explorer {
     const { state, problems } = parseState(text, network);
     this.problems = problems;
     this.state = state;
+    const { view } = state;
     this.selectedLink = -1;
-    await this.setLayout(state.layout || network.data.layouts[0].name, state.view);
-    if (!state.layout) this.state.layout = "";
+    await this.setLayout(state.layout || network.data.layouts[0].name);
     await this.setForest(state.forest, state.trees);
     await this.setSchedule(state.schedule, state.source, state.step);
+    // The player takes room from the picture, so the view comes last.
+    if (view && !this.camera.fromText(view)) {
+      this.problems.push(`view is '${view}', which is not a place and a scale`);
+    }
     this.showProblems();
     this.refresh();
   }
 
-  /** @param {string} name @param {string} [view] */
-  async setLayout(name, view = "") {
+  /** @param {string} name */
+  async setLayout(name) {
     const network = /** @type {Network} */ (this.network);
     try {
       const positions = await this.source.layout(network.data.spec, name);
@@ -153,11 +148,7 @@ export class Explorer {
     byId("layout").value = name;
     byId("layout-text").textContent = network.data.layouts.find((layout) => layout.name === name)?.description ?? "";
     this.chooseView(this.drawing.count);
-    if (view && !this.camera.fromText(view)) {
-      this.problems.push(`view is '${view}', which is not a place and a scale`);
-      view = "";
-    }
-    if (!view) this.camera.fit(this.drawing.bounds());
+    this.camera.fit(this.drawing.bounds());
   }
 
   /** @param {number} count of items */
@@ -408,10 +399,23 @@ export class Explorer {
     this.state.node = node;
     this.selectedLink = -1;
     this.refresh();
-    const note = this.scene?.notes[drawing.itemOf[node]];
+    const note = this.scene?.note(drawing.itemOf[node]);
     const way = port ? `port ${port} to ` : "";
     this.announce(`${way}${network.labels[node]}${note ? `, ${note}` : ""}`);
     if (hadFocus) this.view?.focus(network.labels[node]);
+  }
+
+  /** @returns {number} the selected node, else the focused node, else -1 */
+  get currentNode() {
+    if (this.state.node >= 0) return this.state.node;
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement);
+    const label = this.drawing?.isQuotient ? "" : focused?.dataset.node;
+    return label ? (this.network?.find(label) ?? -1) : -1;
+  }
+
+  /** @returns {number} the node from which the keyboard starts */
+  get startNode() {
+    return Math.max(this.scene?.marks.root ?? 0, 0);
   }
 
   /** @param {number} port */
@@ -419,17 +423,18 @@ export class Explorer {
     const network = /** @type {Network} */ (this.network);
     const index = network.data.ports.indexOf(port);
     if (index < 0) return;
-    if (this.state.node < 0) this.select(this.scene?.marks.root ?? 0);
-    else this.select(network.neighbors[this.state.node * network.portCount + index], port);
+    const node = this.currentNode;
+    if (node < 0) this.select(this.startNode);
+    else this.select(network.neighbors[node * network.portCount + index], port);
   }
 
   /** Cross the port whose link leads most nearly in a direction. @param {number} dx @param {number} dy */
   move(dx, dy) {
     const network = /** @type {Network} */ (this.network);
     const drawing = /** @type {Drawing} */ (this.drawing);
-    const { node } = this.state;
+    const node = this.currentNode;
     if (node < 0) {
-      this.select(Math.max(this.scene?.marks.root ?? 0, 0));
+      this.select(this.startNode);
       return;
     }
     let best = 0.2;
@@ -551,113 +556,10 @@ export class Explorer {
     download(blob, `${name}.${kind}`);
   }
 
-  listen() {
-    /** @param {string} id @param {string} type @param {(target: any) => unknown} action */
-    const on = (id, type, action) => {
-      byId(id).addEventListener(type, async (event) => {
-        this.problems = [];
-        this.showProblems();
-        try {
-          await action(event.target);
-        } catch (error) {
-          this.report(error);
-        }
-        this.showProblems();
-      });
-    };
-    on("layout", "change", async ({ value }) => {
-      await this.setLayout(value);
-      this.refresh();
-    });
-    on("forest", "change", async ({ value }) => {
-      if (value && this.state.schedule) await this.setSchedule("");
-      await this.setForest(value);
-      this.refresh();
-    });
-    on("schedule", "change", async ({ value }) => {
-      if (value && this.state.forest) await this.setForest("");
-      await this.setSchedule(value);
-      this.refresh();
-    });
-    on("source", "change", ({ value }) => {
-      this.setSource(value);
-      this.refresh();
-    });
-    on("unit", "change", ({ value }) => {
-      this.state.unit = Number(value);
-      this.refresh();
-    });
-    on("add-button", "click", async () => {
-      const name = byId("add-text").value.trim();
-      if (name.includes(":")) await this.setSchedule(name);
-      else if (name) await this.setForest(name);
-      this.refresh();
-    });
-    for (const radio of document.querySelectorAll("input[name=links]")) {
-      radio.addEventListener("change", () => {
-        this.state.links = /** @type {any} */ (radio).value;
-        this.refresh();
-      });
-    }
-    on("step", "input", ({ value }) => {
-      this.stop();
-      this.goTo(Number(value));
-    });
-    on("first", "click", () => this.goTo(0));
-    on("back", "click", () => this.goTo(this.state.step - 1));
-    on("next", "click", () => this.goTo(this.state.step + 1));
-    on("play", "click", () => this.togglePlay());
-    on("zoom-in", "click", () => this.zoom(1.4));
-    on("zoom-out", "click", () => this.zoom(1 / 1.4));
-    on("fit", "click", () => this.drawing && this.camera.fit(this.drawing.bounds()));
-    on("save-svg", "click", () => this.save("svg"));
-    on("save-png", "click", () => this.save("png"));
-    byId("find").addEventListener("submit", (event) => {
-      event.preventDefault();
-      const text = byId("find-text").value;
-      const node = this.network?.find(text) ?? -1;
-      this.problems = node < 0 ? [`${this.spec} has no node '${text}'`] : [];
-      this.showProblems();
-      if (node >= 0) this.select(node);
-    });
-    addEventListener("keydown", (event) => this.onKey(event));
-    addEventListener("hashchange", () => this.source.isComplete && this.open(this.address));
-    addEventListener("popstate", () => this.source.isComplete || this.open(this.address));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.refresh());
-    new ResizeObserver(() => {
-      if (this.camera.isFitted && this.drawing) this.camera.fit(this.drawing.bounds());
-      else this.draw();
-    }).observe(this.stage);
-    if (this.source.isComplete) document.querySelector(".home")?.removeAttribute("href");
-  }
-
   /** @param {number} factor */
   zoom(factor) {
     this.camera.zoom(factor);
     this.writeAddress();
-  }
-
-  /** @param {KeyboardEvent} event */
-  onKey(event) {
-    const target = /** @type {HTMLElement} */ (event.target);
-    if (event.ctrlKey || event.metaKey || event.altKey || !this.network) return;
-    if (target.matches("input:not([type=checkbox]):not([type=radio]), select, textarea")) return;
-    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    const isInside = this.stage.contains(target) || target === document.body;
-    if (event.key in arrows && isInside) {
-      const [dx, dy] = arrows[/** @type {keyof typeof arrows} */ (event.key)];
-      this.move(dx, dy);
-    } else if (/^[1-9]$/.test(event.key)) this.cross(Number(event.key));
-    else if (event.key === ".") this.goTo(this.state.step + 1);
-    else if (event.key === ",") this.goTo(this.state.step - 1);
-    else if (event.key === "p") this.togglePlay();
-    else if (event.key === "x") this.toggleFault();
-    else if (event.key === "f" && this.drawing) this.camera.fit(this.drawing.bounds());
-    else if (event.key === "Escape") this.selectLink(-1);
-    else if ((event.key === "Enter" || event.key === " ") && target.dataset.node) {
-      this.select(this.network.find(target.dataset.node));
-    } else return;
-    event.preventDefault();
   }
 }
 

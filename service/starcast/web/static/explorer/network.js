@@ -101,7 +101,6 @@ function computeLabels(data) {
 
 /** Up to so many nodes, links are bent around nodes that they would cross. */
 const MOST_BENT = 200;
-const CURVE_PIECES = 8;
 
 /** The translations under which the torus layout repeats: `starcast.layouts.torus`. */
 const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
@@ -146,12 +145,6 @@ export class Drawing {
   /** @param {number} link @returns {boolean} whether it leaves the picture and comes back */
   isWrapped(link) {
     return this.shiftX[link] !== 0 || this.shiftY[link] !== 0;
-  }
-
-  /** @param {number} link @returns {number} the number of straight lines that draw it */
-  pieceCount(link) {
-    if (this.isWrapped(link)) return 2;
-    return this.bend[link] ? CURVE_PIECES : 1;
   }
 
   bendLinks() {

@@ -144,6 +144,8 @@ export class Replay {
     this.rows = rows;
     this.faults = faults;
     this.steps = data.steps;
+    /** @type {number | undefined} */
+    this.mostHeld = undefined;
     this.portIndex = new Int16Array(256).fill(-1);
     network.data.ports.forEach((port, index) => (this.portIndex[port] = index));
     // The rows of one source of a symmetric schedule are a broadcast or a scatter.

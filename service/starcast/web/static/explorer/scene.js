@@ -90,8 +90,8 @@ export class Scene {
     this.fill = new Uint8Array(4 * drawing.count);
     /** 1 for an outline in the ink's colour, 2 for that of a selected item, or LACKING */
     this.ring = new Uint8Array(drawing.count);
-    /** what a screen reader says of an item after its name */
-    this.notes = /** @type {string[]} */ ([]);
+    /** what a screen reader says of an item after its name @type {(item: number) => string} */
+    this.note = () => "";
     /** links that are drawn faintly, or by port */
     this.base = /** @type {"ports" | "faint"} */ ("ports");
     this.strokes = new Strokes();
@@ -204,7 +204,7 @@ export function paintStep(scene, replay, step, unit, heldStep) {
   scene.base = "faint";
   scene.paint((item) => mix(theme.paper, theme.accent, share[item] && 0.2 + 0.8 * share[item]));
   if (!drawing.isQuotient) {
-    scene.notes = Array.from(held, (count) => (unit < 0 ? `holds ${count}` : count ? "holds it" : "lacks it"));
+    scene.note = (node) => (unit < 0 ? `holds ${held[node]}` : held[node] ? "holds it" : "lacks it");
   }
   const units = new Int32Array(2 * drawing.linkCount);
   const colour = new Int16Array(2 * drawing.linkCount);

@@ -64,9 +64,9 @@ export class SvgView {
     this.base.replaceChildren();
     this.nodes.replaceChildren();
     for (let link = 0; link < drawing.linkCount; link++) {
-      for (let piece = drawing.pieceCount(link); piece > 0; piece--) {
-        this.base.append(svgElement("line", { "stroke-linecap": "round" }));
-      }
+      const line = svgElement("path", { fill: "none", "stroke-linecap": "round" });
+      if (drawing.isWrapped(link)) line.setAttribute("stroke-dasharray", "2 4");
+      this.base.append(line);
     }
     for (let item = 0; item < drawing.count; item++) {
       const text = drawing.itemText(item);
@@ -93,7 +93,6 @@ export class SvgView {
   /** @param {Scene} scene @param {Camera} camera */
   drawBase({ drawing, theme, base }, camera) {
     const { network } = drawing;
-    let at = 0;
     const lines = /** @type {SVGElement[]} */ ([...this.base.children]);
     const ports = new Int16Array(drawing.linkCount).fill(-1);
     for (let link = 0; link < network.linkCount; link++) {
@@ -102,42 +101,48 @@ export class SvgView {
     for (let link = 0; link < drawing.linkCount; link++) {
       const isFaint = base === "faint" || drawing.isQuotient;
       const colour = isFaint ? theme.line : theme.trees[ports[link] % 8];
-      for (const [x1, y1, x2, y2] of pieces(drawing, camera, link, false, 0)) {
-        const line = lines[at++];
-        const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
-        update(line, { x1, y1, x2, y2, stroke: css(colour), "stroke-width": width });
-        if (drawing.isWrapped(link)) update(line, { "stroke-dasharray": "2 4" });
-      }
+      const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
+      const d = pathOf(pieces(drawing, camera, link, false, 0));
+      update(lines[link], { d, stroke: css(colour), "stroke-width": width });
     }
   }
 
   /** @param {Scene} scene @param {Camera} camera */
   drawStrokes({ drawing, strokes, theme }, camera) {
     const drawn = [];
-    const gap = nodeRadius(drawing, camera) + 2;
+    const { half, high } = this.nodeSize(drawing, camera);
     const thin = strokeScale(drawing, camera);
     for (let at = 0; at < strokes.count; at++) {
       const [red, green, blue, alpha] = strokes.colour.subarray(4 * at, 4 * at + 4);
       const colour = css([red, green, blue]);
       const width = strokes.width[at] * thin;
-      for (const [x1, y1, x2, y2, , last] of pieces(drawing, camera, strokes.link[at], strokes.back[at] === 1, strokes.shift[at] * thin)) {
-        const line = svgElement("line", { x1, y1, x2, y2, stroke: colour, "stroke-width": width, "stroke-linecap": "round" });
-        if (alpha < 255) line.setAttribute("stroke-opacity", (alpha / 255).toFixed(2));
-        drawn.push(line);
-        if (strokes.packet[at] && last === 1) drawn.push(arrowHead(x1, y1, x2, y2, gap, width, colour));
-      }
+      const parts = pieces(drawing, camera, strokes.link[at], strokes.back[at] === 1, strokes.shift[at] * thin);
+      const line = svgElement("path", { d: pathOf(parts), stroke: colour, "stroke-width": width, "stroke-linecap": "round" });
+      if (alpha < 255) line.setAttribute("stroke-opacity", (alpha / 255).toFixed(2));
+      drawn.push(line);
+      if (strokes.packet[at]) drawn.push(arrowHead(parts[parts.length - 1], half, high, width, colour));
     }
     this.strokes.replaceChildren(...drawn);
     update(this.strokes, { color: css(theme.ink) });
   }
 
+  /**
+   * Half the width and height of a node: a box if there is room for labels, else a dot.
+   *
+   * @param {import("./network.js").Drawing} drawing @param {Camera} camera
+   */
+  nodeSize(drawing, camera) {
+    const radius = nodeRadius(drawing, camera);
+    const width = CHARACTER * drawing.itemText(0).length + 8;
+    const hasLabels = drawing.spacing() * camera.scale >= width * 0.86;
+    return { hasLabels, half: hasLabels ? width / 2 : radius, high: hasLabels ? 8.5 : radius };
+  }
+
   /** @param {Scene} scene @param {Camera} camera */
   drawNodes(scene, camera) {
     const { drawing, theme, marks } = scene;
-    const radius = nodeRadius(drawing, camera);
     const focused = marks.selected >= 0 ? drawing.itemOf[marks.selected] : 0;
-    const width = CHARACTER * drawing.itemText(0).length + 8;
-    const hasLabels = drawing.spacing() * camera.scale >= width * 0.86;
+    const { half, high, hasLabels } = this.nodeSize(drawing, camera);
     const groups = /** @type {SVGElement[]} */ ([...this.nodes.children]);
     groups.forEach((group, item) => {
       const x = drawing.x[item] * camera.scale + camera.x;
@@ -145,7 +150,7 @@ export class SvgView {
       const [box, cross, label] = /** @type {SVGElement[]} */ ([...group.children]);
       const isDead = !drawing.isQuotient && marks.deadNodes.has(item);
       const lacks = scene.ring[item] === LACKING && !drawing.isQuotient ? `, goes without ${marks.lacking?.[item]}` : "";
-      const note = isDead ? "dead" : `${scene.notes[item] ?? ""}${lacks}`;
+      const note = isDead ? "dead" : `${scene.note(item)}${lacks}`;
       const name = drawing.itemText(item);
       update(group, {
         transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
@@ -154,15 +159,13 @@ export class SvgView {
         "aria-pressed": String(scene.ring[item] === 2),
         class: scene.ring[item] === 2 ? "node selected" : "node",
       });
-      const half = hasLabels ? width / 2 : radius;
-      const high = hasLabels ? 8.5 : radius;
       const [red, green, blue] = scene.fill.subarray(4 * item, 4 * item + 3);
       update(box, {
         x: -half,
         y: -high,
         width: 2 * half,
         height: 2 * high,
-        rx: hasLabels ? 4 : radius,
+        rx: hasLabels ? 4 : half,
         fill: css([red, green, blue]),
         stroke: css(scene.ring[item] === LACKING ? theme.trees[1] : scene.ring[item] ? theme.ink : mix(theme.muted, theme.ink, 0.2)),
         "stroke-width": [1, 2.5, 4, 4][scene.ring[item]],
@@ -206,15 +209,25 @@ export class SvgView {
   }
 }
 
+/** @param {number[][]} parts of a link @returns {string} its path */
+function pathOf(parts) {
+  return parts
+    .map(([x1, y1, x2, y2], at) => `${at && parts.length > 2 ? "" : `M${x1.toFixed(1)} ${y1.toFixed(1)}`}L${x2.toFixed(1)} ${y2.toFixed(1)}`)
+    .join("");
+}
+
 /**
- * @param {number} x1 @param {number} y1 @param {number} x2 @param {number} y2 @param {number} gap
+ * An arrowhead in front of the node at the end of a line.
+ *
+ * @param {number[]} line x1, y1, x2, y2 @param {number} half @param {number} high of the node
  * @param {number} width @param {string} colour @returns {SVGElement}
  */
-function arrowHead(x1, y1, x2, y2, gap, width, colour) {
+function arrowHead([x1, y1, x2, y2], half, high, width, colour) {
   const length = Math.hypot(x2 - x1, y2 - y1) || 1;
   const ux = (x2 - x1) / length;
   const uy = (y2 - y1) / length;
-  const tip = [x2 - ux * gap, y2 - uy * gap];
+  const edge = half === high ? half : Math.min(half / (Math.abs(ux) || 1e-6), high / (Math.abs(uy) || 1e-6));
+  const tip = [x2 - ux * (edge + 2), y2 - uy * (edge + 2)];
   const size = 4 + width;
   const left = [tip[0] - ux * size - uy * size * 0.55, tip[1] - uy * size + ux * size * 0.55];
   const right = [tip[0] - ux * size + uy * size * 0.55, tip[1] - uy * size - ux * size * 0.55];
