@@ -17,9 +17,11 @@ MODULES = (
     "packs",
     "claims",
     "model",
+    "explorer",
 )
-#: Modules that run only if they are named: this one takes 15 minutes, and its decision is final.
-ON_REQUEST = ("model",)
+#: Modules that run only if they are named: the first takes 15 minutes, and its decision is final;
+#: the second needs npm and Chromium.
+ON_REQUEST = ("model", "explorer")
 
 
 def main() -> None:

@@ -187,8 +187,10 @@ def test_labels_may_have_capitals(starcast: Starcast, tmp_path: Path) -> None:
     "words",
     [
         ("forest", "build", "S4", "greedy", "--out", "forest.svg"),
-        ("forest", "draw", "S4", "greedy", "--out", "tree.png"),
-        ("forest", "draw", "S4", "greedy", "--out", "tree.pdf"),
+        ("forest", "draw", "S4", "greedy", "--out", "tree.jpg"),
+        ("topology", "draw", "S4", "--out", "star.html"),
+        ("schedule", "draw", "S4", "broadcast", "greedy", "--out", "steps.gif"),
+        ("explore", "S4", "--out", "page.pdf"),
         ("compare", "a", "b", "--format", "html", "--out", "page.pdf"),
         ("query", "run", "shortest-path", "topology=S4", "--format", "svg", "--out", "paths.png"),
     ],

@@ -13,6 +13,7 @@ TESTS = Path(__file__).parents[1]
 #: The group of each folder.
 FOLDERS = {
     "docs": "docs",
+    "web": "docs",
     "unit": "unit",
     "claims": "claims",
     "packs": "packs",

@@ -20,6 +20,7 @@ from starcast.cli import (
     db,
     demo,
     experiment,
+    explore,
     export,
     flags,
     forest,
@@ -33,6 +34,7 @@ from starcast.cli import (
     schedule_files,
     search,
     serve,
+    schedule_draw,
     stack,
     topology,
 )
@@ -69,7 +71,9 @@ app.add_typer(topology.app, name="topology")
 app.add_typer(forest.app, name="forest")
 schedule_files.add_commands(schedule.app)
 app.add_typer(schedule.app, name="schedule")
+schedule.app.command("draw")(schedule_draw.draw)
 app.add_typer(cost.app, name="cost")
+app.command("explore")(explore.explore)
 app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")

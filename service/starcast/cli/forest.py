@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, blocks, completion, distribution, forest_source, formats, stored
+from starcast.cli import axes, blocks, completion, distribution, forest_source, formats, pictures, stored
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import (
     Format,
@@ -14,7 +14,6 @@ from starcast.cli.output import (
     emit,
     emit_properties,
     say,
-    write_text,
 )
 from starcast.errors import InputError, RejectedError
 from starcast.vocabulary import ForestFormat
@@ -248,11 +247,16 @@ def _measured(forest: "Forest") -> dict[str, Any]:
 def draw(
     source: forest_source.SourceArgument,
     construction: forest_source.ConstructionArgument = None,
-    number: Annotated[int, typer.Option("--tree", help="Number of the tree, from 0.")] = 0,
-    root: forest_source.RootOption = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Output file, such as tree.svg (default: stdout).")
+    number: Annotated[
+        int | None, typer.Option("--tree", help="Number of the tree, from 0 (default: 0).")
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Draw all trees side by side.")] = False,
+    load: Annotated[
+        bool, typer.Option("--load", help="Draw the load of all trees as the width of links.")
+    ] = False,
+    layout: pictures.LayoutOption = None,
+    root: forest_source.RootOption = None,
+    out: pictures.OutOption = None,
     force: Annotated[
         bool,
         typer.Option("--force", help="Draw even if the tree has more than 128 nodes."),
@@ -260,29 +264,45 @@ def draw(
     labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Draw a tree as SVG by levels, with edges coloured by dimension. No server is needed.
+    """Draw a tree by levels, with edges coloured by dimension, or all trees. No server is needed.
 
-    Drawings are readable up to S5.
+    With --layout, the nodes have the places that they have in 'topology draw'. Drawings are
+    readable up to S5.
 
     \b
     starcast forest draw S4 multiple --tree 1 --out tree.svg
-    starcast forest draw S4 'dimension-change(base=greedy,i=1)' > tree.svg
+    starcast forest draw S5 multiple --all --out trees.pdf
+    starcast forest draw S4 multiple --load --layout torus --out load.png
     """
     from starcast import drawing
 
-    if out is not None:
-        check_suffix(out, ".svg")
-    elif output is not Format.TABLE:
+    pictures.check(out)
+    if out is None and output is not Format.TABLE:
         raise InputError(f"--format {output} describes a file", hint="add --out FILE.svg")
+    choices = {"--tree": number is not None, "--all": every, "--load": load}
+    chosen = [option for option, given in choices.items() if given]
+    if len(chosen) > 1:
+        raise InputError(f"{chosen[0]} and {chosen[1]} cannot be combined", hint="remove one")
     forest = forest_source.load_forest(source, construction, root)
     forest.verify()
     if sentence := forest_source.describe_other_trees(source, forest):
         say(sentence)
-    picture = drawing.draw(forest, number, force)
-    write_text(picture, out, f"drew tree {number} of {forest.id} to {out}")
+    tree = number or 0
+    drawn: dict[str, Any] = {"id": forest.id}
+    if load:
+        picture, subject = drawing.draw_load(forest, layout), f"the load of {forest.id}"
+    elif every:
+        picture, subject = drawing.draw_forest(forest, layout), f"all trees of {forest.id}"
+    else:
+        subject = f"tree {tree} of {forest.id}"
+        drawn["tree"] = tree
+        if layout is None:
+            picture = drawing.draw(forest, tree, force)
+        else:
+            picture = drawing.draw_trees(forest, [tree], layout)
+    pictures.write(picture, out, f"drew {subject} to {out}")
     if out is not None and output is not Format.TABLE:
-        drawn = {"id": forest.id, "tree": number, "file": str(out), "bytes": out.stat().st_size}
-        emit_properties(drawn, output)
+        emit_properties(drawn | {"file": str(out), "bytes": out.stat().st_size}, output)
 
 
 @app.command("export")

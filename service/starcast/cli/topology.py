@@ -1,13 +1,12 @@
 """``starcast topology``: show and draw any topology; manage stored topologies."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from starcast.cli import axes, completion, formats, stored
+from starcast.cli import axes, completion, formats, pictures, stored
 from starcast.cli.labels import LabelsOption
-from starcast.cli.output import Format, FormatOption, check_suffix, emit_properties, write_text
+from starcast.cli.output import Format, FormatOption, emit_properties
 from starcast.vocabulary import TopologyFormat
 
 app = typer.Typer(
@@ -66,25 +65,24 @@ def show(
 @app.command("draw")
 def draw(
     spec: axes.TopologyArgument,
-    out: Annotated[
-        Path | None, typer.Option(help="Output file, such as star.svg (default: stdout).")
-    ] = None,
+    layout: pictures.LayoutOption = None,
+    out: pictures.OutOption = None,
     labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
 ) -> None:
-    """Draw a topology as SVG, with links coloured by dimension. No server is needed.
+    """Draw a topology, with links coloured by dimension. No server is needed.
 
-    A star graph is drawn by its substars. Topologies of up to 128 nodes, such as S5, can be drawn.
+    Topologies of up to 128 nodes, such as S5, can be drawn; 'starcast explore' shows larger ones.
 
     \b
     starcast topology draw S4 --out star.svg
+    starcast topology draw S4 --layout torus --out torus.pdf
     """
     from starcast import drawing, topologies
 
-    if out is not None:
-        check_suffix(out, ".svg")
+    pictures.check(out)
     topology = topologies.topology(spec)
-    picture = drawing.draw_topology(topology)
-    write_text(picture, out, f"drew {topology.spec} to {out}")
+    picture = drawing.draw_topology(topology, layout)
+    pictures.write(picture, out, f"drew {topology.spec} to {out}")
 
 
 @app.command("export")

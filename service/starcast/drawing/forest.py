@@ -5,7 +5,8 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from starcast.drawing import svg as parts
-from starcast.drawing.svg import COLOURS, FAINT, INK, MARGIN, Place
+from starcast.drawing.forest_on_network import draw_trees, summarize
+from starcast.drawing.svg import COLOURS, FAINT, INK, MARGIN, PAPER, Place
 from starcast.errors import LimitError
 from starcast.layouts.tidy_tree import tidy_layout
 from starcast.trees import Forest
@@ -31,16 +32,18 @@ class _Panel(NamedTuple):
     height: float
 
 
-def draw_forest(forest: Forest) -> str:
-    """Return all trees of a forest as an SVG document, each in its own colour.
+def draw_forest(forest: Forest, layout: str | None = None) -> str:
+    """Return all trees of a forest side by side as an SVG document, each in its own colour.
 
-    Nodes are dots, levels are rows, and the root is at the top. A node shows its label, and an edge
-    its port, when a pointer is over it.
+    Nodes are dots. A node shows its label, and an edge its port, when a pointer is over it.
 
     Args:
         forest: a forest; it is not trusted.
+        layout: one of `starcast.layouts.layouts`, in which all trees have the nodes in the same
+            places; by default every tree has its root at the top and its levels as rows.
 
     Raises:
+        InputError: the topology has no such layout.
         RejectedError: the array is not a forest.
         LimitError: the trees have more than `MOST_NODES` nodes together.
 
@@ -53,12 +56,14 @@ def draw_forest(forest: Forest) -> str:
         raise LimitError(
             f"the trees of {forest.id} have {nodes:,} nodes, and a drawing of all trees is readable"
             f" up to {MOST_NODES:,}",
-            hint="draw a single tree: starcast forest draw",
+            hint="draw a single tree: starcast forest draw --tree 0",
         )
     forest.verify()
+    if layout is not None:
+        return draw_trees(forest, range(forest.trees), layout)
     panels = [_lay_out(forest, tree) for tree in range(forest.trees)]
     corners, width, height = _wrap(panels)
-    summary = f"{forest.trees} trees, height {forest.height}, congestion {forest.congestion}"
+    summary = summarize(forest)
     width = max(width, parts.head_width(forest.id, summary))
     svg = parts.document(forest.id, width + 2 * MARGIN, height + _HEAD + 2 * MARGIN)
     parts.head(svg, forest.id, summary)
@@ -123,7 +128,7 @@ def _draw_tree(
     inner = set(panel.edges.parent.tolist())
     for node, place in places.items():
         is_root = node == forest.root
-        fill = INK if is_root else colour if node in inner else "#FFFFFF"
+        fill = INK if is_root else colour if node in inner else PAPER
         dot = parts.element(
             svg, "circle", cx=place.x, cy=place.y, r=_DOT + (1 if is_root else 0), fill=fill,
             stroke=FAINT if is_root else colour, stroke_width=1,

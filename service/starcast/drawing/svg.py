@@ -16,7 +16,18 @@ READABLE = 128
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
 _DASHES = ("", "6 3", "2 2")
-INK, FAINT = "#222222", "#8A8A8A"
+INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
+#: Colours of a dark page, by those of a light one; all other colours are legible on both.
+_DARK = {
+    PAPER: "#12161C",
+    INK: "#E6E9EE",
+    FAINT: "#A3ADBA",
+    "#000000": "#E6E9EE",
+    "#0072B2": "#58A6E0",
+    "#D0D7DE": "#343D49",
+    "#EEEEEE": "#2A323C",
+    "#F3F3F3": "#1B212A",
+}
 
 CHARACTER = 7.3  # width in the labels' font, 12 pixels high
 BOX_HEIGHT = 18.0
@@ -49,10 +60,23 @@ def document(title: str, width: float, height: float) -> ET.Element:
         None, "svg", xmlns="http://www.w3.org/2000/svg", width=width, height=height, viewBox=box
     )
     svg.set("role", "img")
+    svg.set("class", "starcast")
     svg.set("font-family", _FONT)
     element(svg, "title").text = title
-    element(svg, "rect", width=width, height=height, fill="#FFFFFF")
+    element(svg, "style").text = _style()
+    element(svg, "rect", width=width, height=height, fill=PAPER)
     return svg
+
+
+def _style() -> str:
+    """Return the rules by which a picture fits a narrow page and follows the dark mode."""
+    rules = [
+        f'.starcast [{name}="{light}"] {{ {name}: {dark}; }}'
+        for light, dark in _DARK.items()
+        for name in ("fill", "stroke")
+    ]
+    fit = ".starcast { max-width: 100%; height: auto; }"
+    return f"{fit} @media screen and (prefers-color-scheme: dark) {{ {' '.join(rules)} }}"
 
 
 def text_of(svg: ET.Element) -> str:

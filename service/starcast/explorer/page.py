@@ -1,0 +1,146 @@
+"""The explorer with its data in one HTML file: scripts, style and arrays are inside."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+from starcast.collectives import Schedule
+from starcast.errors import InputError, LimitError
+from starcast.explorer.data import pack_forest, pack_schedule, pack_topology
+from starcast.topologies import Topology
+from starcast.trees import Forest
+
+#: The greatest number of nodes of a topology that a page shows: S8 has 40 320.
+MOST_NODES = 50_000
+#: The greatest number of rows of a schedule in a page.
+MOST_ROWS = 4_000_000
+
+_FOLDER = files("starcast") / "web" / "static" / "explorer"
+_IMPORT = re.compile(r'^import [^;]*? from "\./([a-z-]+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=class|function|async|const|let)", re.MULTILINE)
+_STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*/([a-z.]+)">')
+_SCRIPT = re.compile(r'<script type="module" src="[^"]*/([a-z.]+)"></script>\n')
+
+
+def build_page(
+    topology: Topology,
+    forests: Sequence[Forest] = (),
+    schedules: Sequence[Schedule] = (),
+    state: str | None = None,
+) -> str:
+    """Return an HTML document that shows a topology, forests and schedules without a server.
+
+    Nothing is loaded from anywhere: the page can be mailed.
+
+    Args:
+        topology: the topology.
+        forests: forests on it.
+        schedules: schedules on it.
+        state: the state that the page opens, as in the explorer's URLs: ``step=3&node=21345``.
+            It shows the first schedule, else the first forest, unless it names another or is
+            empty.
+
+    Raises:
+        InputError: a forest or schedule is on another topology.
+        LimitError: the topology or a schedule is too large.
+
+    Example:
+        >>> s4 = topology("S4")
+        >>> page = build_page(s4, schedules=[schedule(s4, "broadcast", "greedy")])
+    """
+    _check(topology, forests, schedules)
+    data: dict[str, Any] = {
+        "spec": topology.spec,
+        "topologies": {topology.spec: pack_topology(topology)},
+        "forests": {forest.id: pack_forest(forest) for forest in forests},
+        "schedules": {schedule.id: pack_schedule(schedule) for schedule in schedules},
+    }
+    _name_apart(data["schedules"])
+    data["state"] = _opening_state(data, state)
+    return _assemble(json.dumps(data, separators=(",", ":")))
+
+
+def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Schedule]) -> None:
+    if topology.nodes > MOST_NODES:
+        raise LimitError(
+            f"{topology.spec} has {topology.nodes:,} nodes, and a page shows at most "
+            f"{MOST_NODES:,}",
+            hint="choose a smaller topology, such as S8",
+        )
+    for built in (*forests, *schedules):
+        if built.topology != topology:
+            raise InputError(
+                f"{built.id} is on {built.topology.spec}, not on {topology.spec}",
+                hint="a page shows one topology",
+            )
+    for schedule in schedules:
+        if len(schedule) > MOST_ROWS:
+            raise LimitError(
+                f"{schedule.id} has {len(schedule):,} rows, and a page shows at most {MOST_ROWS:,}",
+                hint="use a smaller topology, or fewer segments or messages",
+            )
+
+
+def _name_apart(schedules: dict[str, Any]) -> None:
+    """Replace short names that several schedules have by the ids without the topology."""
+    names = [entry["name"] for entry in schedules.values()]
+    for schedule_id, entry in schedules.items():
+        if names.count(entry["name"]) > 1:
+            entry["name"] = schedule_id.partition(":")[2]
+
+
+def _opening_state(data: dict[str, Any], state: str | None) -> str:
+    if state is not None and (not state or re.search(r"(^|&)(schedule|forest)=", state)):
+        return state
+    for kind in ("schedule", "forest"):
+        for entry in data[f"{kind}s"].values():
+            shown = f"{kind}={quote(entry['name'], safe=':,()=')}"
+            return "&".join(filter(None, (shown, state)))
+    return state or ""
+
+
+def _assemble(data: str) -> str:
+    """Return the page with its style, its scripts and its data inside."""
+    page = _read("explorer.html")
+    styles = "".join(_read(match[1]) for match in _STYLE.finditer(page))
+    script = "".join(_modules("main.js", set()))
+    # A browser would end the element at a closing tag inside a string.
+    script = script.replace("</script", "<\\/script")
+    policy = (
+        f"default-src 'none'; img-src data: blob:; style-src '{_digest(styles)}'; "
+        f"script-src '{_digest(script)}'"
+    )
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    page = _STYLE.sub("", page)
+    page = _SCRIPT.sub("", page)
+    page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
+    page = page.replace("</head>", f"<style>{styles}</style>\n</head>")
+    held = data.replace("<", "\\u003c")
+    return page.replace(
+        "</body>",
+        f'<script id="starcast-data" type="application/json">{held}</script>\n'
+        f'<script type="module">{script}</script>\n</body>',
+    )
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _modules(name: str, done: set[str]) -> Iterator[str]:
+    """Yield a module after those that it imports, each once, without imports and exports."""
+    done.add(name)
+    text = _read(name)
+    for match in _IMPORT.finditer(text):
+        if match[1] not in done:
+            yield from _modules(match[1], done)
+    yield _EXPORT.sub("", _IMPORT.sub("", text))
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,120 @@
+/** The controls of the page: buttons, lists, keys. */
+
+/** @typedef {import("./main.js").Explorer} Explorer */
+
+/** @param {string} id @returns {any} the element, of the type that it has in the page */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** @param {HTMLSelectElement} select @param {[string, string][]} entries value and text */
+export function fillSelect(select, entries) {
+  select.replaceChildren(...entries.map(([value, text]) => new Option(text, value)));
+}
+
+/** Connect the controls of the page with an explorer. @param {Explorer} explorer */
+export function listen(explorer) {
+  /** @param {string} id @param {string} type @param {(target: any) => unknown} action */
+  const on = (id, type, action) => {
+    byId(id).addEventListener(type, async (event) => {
+      explorer.problems = [];
+      explorer.showProblems();
+      try {
+        await action(event.target);
+      } catch (error) {
+        explorer.report(error);
+      }
+      explorer.showProblems();
+    });
+  };
+  on("layout", "change", async ({ value }) => {
+    await explorer.setLayout(value);
+    explorer.refresh();
+  });
+  on("forest", "change", async ({ value }) => {
+    if (value && explorer.state.schedule) await explorer.setSchedule("");
+    await explorer.setForest(value);
+    explorer.refresh();
+  });
+  on("schedule", "change", async ({ value }) => {
+    if (value && explorer.state.forest) await explorer.setForest("");
+    await explorer.setSchedule(value);
+    explorer.refresh();
+  });
+  on("source", "change", ({ value }) => {
+    explorer.setSource(value);
+    explorer.refresh();
+  });
+  on("unit", "change", ({ value }) => {
+    explorer.state.unit = Number(value);
+    explorer.refresh();
+  });
+  on("add-button", "click", async () => {
+    const name = byId("add-text").value.trim();
+    if (name.includes(":")) await explorer.setSchedule(name);
+    else if (name) await explorer.setForest(name);
+    explorer.refresh();
+  });
+  for (const radio of document.querySelectorAll("input[name=links]")) {
+    radio.addEventListener("change", () => {
+      explorer.state.links = /** @type {any} */ (radio).value;
+      explorer.refresh();
+    });
+  }
+  on("step", "input", ({ value }) => {
+    explorer.stop();
+    explorer.goTo(Number(value));
+  });
+  on("first", "click", () => explorer.goTo(0));
+  on("back", "click", () => explorer.goTo(explorer.state.step - 1));
+  on("next", "click", () => explorer.goTo(explorer.state.step + 1));
+  on("play", "click", () => explorer.togglePlay());
+  on("zoom-in", "click", () => explorer.zoom(1.4));
+  on("zoom-out", "click", () => explorer.zoom(1 / 1.4));
+  on("fit", "click", () => explorer.drawing && explorer.camera.fit(explorer.drawing.bounds()));
+  on("save-svg", "click", () => explorer.save("svg"));
+  on("save-png", "click", () => explorer.save("png"));
+  byId("find").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = byId("find-text").value;
+    const node = explorer.network?.find(text) ?? -1;
+    explorer.problems = node < 0 ? [`${explorer.spec} has no node '${text}'`] : [];
+    explorer.showProblems();
+    if (node >= 0) explorer.select(node);
+  });
+  addEventListener("keydown", (event) => onKey(explorer, event));
+  addEventListener("hashchange", () => explorer.source.isComplete && explorer.open(explorer.address));
+  addEventListener("popstate", () => explorer.source.isComplete || explorer.open(explorer.address));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
+  let [width, height] = [explorer.stage.clientWidth, explorer.stage.clientHeight];
+  new ResizeObserver(() => {
+    const { clientWidth, clientHeight } = explorer.stage;
+    if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
+    else explorer.camera.recentre(clientWidth - width, clientHeight - height);
+    [width, height] = [clientWidth, clientHeight];
+  }).observe(explorer.stage);
+  if (explorer.source.isComplete) document.querySelector(".home")?.removeAttribute("href");
+}
+
+/** @param {Explorer} explorer @param {KeyboardEvent} event */
+function onKey(explorer, event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || !explorer.network) return;
+  if (target.matches("input:not([type=checkbox]):not([type=radio]), select, textarea")) return;
+  const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  const isInside = explorer.stage.contains(target) || target === document.body;
+  if (event.key in arrows && isInside) {
+    const [dx, dy] = arrows[/** @type {keyof typeof arrows} */ (event.key)];
+    explorer.move(dx, dy);
+  } else if (/^[1-9]$/.test(event.key)) explorer.cross(Number(event.key));
+  else if (event.key === ".") explorer.goTo(explorer.state.step + 1);
+  else if (event.key === ",") explorer.goTo(explorer.state.step - 1);
+  else if (event.key === "p") explorer.togglePlay();
+  else if (event.key === "x") explorer.toggleFault();
+  else if (event.key === "f" && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
+  else if (event.key === "Escape") explorer.selectLink(-1);
+  else if ((event.key === "Enter" || event.key === " ") && target.dataset.node) {
+    explorer.select(explorer.network.find(target.dataset.node));
+  } else return;
+  event.preventDefault();
+}

@@ -1,0 +1,149 @@
+/** The texts next to the picture: what is selected, which faults there are and what they cost. */
+
+import { faultText } from "./state.js";
+
+/** @typedef {import("./main.js").Explorer} Explorer */
+
+const MOST_UNITS = 24;
+
+/** @param {string} tag @param {string} text @param {string} [className] @returns {HTMLElement} */
+function element(tag, text, className = "") {
+  const created = document.createElement(tag);
+  created.textContent = text;
+  if (className) created.className = className;
+  return created;
+}
+
+/** @param {string} text @param {() => void} action @param {string} [className] @returns {HTMLElement} */
+function button(text, action, className = "") {
+  const created = /** @type {HTMLButtonElement} */ (element("button", text, className));
+  created.type = "button";
+  created.addEventListener("click", action);
+  return created;
+}
+
+/** @param {Explorer} explorer @returns {HTMLElement} */
+function faultButton(explorer) {
+  const { node, faults, step } = explorer.state;
+  const isDown = faults.some((fault) => (node >= 0 ? fault.node === node : fault.link === explorer.selectedLink));
+  const when = step > 1 ? `from step ${step} on` : "from the start";
+  return button(isDown ? "Repair" : `Fail ${when}`, () => explorer.toggleFault());
+}
+
+/** @param {HTMLElement} host @param {Explorer} explorer */
+export function showSelection(host, explorer) {
+  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const { node } = explorer.state;
+  const active = /** @type {HTMLElement | null} */ (document.activeElement);
+  const focused = host.contains(active) ? active?.textContent : null;
+  if (node < 0 && explorer.selectedLink < 0) {
+    const text = "Click a node or a link, or move with the arrow keys. A digit crosses the port of that number.";
+    host.replaceChildren(element("p", text, "note"));
+    return;
+  }
+  if (node < 0) {
+    const line = element("p", "Link ");
+    line.append(element("code", network.linkText(explorer.selectedLink)), " ", faultButton(explorer));
+    host.replaceChildren(line);
+  } else host.replaceChildren(...describeNode(node, explorer));
+  if (focused) [...host.querySelectorAll("button")].find((each) => each.textContent === focused)?.focus();
+}
+
+/** @param {number} node @param {Explorer} explorer @returns {HTMLElement[]} */
+function describeNode(node, explorer) {
+  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const head = element("p", "Node ");
+  head.append(element("code", network.labels[node]), ` (rank ${node}) `, faultButton(explorer));
+  const parts = [head];
+  const links = element("p", "Ports: ", "note");
+  network.data.ports.forEach((port, index) => {
+    const other = network.neighbors[node * network.portCount + index];
+    links.append(`${port} `, button(network.labels[other], () => explorer.select(other, port), "link-button"), " ");
+  });
+  parts.push(links);
+  if (explorer.replay) parts.push(describeUnits(node, explorer));
+  if (explorer.forest) parts.push(...describePaths(node, explorer));
+  return parts;
+}
+
+/** @param {number} node @param {Explorer} explorer @returns {HTMLElement} */
+function describeUnits(node, explorer) {
+  const replay = /** @type {NonNullable<Explorer["replay"]>} */ (explorer.replay);
+  const units = replay.unitsAt(node, explorer.state.step);
+  const few = units.slice(0, MOST_UNITS).join(", ");
+  const more = units.length > MOST_UNITS ? " and more" : "";
+  const text = units.length ? `Holds ${units.length} units: ${few}${more}` : "Holds no units";
+  return element("p", `${text}.`, "note units");
+}
+
+/** @param {number} node @param {Explorer} explorer @returns {HTMLElement[]} */
+function describePaths(node, explorer) {
+  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const forest = /** @type {NonNullable<Explorer["forest"]>} */ (explorer.forest);
+  const list = element("ul", "", "hops");
+  for (const tree of explorer.visibleTrees) {
+    const line = document.createElement("li");
+    const swatch = element("span", "", `swatch tree-${(tree % 8) + 1}`);
+    line.append(swatch, `tree ${tree}: `);
+    const path = forest.path(tree, node);
+    if (path === null) line.append("not in this tree");
+    else {
+      line.append(button(network.labels[forest.data.root], () => explorer.select(forest.data.root), "link-button"));
+      for (const arc of path) {
+        const other = network.neighbors[arc];
+        const port = network.data.ports[arc % network.portCount];
+        line.append(` –${port}→ `, button(network.labels[other], () => explorer.select(other, port), "link-button"));
+      }
+      line.append(` (${path.length} hops)`);
+    }
+    list.append(line);
+  }
+  return [element("p", "Paths from the root, hop by hop:"), list];
+}
+
+/** @param {HTMLElement} host @param {Explorer} explorer */
+export function showFaults(host, explorer) {
+  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const { faults } = explorer.state;
+  if (!faults.length) {
+    host.replaceChildren(element("p", "None. Select a node or a link and let it fail.", "note"));
+    return;
+  }
+  const list = element("ul", "", "hops");
+  faults.forEach((fault, at) => {
+    const line = document.createElement("li");
+    const text = faultText(network, fault);
+    const remove = button("repair", () => explorer.removeFault(at), "link-button");
+    remove.setAttribute("aria-label", `repair ${text}`);
+    line.append(element("code", text), " ", remove);
+    list.append(line);
+  });
+  const parts = [list];
+  const { result, replay } = explorer;
+  if (result && replay) {
+    const nodes = result.perNode.reduce((count, missing) => count + Number(missing > 0), 0);
+    const text = result.missing
+      ? `${result.missing} units are missing at ${nodes} nodes.`
+      : "Every live node still receives all of its units.";
+    const line = element("p", text, "result");
+    line.dataset.missing = String(result.missing);
+    parts.push(line);
+    if (result.missing) parts.push(listMissing(explorer));
+    if (explorer.schedule?.data.symmetric && explorer.state.source === "one") {
+      parts.push(element("p", "These are the units of one source.", "note"));
+    }
+  }
+  host.replaceChildren(...parts);
+}
+
+/** @param {Explorer} explorer @returns {HTMLElement} */
+function listMissing(explorer) {
+  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const line = element("p", "", "note undelivered");
+  const { undelivered, missing } = /** @type {NonNullable<Explorer["result"]>} */ (explorer.result);
+  undelivered.forEach(([node, unit], at) => {
+    line.append(at ? ", " : "", `unit ${unit} at `, button(network.labels[node], () => explorer.select(node), "link-button"));
+  });
+  if (missing > undelivered.length) line.append(", …");
+  return line;
+}

@@ -1,0 +1,566 @@
+/** The explorer: one page that shows a topology, a forest on it and a schedule over time. */
+
+import { Camera } from "./camera.js";
+import { CanvasView } from "./canvas-view.js";
+import { drawCharts } from "./charts.js";
+import { byId, fillSelect, listen } from "./controls.js";
+import { showFaults, showSelection } from "./details.js";
+import { ForestModel } from "./forest.js";
+import { pick } from "./geometry.js";
+import { GlView, hasWebGl } from "./gl-view.js";
+import { Drawing, Network } from "./network.js";
+import { Replay, Rows, expandRows, whyNotAllSources } from "./replay.js";
+import { canvasBlob, download, pngOf, svgText } from "./save.js";
+import { Scene, paintForest, paintStep } from "./scene.js";
+import { openSource } from "./source.js";
+import { emptyState, faultText, formatState, parseState } from "./state.js";
+import { SvgView } from "./svg-view.js";
+import { readTheme } from "./theme.js";
+
+/** @typedef {import("./state.js").State} State */
+/** @typedef {import("./source.js").ScheduleData} ScheduleData */
+
+/** Up to so many nodes, a topology is drawn as SVG: S_5 has 120. */
+const MOST_SVG_NODES = 200;
+const STEP_SECONDS = 0.9;
+const PACKET_AT_REST = 0.55;
+const MOST_UNITS_LISTED = 256;
+
+export class Explorer {
+  constructor() {
+    this.source = openSource();
+    this.stage = byId("stage");
+    this.state = emptyState();
+    /** @type {string[]} */
+    this.problems = [];
+    /** @type {Network | null} */
+    this.network = null;
+    /** @type {Drawing | null} */
+    this.drawing = null;
+    /** @type {ForestModel | null} */
+    this.forest = null;
+    /** @type {{data: ScheduleData, rows: Rows} | null} */
+    this.schedule = null;
+    /** @type {Replay | null} */
+    this.replay = null;
+    /** @type {SvgView | CanvasView | GlView | null} */
+    this.view = null;
+    /** @type {Scene | null} */
+    this.scene = null;
+    this.selectedLink = -1;
+    this.progress = PACKET_AT_REST;
+    this.isPlaying = false;
+    this.ownAddress = "";
+    this.camera = new Camera(this.stage, (isFinal) => this.onCamera(isFinal), (x, y) => this.onClick(x, y));
+  }
+
+  /** @returns {string} the spec of the page's topology */
+  get spec() {
+    if (this.source.isComplete) return /** @type {any} */ (this.source).stored.spec;
+    return decodeURIComponent(location.pathname.split("/").pop() ?? "");
+  }
+
+  /** @returns {string} the part of the address that holds the state */
+  get address() {
+    if (location.hash.length > 1) return decodeURI(location.hash.slice(1));
+    const opening = this.source.isComplete ? /** @type {any} */ (this.source).stored.state : "";
+    return location.search.slice(1) || opening;
+  }
+
+  async start() {
+    listen(this);
+    try {
+      const { data, neighbors } = await this.source.topology(this.spec);
+      this.network = new Network(data, neighbors);
+      byId("title").textContent = `${data.spec}: ${data.node_count.toLocaleString("en")} nodes, ${this.network.linkCount.toLocaleString("en")} links, diameter ${data.diameter}`;
+      document.title = `${data.spec} · starcast explorer`;
+      fillSelect(byId("layout"), data.layouts.map(({ name }) => [name, name]));
+      await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
+      byId("add").hidden = this.source.isComplete;
+      await this.open(this.address);
+    } catch (error) {
+      this.report(error);
+    }
+    document.body.dataset.ready = "true";
+  }
+
+  /** @param {"forests" | "schedules"} kind @param {HTMLSelectElement} select */
+  async fillChoices(kind, select) {
+    /** @type {[string, string][]} */
+    let entries = [];
+    try {
+      entries = (await this.source.list(kind, this.spec)).map(({ name }) => [name, name]);
+    } catch (error) {
+      this.report(error);
+    }
+    fillSelect(select, [["", "none"], ...entries]);
+  }
+
+  /** @param {unknown} error */
+  report(error) {
+    const { message, hint } = /** @type {{message: string, hint?: string}} */ (error);
+    this.problems.push(hint ? `${message} (${hint})` : message);
+    this.showProblems();
+    if (!(error instanceof Error) || error.constructor.name !== "SourceError") console.error(error);
+  }
+
+  showProblems() {
+    byId("notices").replaceChildren(
+      ...this.problems.map((problem) => {
+        const line = document.createElement("p");
+        line.textContent = problem;
+        return line;
+      }),
+    );
+  }
+
+  /** Show a state: what of it is possible. @param {string} text */
+  async open(text) {
+    const network = /** @type {Network} */ (this.network);
+    this.stop();
+    const { state, problems } = parseState(text, network);
+    this.problems = problems;
+    this.state = state;
+    const { view } = state;
+    this.selectedLink = -1;
+    await this.setLayout(state.layout || network.data.layouts[0].name);
+    await this.setForest(state.forest, state.trees);
+    await this.setSchedule(state.schedule, state.source, state.step);
+    // The player takes room from the picture, so the view comes last.
+    if (view && !this.camera.fromText(view)) {
+      this.problems.push(`view is '${view}', which is not a place and a scale`);
+    }
+    this.showProblems();
+    this.refresh();
+  }
+
+  /** @param {string} name */
+  async setLayout(name) {
+    const network = /** @type {Network} */ (this.network);
+    try {
+      const positions = await this.source.layout(network.data.spec, name);
+      this.drawing = new Drawing(network, positions, name);
+    } catch (error) {
+      this.report(error);
+      return;
+    }
+    this.state.layout = name;
+    byId("layout").value = name;
+    byId("layout-text").textContent = network.data.layouts.find((layout) => layout.name === name)?.description ?? "";
+    this.chooseView(this.drawing.count);
+    this.camera.fit(this.drawing.bounds());
+  }
+
+  /** @param {number} count of items */
+  chooseView(count) {
+    const kind = count <= MOST_SVG_NODES ? SvgView : hasWebGl() ? GlView : CanvasView;
+    if (this.view instanceof kind) return;
+    this.view?.destroy();
+    this.view = new kind(this.stage);
+    const canvas = this.stage.querySelector("canvas");
+    canvas?.setAttribute("tabindex", "0");
+    canvas?.setAttribute("role", "img");
+    canvas?.setAttribute("aria-label", `${this.spec}: move with the arrow keys; the selection is described below`);
+    document.body.dataset.renderer = kind === SvgView ? "svg" : kind === GlView ? "webgl2" : "canvas";
+  }
+
+  /** @param {string} name @param {number[] | null} trees */
+  async setForest(name, trees = null) {
+    const network = /** @type {Network} */ (this.network);
+    this.forest = null;
+    this.state.forest = "";
+    if (name) {
+      try {
+        const { data, parentPorts } = await this.source.forest(`${network.data.spec}:${name}`);
+        this.forest = new ForestModel(network, data, parentPorts);
+        this.state.forest = name;
+        this.addChoice(byId("forest"), name);
+      } catch (error) {
+        this.report(error);
+      }
+    }
+    this.state.trees = null;
+    if (trees && this.forest) {
+      const { treeCount } = this.forest;
+      const missing = trees.filter((tree) => tree >= treeCount);
+      if (missing.length) this.problems.push(`${name} has no tree ${missing.join(", ")}: trees are 0 to ${treeCount - 1}`);
+      this.state.trees = trees.filter((tree) => tree < treeCount);
+    }
+    byId("forest").value = this.state.forest;
+    this.showTrees();
+  }
+
+  /** @param {HTMLSelectElement} select @param {string} name */
+  addChoice(select, name) {
+    if (![...select.options].some((option) => option.value === name)) select.add(new Option(name, name));
+  }
+
+  /** @returns {number[]} */
+  get visibleTrees() {
+    if (this.state.trees) return this.state.trees;
+    return Array.from({ length: this.forest?.treeCount ?? 0 }, (_, tree) => tree);
+  }
+
+  showTrees() {
+    const box = byId("trees");
+    box.hidden = !this.forest;
+    const visible = new Set(this.visibleTrees);
+    const boxes = Array.from({ length: this.forest?.treeCount ?? 0 }, (_, tree) => {
+      const label = document.createElement("label");
+      const input = document.createElement("input");
+      input.type = "checkbox";
+      input.checked = visible.has(tree);
+      input.addEventListener("change", () => {
+        const now = new Set(this.visibleTrees);
+        if (input.checked) now.add(tree);
+        else now.delete(tree);
+        const all = now.size === this.forest?.treeCount;
+        this.state.trees = all ? null : [...now].sort((left, right) => left - right);
+        this.refresh();
+      });
+      const swatch = document.createElement("span");
+      swatch.className = `swatch tree-${(tree % 8) + 1}`;
+      label.append(input, swatch, `tree ${tree}`);
+      return label;
+    });
+    byId("tree-list").replaceChildren(...boxes);
+    for (const radio of document.querySelectorAll("input[name=links]")) {
+      const input = /** @type {HTMLInputElement} */ (radio);
+      input.checked = input.value === this.state.links;
+    }
+  }
+
+  /** @param {string} name @param {"one" | "all"} source @param {number} step */
+  async setSchedule(name, source = "one", step = 0) {
+    const network = /** @type {Network} */ (this.network);
+    this.stop();
+    this.schedule = null;
+    this.replay = null;
+    this.state.schedule = "";
+    this.state.step = 0;
+    if (name) {
+      try {
+        const { data, rows } = await this.source.schedule(`${network.data.spec}:${name}`);
+        this.schedule = { data, rows: new Rows(rows) };
+        this.state.schedule = name;
+        this.addChoice(byId("schedule"), name);
+      } catch (error) {
+        this.report(error);
+      }
+    }
+    byId("schedule").value = this.state.schedule;
+    if (this.schedule) this.setSource(source);
+    const steps = this.schedule?.data.steps ?? 0;
+    if (step > steps && this.schedule) this.problems.push(`step ${step} is after the last: ${name} has ${steps} steps`);
+    this.state.step = Math.min(step, steps);
+    const box = byId("player");
+    box.hidden = !this.schedule;
+    byId("schedule-options").hidden = !this.schedule;
+    byId("chart-box").hidden = !this.schedule;
+    byId("step").max = String(steps);
+    if (this.camera.isFitted && this.drawing) this.camera.fit(this.drawing.bounds());
+  }
+
+  /** @param {"one" | "all"} source */
+  setSource(source) {
+    const network = /** @type {Network} */ (this.network);
+    const schedule = /** @type {NonNullable<typeof this.schedule>} */ (this.schedule);
+    const reason = whyNotAllSources(network, schedule.data);
+    if (source === "all" && reason) this.problems.push(`all sources cannot be shown: ${reason}`);
+    this.state.source = source === "all" && !reason ? "all" : "one";
+    const select = byId("source");
+    select.value = this.state.source;
+    select.disabled = reason !== "";
+    byId("source-text").textContent = schedule.data.symmetric
+      ? reason || "The schedule is symmetric: translations of one source's rows are those of all sources."
+      : "";
+    this.shown = this.state.source === "all" ? expandRows(network, schedule.data, schedule.rows) : schedule;
+    const units = this.shown.data.unit_count;
+    fillSelect(byId("unit"), [
+      ["-1", `all ${units.toLocaleString("en")} units`],
+      ...Array.from({ length: Math.min(units, MOST_UNITS_LISTED) }, (_, unit) => /** @type {[string, string]} */ ([String(unit), `unit ${unit}`])),
+    ]);
+    if (this.state.unit >= units) {
+      this.problems.push(`the schedule has no unit ${this.state.unit}: units are 0 to ${units - 1}`);
+      this.state.unit = -1;
+    }
+    if (this.state.unit >= MOST_UNITS_LISTED) this.addChoice(byId("unit"), String(this.state.unit));
+    byId("unit").value = String(this.state.unit);
+    this.execute();
+  }
+
+  execute() {
+    if (!this.shown || !this.schedule) return;
+    const network = /** @type {Network} */ (this.network);
+    this.replay = new Replay(network, this.shown.data, this.shown.rows, this.state.faults);
+    this.result = this.state.faults.length ? this.replay.findMissing() : null;
+  }
+
+  /** Show the state everywhere: picture, texts, charts, address. */
+  refresh() {
+    const { state, network } = this;
+    if (!network || !this.drawing) return;
+    this.buildScene(state.step);
+    this.draw();
+    const steps = this.replay?.steps ?? 0;
+    byId("step").value = String(state.step);
+    byId("step").setAttribute("aria-valuetext", `step ${state.step} of ${steps}`);
+    const links = this.replay?.profile().linksUsed[state.step - 1] ?? 0;
+    byId("step-text").textContent = state.step ? `step ${state.step} of ${steps}: ${links} links busy` : `before step 1 of ${steps}`;
+    if (this.replay) drawCharts(byId("charts"), this.replay, state.step, (step) => this.goTo(step));
+    if (this.forest) this.describeLoad();
+    showSelection(byId("selection"), this);
+    showFaults(byId("faults"), this);
+    this.writeAddress();
+  }
+
+  describeLoad() {
+    const forest = /** @type {ForestModel} */ (this.forest);
+    /** @type {Map<number, number>} */
+    const counts = new Map();
+    for (const load of forest.load(this.visibleTrees)) counts.set(load, (counts.get(load) ?? 0) + 1);
+    const parts = [...counts].sort(([left], [right]) => left - right).map(([load, links]) => `${load}: ${links.toLocaleString("en")}`);
+    byId("load-text").textContent = `Directed links by load: ${parts.join(", ")}`;
+  }
+
+  /** @param {number} step @param {number} [heldStep] the step after which holdings are shown */
+  buildScene(step, heldStep = step) {
+    const { state } = this;
+    const drawing = /** @type {Drawing} */ (this.drawing);
+    const dead = state.faults.filter((fault) => fault.step <= Math.max(step, 1));
+    const root = this.replay ? (state.source === "one" || !this.schedule?.data.symmetric ? this.schedule?.data.root : -1) : this.forest?.data.root;
+    const expanded = this.schedule?.data.id.endsWith(":expanded");
+    const marks = {
+      selected: state.node,
+      selectedLink: this.selectedLink,
+      root: expanded ? -1 : (root ?? -1),
+      deadNodes: new Set(dead.filter((fault) => fault.node >= 0).map((fault) => fault.node)),
+      deadLinks: new Set(dead.filter((fault) => fault.link >= 0).map((fault) => fault.link)),
+      lacking: this.result?.perNode ?? null,
+    };
+    const scene = new Scene(drawing, readTheme(document.body), marks);
+    if (this.replay) paintStep(scene, this.replay, step, state.unit, heldStep);
+    else if (this.forest) paintForest(scene, this.forest, this.visibleTrees, state.links);
+    this.scene = scene.finish();
+  }
+
+  draw() {
+    if (this.scene && this.view) this.view.draw(this.scene, this.camera, this.progress);
+  }
+
+  /** @param {boolean} isFinal */
+  onCamera(isFinal) {
+    if (!this.scene) return;
+    cancelAnimationFrame(this.frame ?? 0);
+    this.frame = requestAnimationFrame(() => this.draw());
+    if (isFinal || this.camera.isFitted) this.writeAddress();
+  }
+
+  writeAddress() {
+    if (!this.network) return;
+    this.state.view = this.camera.isFitted ? "" : this.camera.toText();
+    const isDefault = this.state.layout === this.network.data.layouts[0].name;
+    const text = formatState({ ...this.state, layout: isDefault ? "" : this.state.layout }, this.network);
+    const path = location.pathname;
+    const address = this.source.isComplete ? `${path}#${text}` : `${path}${text && "?"}${text}`;
+    if (address === this.ownAddress) return;
+    this.ownAddress = address;
+    history.replaceState(null, "", address);
+  }
+
+  /** @param {string} text for screen readers */
+  announce(text) {
+    byId("live").textContent = text;
+  }
+
+  /** @param {number} x @param {number} y */
+  onClick(x, y) {
+    const drawing = /** @type {Drawing} */ (this.drawing);
+    if (!drawing) return;
+    const { node, link } = pick(drawing, this.camera, x, y);
+    if (node >= 0) this.select(drawing.isQuotient ? drawing.first[node] : node);
+    else this.selectLink(link);
+  }
+
+  /** @param {number} drawn a drawn link, or -1 */
+  selectLink(drawn) {
+    const drawing = /** @type {Drawing} */ (this.drawing);
+    this.state.node = -1;
+    this.selectedLink = drawn < 0 || drawing.isQuotient ? -1 : drawing.drawnLink.indexOf(drawn);
+    if (this.selectedLink >= 0) this.announce(`link ${this.network?.linkText(this.selectedLink)}`);
+    this.refresh();
+  }
+
+  /** @param {number} node @param {number} [port] that was crossed */
+  select(node, port = 0) {
+    const network = /** @type {Network} */ (this.network);
+    const drawing = /** @type {Drawing} */ (this.drawing);
+    const hadFocus = this.stage.contains(document.activeElement);
+    this.state.node = node;
+    this.selectedLink = -1;
+    this.refresh();
+    const note = this.scene?.note(drawing.itemOf[node]);
+    const way = port ? `port ${port} to ` : "";
+    this.announce(`${way}${network.labels[node]}${note ? `, ${note}` : ""}`);
+    if (hadFocus) this.view?.focus(network.labels[node]);
+  }
+
+  /** @returns {number} the selected node, else the focused node, else -1 */
+  get currentNode() {
+    if (this.state.node >= 0) return this.state.node;
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement);
+    const label = this.drawing?.isQuotient ? "" : focused?.dataset.node;
+    return label ? (this.network?.find(label) ?? -1) : -1;
+  }
+
+  /** @returns {number} the node from which the keyboard starts */
+  get startNode() {
+    return Math.max(this.scene?.marks.root ?? 0, 0);
+  }
+
+  /** @param {number} port */
+  cross(port) {
+    const network = /** @type {Network} */ (this.network);
+    const index = network.data.ports.indexOf(port);
+    if (index < 0) return;
+    const node = this.currentNode;
+    if (node < 0) this.select(this.startNode);
+    else this.select(network.neighbors[node * network.portCount + index], port);
+  }
+
+  /** Cross the port whose link leads most nearly in a direction. @param {number} dx @param {number} dy */
+  move(dx, dy) {
+    const network = /** @type {Network} */ (this.network);
+    const drawing = /** @type {Drawing} */ (this.drawing);
+    const node = this.currentNode;
+    if (node < 0) {
+      this.select(this.startNode);
+      return;
+    }
+    let best = 0.2;
+    let port = 0;
+    for (let index = 0; index < network.portCount; index++) {
+      const other = network.neighbors[node * network.portCount + index];
+      const x = drawing.x[drawing.itemOf[other]] - drawing.x[drawing.itemOf[node]];
+      const y = drawing.y[drawing.itemOf[other]] - drawing.y[drawing.itemOf[node]];
+      const likeness = (x * dx + y * dy) / (Math.hypot(x, y) || 1);
+      if (likeness > best) {
+        best = likeness;
+        port = network.data.ports[index];
+      }
+    }
+    if (port) this.cross(port);
+    else this.announce("no link leads that way");
+  }
+
+  /** @param {number} step */
+  goTo(step) {
+    if (!this.replay) return;
+    this.state.step = Math.min(Math.max(step, 0), this.replay.steps);
+    this.progress = PACKET_AT_REST;
+    this.refresh();
+    this.announce(byId("step-text").textContent ?? "");
+  }
+
+  /** Let the selection fail from the current step on, or repair it. */
+  toggleFault() {
+    const { node, faults, step } = this.state;
+    const link = this.selectedLink;
+    if (node < 0 && link < 0) return;
+    const at = faults.findIndex((fault) => (node >= 0 ? fault.node === node : fault.link === link));
+    if (at >= 0) this.removeFault(at);
+    else {
+      faults.push({ node, link: node >= 0 ? -1 : link, step: Math.max(step, 1) });
+      this.afterFaults();
+    }
+  }
+
+  /** @param {number} at */
+  removeFault(at) {
+    this.state.faults.splice(at, 1);
+    this.afterFaults();
+  }
+
+  afterFaults() {
+    this.execute();
+    this.refresh();
+    const network = /** @type {Network} */ (this.network);
+    const faults = this.state.faults.map((fault) => faultText(network, fault)).join(", ");
+    const missing = this.result ? `, ${this.result.missing} units are missing` : "";
+    this.announce(faults ? `faults: ${faults}${missing}` : "no faults");
+  }
+
+  play() {
+    if (!this.replay || !this.replay.steps) return;
+    if (this.state.step >= this.replay.steps) this.goTo(0);
+    this.isPlaying = true;
+    byId("play").textContent = "⏸";
+    byId("play").setAttribute("aria-label", "Pause");
+    const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const started = { step: 0, time: 0 };
+    /** @param {number} time */
+    const frame = (time) => {
+      if (!this.isPlaying || !this.replay) return;
+      if (!started.step) {
+        if (this.state.step >= this.replay.steps) {
+          this.stop();
+          return;
+        }
+        started.step = this.state.step + 1;
+        started.time = time;
+        if (!isReduced) this.buildScene(started.step, started.step - 1);
+      }
+      const seconds = STEP_SECONDS / Number(byId("speed").value);
+      const progress = (time - started.time) / 1000 / seconds;
+      if (progress >= 1) {
+        this.goTo(started.step);
+        started.step = 0;
+      } else if (!isReduced) {
+        this.progress = progress;
+        this.draw();
+      }
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  stop() {
+    this.isPlaying = false;
+    this.progress = PACKET_AT_REST;
+    byId("play").textContent = "▶";
+    byId("play").setAttribute("aria-label", "Play");
+  }
+
+  togglePlay() {
+    if (!this.isPlaying) this.play();
+    else {
+      this.stop();
+      this.refresh();
+    }
+  }
+
+  /** @param {"svg" | "png"} kind */
+  async save(kind) {
+    if (!this.scene) return;
+    const width = this.stage.clientWidth;
+    const height = this.stage.clientHeight;
+    const parts = [this.spec, this.state.schedule || this.state.forest, this.state.step ? `step-${this.state.step}` : ""];
+    const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
+    if (kind === "png" && this.view && !(this.view instanceof SvgView)) {
+      this.draw(); // what a browser has shown is not kept
+      download(await canvasBlob(this.view.canvas), `${name}.png`);
+      return;
+    }
+    const text = svgText(this.scene, this.camera, this.progress, width, height);
+    const blob = kind === "svg" ? new Blob([text], { type: "image/svg+xml" }) : await pngOf(text, width, height);
+    download(blob, `${name}.${kind}`);
+  }
+
+  /** @param {number} factor */
+  zoom(factor) {
+    this.camera.zoom(factor);
+    this.writeAddress();
+  }
+}
+
+new Explorer().start();

@@ -1,0 +1,348 @@
+/**
+ * The execution of a schedule's rows under faults, step by step, as `starcast.simulate` executes
+ * them: a row whose link is down or whose sender does not hold the unit is dropped.
+ */
+
+/** @typedef {import("./network.js").Network} Network */
+/** @typedef {import("./source.js").ScheduleData} ScheduleData */
+/** @typedef {{node: number, link: number, step: number}} Fault node or link is -1 */
+
+/** The greatest number of rows that are written out for all sources. */
+const MOST_ROWS = 4_000_000;
+const MOST_BITS = 2 ** 28;
+const MANY_SENDERS = ["allgather", "gather", "alltoall"];
+
+/** The columns of a schedule, in the order of time. */
+export class Rows {
+  /** @param {Int32Array} values `[6, rows]`: step, sender, port, receiver, tree, unit */
+  constructor(values) {
+    const count = values.length / 6;
+    this.count = count;
+    this.step = values.subarray(0, count);
+    this.sender = values.subarray(count, 2 * count);
+    this.port = values.subarray(2 * count, 3 * count);
+    this.receiver = values.subarray(3 * count, 4 * count);
+    this.tree = values.subarray(4 * count, 5 * count);
+    this.unit = values.subarray(5 * count, 6 * count);
+  }
+}
+
+/** (node, unit) pairs as bits, or as a set if there are too many. */
+class Pairs {
+  /** @param {number} nodes @param {number} units */
+  constructor(nodes, units) {
+    this.units = units;
+    this.bits = nodes * units <= MOST_BITS ? new Uint32Array(Math.ceil((nodes * units) / 32)) : null;
+    /** @type {Set<number>} */
+    this.keys = new Set();
+  }
+
+  /** @param {number} node @param {number} unit @returns {boolean} */
+  has(node, unit) {
+    const key = node * this.units + unit;
+    if (!this.bits) return this.keys.has(key);
+    return ((this.bits[Math.floor(key / 32)] >>> (key % 32)) & 1) === 1;
+  }
+
+  /** @param {number} node @param {number} unit */
+  add(node, unit) {
+    const key = node * this.units + unit;
+    if (this.bits) this.bits[Math.floor(key / 32)] |= 1 << (key % 32);
+    else this.keys.add(key);
+  }
+}
+
+/** @param {Network} network @param {ScheduleData} data @returns {string} why not, or "" */
+export function whyNotAllSources(network, data) {
+  if (!data.symmetric) return "the schedule has one root";
+  if (!network.data.translation_keeps_ports) {
+    return `translations of ${network.data.spec} change ports`;
+  }
+  const rows = data.row_count * network.nodeCount;
+  if (rows > MOST_ROWS) {
+    return `${rows.toLocaleString("en")} rows are too many; a page shows ${MOST_ROWS.toLocaleString("en")}`;
+  }
+  return "";
+}
+
+/**
+ * Write out the rows of all sources, as `Schedule.expand` does.
+ *
+ * The translation to a source follows the ports of a shortest path from the source instead of from
+ * the root.
+ *
+ * @param {Network} network @param {ScheduleData} data @param {Rows} rows
+ * @returns {{data: ScheduleData, rows: Rows}}
+ */
+export function expandRows(network, data, rows) {
+  const nodes = network.nodeCount;
+  const arcsTo = spanningArcs(network, data.root);
+  const total = rows.count * nodes;
+  const values = new Int32Array(6 * total);
+  const out = new Rows(values);
+  const image = new Int32Array(nodes);
+  const multiplicity = data.unit_count / nodes;
+  let at = 0;
+  const images = [];
+  for (let source = 0; source < nodes; source++) {
+    image[data.root] = source;
+    for (const arc of arcsTo) {
+      const port = arc % network.portCount;
+      image[network.neighbors[arc]] = network.neighbors[image[network.sender(arc)] * network.portCount + port];
+    }
+    images.push(image.slice());
+  }
+  // Rows stay in the order of time: row by row, source by source.
+  for (let row = 0; row < rows.count; row++) {
+    for (let source = 0; source < nodes; source++) {
+      const map = images[source];
+      out.step[at] = rows.step[row];
+      out.sender[at] = map[rows.sender[row]];
+      out.port[at] = rows.port[row];
+      out.receiver[at] = map[rows.receiver[row]];
+      out.tree[at] = rows.tree[row];
+      const unit = rows.unit[row];
+      if (data.collective === "alltoall") {
+        const destination = map[Math.floor(unit / multiplicity)];
+        out.unit[at] = (source * nodes + destination) * multiplicity + (unit % multiplicity);
+      } else {
+        out.unit[at] = source * data.unit_count + unit;
+      }
+      at++;
+    }
+  }
+  const expanded = { ...data, symmetric: false, unit_count: data.unit_count * nodes, row_count: total };
+  return { data: expanded, rows: out };
+}
+
+/** @param {Network} network @param {number} root @returns {number[]} arcs of a tree, by level */
+function spanningArcs(network, root) {
+  const seen = new Uint8Array(network.nodeCount);
+  seen[root] = 1;
+  const arcs = [];
+  const queue = [root];
+  for (const node of queue) {
+    for (let port = 0; port < network.portCount; port++) {
+      const other = network.neighbors[node * network.portCount + port];
+      if (seen[other]) continue;
+      seen[other] = 1;
+      arcs.push(node * network.portCount + port);
+      queue.push(other);
+    }
+  }
+  return arcs;
+}
+
+export class Replay {
+  /**
+   * @param {Network} network @param {ScheduleData} data @param {Rows} rows
+   * @param {Fault[]} faults
+   */
+  constructor(network, data, rows, faults = []) {
+    this.network = network;
+    this.data = data;
+    this.rows = rows;
+    this.faults = faults;
+    this.steps = data.steps;
+    /** @type {number | undefined} */
+    this.mostHeld = undefined;
+    this.portIndex = new Int16Array(256).fill(-1);
+    network.data.ports.forEach((port, index) => (this.portIndex[port] = index));
+    // The rows of one source of a symmetric schedule are a broadcast or a scatter.
+    this.collective = data.collective;
+    if (data.symmetric) this.collective = data.collective === "allgather" ? "broadcast" : "scatter";
+    this.toAll = this.collective === "broadcast" || this.collective === "allgather";
+    const power = { broadcast: 0, allgather: 1, scatter: 1, gather: 1, alltoall: 2 }[this.collective] ?? 0;
+    this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** power), 1);
+    this.execute();
+  }
+
+  /** @param {number} unit @returns {number} the node that holds the unit from the start */
+  source(unit) {
+    if (this.collective === "alltoall") {
+      return Math.floor(unit / (this.multiplicity * this.network.nodeCount));
+    }
+    if (MANY_SENDERS.includes(this.collective)) return Math.floor(unit / this.multiplicity);
+    return this.data.root;
+  }
+
+  /** @param {number} unit @returns {number} its destination, if it has one */
+  destination(unit) {
+    if (this.collective === "gather") return this.data.root;
+    return Math.floor(unit / this.multiplicity) % this.network.nodeCount;
+  }
+
+  execute() {
+    const { network, rows, data } = this;
+    this.downFrom = this.findOutages();
+    this.alive = new Uint8Array(network.nodeCount).fill(1);
+    for (const fault of this.faults) if (fault.node >= 0) this.alive[fault.node] = 0;
+    this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
+    this.initial = new Int32Array(network.nodeCount);
+    for (let unit = 0; unit < data.unit_count; unit++) {
+      this.held.add(this.source(unit), unit);
+      this.initial[this.source(unit)]++;
+    }
+    this.executed = new Uint8Array(rows.count);
+    this.isNew = new Uint8Array(rows.count); // the row brings a unit that its receiver lacks
+    this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
+    for (let begin = 0; begin < rows.count; ) {
+      const step = rows.step[begin];
+      let end = begin;
+      while (end < rows.count && rows.step[end] === step) {
+        const arc = this.arcOf(end);
+        const up = step < this.downFrom[arc];
+        this.executed[end] = up && this.held.has(rows.sender[end], rows.unit[end]) ? 1 : 0;
+        end++;
+      }
+      for (let row = begin; row < end; row++) {
+        if (!this.executed[row] || this.held.has(rows.receiver[row], rows.unit[row])) continue;
+        this.held.add(rows.receiver[row], rows.unit[row]);
+        this.isNew[row] = 1;
+      }
+      for (let earlier = step; earlier > 0 && this.firstRow[earlier] > begin; earlier--) {
+        this.firstRow[earlier] = begin;
+      }
+      begin = end;
+    }
+  }
+
+  /** @param {number} row @returns {number} */
+  arcOf(row) {
+    return this.rows.sender[row] * this.network.portCount + this.portIndex[this.rows.port[row]];
+  }
+
+  /** @returns {Float64Array} the first step in which each arc is down */
+  findOutages() {
+    const { network } = this;
+    const down = new Float64Array(network.neighbors.length).fill(Infinity);
+    /** @param {number} arc @param {number} step */
+    const lower = (arc, step) => {
+      down[arc] = Math.min(down[arc], step);
+      const back = network.opposite(arc);
+      down[back] = Math.min(down[back], step);
+    };
+    for (const fault of this.faults) {
+      if (fault.link >= 0) lower(network.linkArc[fault.link], fault.step);
+      for (let port = 0; fault.node >= 0 && port < network.portCount; port++) {
+        lower(fault.node * network.portCount + port, fault.step);
+      }
+    }
+    return down;
+  }
+
+  /** @param {number} step @returns {[number, number]} the rows of a step, from and to */
+  span(step) {
+    if (step < 1 || step > this.steps) return [0, 0];
+    return [this.firstRow[step], step < this.steps ? this.firstRow[step + 1] : this.rows.count];
+  }
+
+  /** @param {number} step @returns {Int32Array} the units that each node holds after a step */
+  heldAfter(step) {
+    const counts = this.initial.slice();
+    const end = this.span(Math.min(step, this.steps))[1];
+    for (let row = 0; row < end; row++) if (this.isNew[row]) counts[this.rows.receiver[row]]++;
+    return counts;
+  }
+
+  /** @param {number} unit @param {number} step @returns {Uint8Array} whether each node holds it */
+  holdersAfter(unit, step) {
+    const holders = new Uint8Array(this.network.nodeCount);
+    holders[this.source(unit)] = 1;
+    const end = this.span(Math.min(step, this.steps))[1];
+    for (let row = 0; row < end; row++) {
+      if (this.isNew[row] && this.rows.unit[row] === unit) holders[this.rows.receiver[row]] = 1;
+    }
+    return holders;
+  }
+
+  /** @param {number} node @param {number} step @returns {number[]} units, ascending */
+  unitsAt(node, step) {
+    const units = [];
+    if (this.initial[node]) {
+      for (let unit = 0; unit < this.data.unit_count; unit++) {
+        if (this.source(unit) === node) units.push(unit);
+      }
+    }
+    const end = this.span(Math.min(step, this.steps))[1];
+    for (let row = 0; row < end; row++) {
+      if (this.isNew[row] && this.rows.receiver[row] === node) units.push(this.rows.unit[row]);
+    }
+    return units.sort((left, right) => left - right);
+  }
+
+  /** @param {number} node @returns {number} the units that a node must hold in the end */
+  required(node) {
+    if (this.toAll) return this.data.unit_count;
+    if (this.collective === "gather") return node === this.data.root ? this.data.unit_count : 0;
+    const sources = this.collective === "alltoall" ? this.network.nodeCount : 1;
+    return this.multiplicity * sources;
+  }
+
+  /**
+   * The (node, unit) pairs that are missing in the end: nothing need be delivered to nodes that die,
+   * and none of the units that they would have sent.
+   *
+   * @param {number} [examples] @returns {{missing: number, undelivered: [number, number][],
+   *   perNode: Int32Array}}
+   */
+  findMissing(examples = 10) {
+    const { network, data, alive } = this;
+    const perNode = new Int32Array(network.nodeCount);
+    /** @type {[number, number][]} */
+    const pairs = [];
+    const owed = [];
+    for (let unit = 0; unit < data.unit_count; unit++) {
+      if (!MANY_SENDERS.includes(this.collective) || alive[this.source(unit)]) owed.push(unit);
+    }
+    let missing = 0;
+    /** @param {number} node @param {number} unit */
+    const check = (node, unit) => {
+      if (!alive[node] || this.held.has(node, unit)) return;
+      missing++;
+      perNode[node]++;
+      if (!this.toAll || pairs.length < examples) pairs.push([node, unit]);
+    };
+    if (this.toAll) {
+      for (let node = 0; node < network.nodeCount; node++) for (const unit of owed) check(node, unit);
+    } else {
+      for (const unit of owed) check(this.destination(unit), unit);
+      pairs.sort((left, right) => left[0] - right[0] || left[1] - right[1]);
+    }
+    return { missing, undelivered: pairs.slice(0, examples), perNode };
+  }
+
+  /**
+   * Figures of every step: arcs used, units in the largest packet, units by port, and the greatest
+   * and mean number of units that an arc carried so far.
+   */
+  profile() {
+    if (this.figures) return this.figures;
+    const { network, rows, steps } = this;
+    const linksUsed = new Int32Array(steps);
+    const largestPacket = new Int32Array(steps);
+    const byPort = Array.from({ length: network.portCount }, () => new Int32Array(steps));
+    const greatestLoad = new Int32Array(steps);
+    const total = new Int32Array(network.neighbors.length);
+    const now = new Int32Array(network.neighbors.length);
+    let transmissions = 0;
+    let greatest = 0;
+    for (let step = 1; step <= steps; step++) {
+      const [begin, end] = this.span(step);
+      for (let row = begin; row < end; row++) {
+        if (!this.executed[row]) continue;
+        const arc = this.arcOf(row);
+        transmissions++;
+        if (!now[arc]++) linksUsed[step - 1]++;
+        largestPacket[step - 1] = Math.max(largestPacket[step - 1], now[arc]);
+        greatest = Math.max(greatest, ++total[arc]);
+        byPort[arc % network.portCount][step - 1]++;
+      }
+      for (let row = begin; row < end; row++) now[this.arcOf(row)] = 0;
+      greatestLoad[step - 1] = greatest;
+    }
+    const used = linksUsed.reduce((last, count, index) => (count ? index + 1 : last), 0);
+    this.figures = { linksUsed, largestPacket, byPort, greatestLoad, transmissions, steps: used };
+    return this.figures;
+  }
+}

@@ -1,0 +1,60 @@
+/** Files of what is seen: SVG and PNG. */
+
+import { SvgView } from "./svg-view.js";
+import { css } from "./theme.js";
+
+/** @typedef {import("./scene.js").Scene} Scene */
+/** @typedef {import("./camera.js").Camera} Camera */
+
+/**
+ * @param {Scene} scene @param {Camera} camera @param {number} progress
+ * @param {number} width @param {number} height @returns {string} a document with all colours in it
+ */
+export function svgText(scene, camera, progress, width, height) {
+  const view = new SvgView(document.createElement("div"));
+  view.draw(scene, camera, progress);
+  const { svg } = view;
+  svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  svg.setAttribute("width", String(width));
+  svg.setAttribute("height", String(height));
+  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  svg.setAttribute("role", "img");
+  for (const element of svg.querySelectorAll("[tabindex]")) {
+    for (const name of ["role", "tabindex", "aria-pressed", "aria-label", "class"]) element.removeAttribute(name);
+  }
+  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  ground.setAttribute("width", "100%");
+  ground.setAttribute("height", "100%");
+  ground.setAttribute("fill", css(scene.theme.paper));
+  svg.prepend(ground);
+  return new XMLSerializer().serializeToString(svg);
+}
+
+/** @param {string} text @param {number} width @param {number} height @returns {Promise<Blob>} */
+export async function pngOf(text, width, height) {
+  const image = new Image();
+  image.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = 2 * width;
+  canvas.height = 2 * height;
+  canvas.getContext("2d")?.drawImage(image, 0, 0, 2 * width, 2 * height);
+  URL.revokeObjectURL(image.src);
+  return canvasBlob(canvas);
+}
+
+/** @param {HTMLCanvasElement} canvas @returns {Promise<Blob>} */
+export function canvasBlob(canvas) {
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture is too large"))), "image/png");
+  });
+}
+
+/** @param {Blob} blob @param {string} name */
+export function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

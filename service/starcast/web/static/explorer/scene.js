@@ -1,0 +1,238 @@
+/**
+ * What is seen of a drawing at a moment: the colour of every item, and strokes along links. All
+ * renderers draw a scene in the same way.
+ */
+
+import { mix } from "./theme.js";
+
+/** @typedef {import("./network.js").Drawing} Drawing */
+/** @typedef {import("./theme.js").Theme} Theme */
+/** @typedef {import("./theme.js").Colour} Colour */
+/** @typedef {import("./forest.js").ForestModel} ForestModel */
+/** @typedef {import("./replay.js").Replay} Replay */
+
+/**
+ * @typedef {object} Marks
+ * @property {number} selected the selected node, or -1
+ * @property {number} root the root or source, or -1
+ * @property {Set<number>} deadNodes
+ * @property {Set<number>} deadLinks
+ * @property {number} selectedLink or -1
+ * @property {Int32Array | null} lacking the units that each node misses in the end, under faults
+ */
+
+/** A ring in the colour of a warning, around nodes that go without a unit. */
+export const LACKING = 3;
+
+/** Strokes along drawn links, as columns. */
+export class Strokes {
+  constructor() {
+    this.count = 0;
+    this.capacity = 0;
+    this.grow(64);
+  }
+
+  /** @param {number} capacity */
+  grow(capacity) {
+    const link = new Int32Array(capacity);
+    const back = new Uint8Array(capacity);
+    const colour = new Uint8Array(4 * capacity);
+    const width = new Float32Array(capacity);
+    const shift = new Float32Array(capacity);
+    const packet = new Uint8Array(capacity);
+    if (this.count) {
+      link.set(this.link);
+      back.set(this.back);
+      colour.set(this.colour);
+      width.set(this.width);
+      shift.set(this.shift);
+      packet.set(this.packet);
+    }
+    /** the drawn link */
+    this.link = link;
+    /** 1 from the end `b` to the end `a` */
+    this.back = back;
+    /** red, green, blue, alpha */
+    this.colour = colour;
+    /** in pixels */
+    this.width = width;
+    /** to the left, in pixels */
+    this.shift = shift;
+    /** 1 for a packet that moves along the stroke */
+    this.packet = packet;
+    this.capacity = capacity;
+  }
+
+  /**
+   * @param {number} link @param {boolean} back @param {Colour} colour @param {number} width
+   * @param {number} shift @param {boolean} packet @param {number} [alpha] from 0 to 255
+   */
+  add(link, back, colour, width, shift, packet, alpha = 255) {
+    if (this.count === this.capacity) this.grow(2 * this.capacity);
+    const at = this.count++;
+    this.link[at] = link;
+    this.back[at] = back ? 1 : 0;
+    this.colour.set(colour, 4 * at);
+    this.colour[4 * at + 3] = alpha;
+    this.width[at] = width;
+    this.shift[at] = shift;
+    this.packet[at] = packet ? 1 : 0;
+  }
+}
+
+export class Scene {
+  /** @param {Drawing} drawing @param {Theme} theme @param {Marks} marks */
+  constructor(drawing, theme, marks) {
+    this.drawing = drawing;
+    this.theme = theme;
+    this.marks = marks;
+    /** red, green, blue, 255 of each item */
+    this.fill = new Uint8Array(4 * drawing.count);
+    /** 1 for an outline in the ink's colour, 2 for that of a selected item, or LACKING */
+    this.ring = new Uint8Array(drawing.count);
+    /** what a screen reader says of an item after its name @type {(item: number) => string} */
+    this.note = () => "";
+    /** links that are drawn faintly, or by port */
+    this.base = /** @type {"ports" | "faint"} */ ("ports");
+    this.strokes = new Strokes();
+    this.paint(() => theme.paper);
+  }
+
+  /** @param {(item: number) => Colour} colour */
+  paint(colour) {
+    for (let item = 0; item < this.drawing.count; item++) {
+      this.fill.set(colour(item), 4 * item);
+      this.fill[4 * item + 3] = 255;
+    }
+  }
+
+  /** @param {number} arc @returns {{link: number, back: boolean}} the stroke's place; -1 inside */
+  place(arc) {
+    const { drawing } = this;
+    const link = drawing.drawnLink[drawing.network.linkOf[arc]];
+    if (link < 0) return { link, back: false };
+    const from = drawing.itemOf[drawing.network.sender(arc)];
+    return { link, back: drawing.a[link] !== from };
+  }
+
+  /** Outline the root and the selection, strike out what is dead. */
+  finish() {
+    const { drawing, marks, theme } = this;
+    marks.lacking?.forEach((missing, node) => {
+      if (missing) this.ring[drawing.itemOf[node]] = LACKING;
+    });
+    if (marks.root >= 0) this.ring[drawing.itemOf[marks.root]] = 1;
+    for (const node of marks.deadNodes) {
+      if (!drawing.isQuotient) this.fill.set(theme.muted, 4 * drawing.itemOf[node]);
+    }
+    for (const link of [...marks.deadLinks, marks.selectedLink]) {
+      const drawn = link < 0 ? -1 : drawing.drawnLink[link];
+      const isDead = marks.deadLinks.has(link);
+      if (drawn >= 0) this.strokes.add(drawn, false, isDead ? theme.muted : theme.ink, isDead ? 6 : 4, 0, false, 150);
+    }
+    if (marks.selected >= 0) this.ring[drawing.itemOf[marks.selected]] = 2;
+    return this;
+  }
+}
+
+/**
+ * The strokes of trees: side by side on a link that several trees use, or one as wide as its load.
+ *
+ * @param {Scene} scene @param {ForestModel} forest @param {number[]} trees the visible trees
+ * @param {"trees" | "load"} mode
+ */
+export function paintForest(scene, forest, trees, mode) {
+  const { theme, drawing } = scene;
+  const { network } = drawing;
+  const { selected } = scene.marks;
+  const onPath = new Set();
+  const paths = selected >= 0 && !drawing.isQuotient && selected !== forest.data.root;
+  if (paths) {
+    for (const tree of trees) {
+      for (const arc of forest.path(tree, selected) ?? []) onPath.add(tree * network.neighbors.length + arc);
+    }
+  }
+  scene.base = "faint";
+  if (mode === "load" || drawing.isQuotient) {
+    const load = new Int32Array(2 * drawing.linkCount);
+    forest.load(trees).forEach((count, arc) => {
+      if (!count) return;
+      const { link, back } = scene.place(arc);
+      if (link >= 0) load[2 * link + Number(back)] += count;
+    });
+    const greatest = load.reduce((most, count) => Math.max(most, count), 1);
+    load.forEach((count, at) => {
+      if (!count) return;
+      const share = count / greatest;
+      scene.strokes.add(at >> 1, at % 2 === 1, mix(theme.line, theme.accent, 0.35 + 0.65 * share), 1 + 5 * share, 2.5, false);
+    });
+  } else {
+    const lanes = new Uint8Array(drawing.linkCount);
+    trees.forEach((tree) => {
+      for (let node = 0; node < network.nodeCount; node++) {
+        const up = forest.arcToParent(tree, node);
+        if (up < 0) continue;
+        const arc = network.opposite(up);
+        const { link, back } = scene.place(arc);
+        const lane = lanes[link]++;
+        const side = (lane % 2 ? 1 : -1) * Math.ceil(lane / 2) * 3 * (back ? -1 : 1);
+        const isOnPath = onPath.has(tree * network.neighbors.length + arc);
+        const alpha = paths && !isOnPath ? 60 : 255;
+        scene.strokes.add(link, back, theme.trees[tree % 8], isOnPath ? 6 : 2, side, false, alpha);
+      }
+    });
+  }
+  scene.paint((item) => (item === drawing.itemOf[forest.data.root] ? theme.accent : theme.paper));
+}
+
+/**
+ * The nodes by what they hold after a step, and the arcs that are busy in it.
+ *
+ * @param {Scene} scene @param {Replay} replay @param {number} step from 0, before the first step
+ * @param {number} unit the unit whose holders are shown, or -1 for all
+ * @param {number} heldStep the step after which holdings are shown
+ */
+export function paintStep(scene, replay, step, unit, heldStep) {
+  const { theme, drawing } = scene;
+  const { network } = drawing;
+  const held = unit < 0 ? replay.heldAfter(heldStep) : replay.holdersAfter(unit, heldStep);
+  const share = new Float64Array(drawing.count);
+  const greatest = unit < 0 ? mostHeld(replay) : 1;
+  for (let node = 0; node < network.nodeCount; node++) {
+    share[drawing.itemOf[node]] += Math.min(held[node] / greatest, 1) / drawing.size[drawing.itemOf[node]];
+  }
+  scene.base = "faint";
+  scene.paint((item) => mix(theme.paper, theme.accent, share[item] && 0.2 + 0.8 * share[item]));
+  if (!drawing.isQuotient) {
+    scene.note = (node) => (unit < 0 ? `holds ${held[node]}` : held[node] ? "holds it" : "lacks it");
+  }
+  const units = new Int32Array(2 * drawing.linkCount);
+  const colour = new Int16Array(2 * drawing.linkCount);
+  const [begin, end] = replay.span(step);
+  for (let row = begin; row < end; row++) {
+    if (!replay.executed[row] || (unit >= 0 && replay.rows.unit[row] !== unit)) continue;
+    const arc = replay.arcOf(row);
+    const { link, back } = scene.place(arc);
+    if (link < 0) continue;
+    units[2 * link + Number(back)]++;
+    colour[2 * link + Number(back)] = replay.rows.tree[row] % 8;
+  }
+  for (let at = 0; at < units.length; at++) {
+    if (!units[at]) continue;
+    const width = 2 + Math.min(Math.log2(units[at]), 3);
+    scene.strokes.add(at >> 1, at % 2 === 1, theme.trees[colour[at]], width, units[at ^ 1] ? 2.5 : 0, true);
+  }
+}
+
+/** @param {Replay} replay @returns {number} the most units that a node holds in the end */
+function mostHeld(replay) {
+  if (replay.mostHeld === undefined) {
+    // The source of a scatter holds all from the start, and would leave all others pale.
+    let most = 1;
+    replay.heldAfter(replay.steps).forEach((count, node) => {
+      if (!replay.initial[node] || replay.toAll) most = Math.max(most, count);
+    });
+    replay.mostHeld = most;
+  }
+  return replay.mostHeld;
+}

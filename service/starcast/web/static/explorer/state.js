@@ -1,0 +1,119 @@
+/** The state of the explorer, and its text in the URL, which reopens it. */
+
+/** @typedef {import("./network.js").Network} Network */
+/** @typedef {import("./replay.js").Fault} Fault */
+
+/**
+ * @typedef {object} State
+ * @property {string} layout
+ * @property {string} forest name, or ""
+ * @property {number[] | null} trees the visible trees, or null for all
+ * @property {"trees" | "load"} links
+ * @property {string} schedule name, or ""
+ * @property {"one" | "all"} source
+ * @property {number} step
+ * @property {number} unit -1 for all
+ * @property {number} node -1 for none
+ * @property {Fault[]} faults
+ * @property {string} view
+ */
+
+/** @returns {State} */
+export function emptyState() {
+  return {
+    layout: "",
+    forest: "",
+    trees: null,
+    links: "trees",
+    schedule: "",
+    source: "one",
+    step: 0,
+    unit: -1,
+    node: -1,
+    faults: [],
+    view: "",
+  };
+}
+
+/** @param {Network} network @param {Fault} fault @returns {string} such as `21345@3` */
+export function faultText(network, fault) {
+  const what = fault.node >= 0 ? network.labels[fault.node] : network.linkText(fault.link);
+  return fault.step > 1 ? `${what}@${fault.step}` : what;
+}
+
+/** @param {Network} network @param {string} text @returns {Fault | string} or what is wrong */
+export function parseFault(network, text) {
+  const [what, at, ...rest] = text.split("@");
+  const step = at === undefined ? 1 : Number(at);
+  if (rest.length || !Number.isInteger(step) || step < 1) return `'${text}' is not a fault`;
+  const nodes = what.split("-").map((label) => network.find(label));
+  if (nodes.length > 2 || nodes.includes(-1)) return `${network.data.spec} has no node or link '${what}'`;
+  if (nodes.length === 1) return { node: nodes[0], link: -1, step };
+  const arc = network.arcBetween(nodes[0], nodes[1]);
+  if (arc < 0) return `${what.replace("-", " and ")} are not linked in ${network.data.spec}`;
+  return { node: -1, link: network.linkOf[arc], step };
+}
+
+/** @param {State} state @param {Network} network @returns {string} without the question mark */
+export function formatState(state, network) {
+  /** @type {[string, string][]} */
+  const pairs = [
+    ["layout", state.layout],
+    ["forest", state.forest],
+    ["trees", state.trees ? state.trees.join(",") || "none" : ""],
+    ["links", state.links === "load" ? "load" : ""],
+    ["schedule", state.schedule],
+    ["source", state.source === "all" ? "all" : ""],
+    ["step", state.step ? String(state.step) : ""],
+    ["unit", state.unit >= 0 ? String(state.unit) : ""],
+    ["node", state.node >= 0 ? network.labels[state.node] : ""],
+    ["faults", state.faults.map((fault) => faultText(network, fault)).join(",")],
+    ["view", state.view],
+  ];
+  // Colons, commas and parentheses may stand in a query as they are, and are easier to read.
+  const readable = (/** @type {string} */ text) =>
+    encodeURIComponent(text).replace(/%(3A|2C|40|2F|3D)/gi, (escaped) => decodeURIComponent(escaped));
+  return pairs.filter(([, value]) => value).map(([key, value]) => `${key}=${readable(value)}`).join("&");
+}
+
+/**
+ * @param {string} text @param {Network} network
+ * @returns {{state: State, problems: string[]}} what is possible, and sentences on what is not
+ */
+export function parseState(text, network) {
+  const state = emptyState();
+  /** @type {string[]} */
+  const problems = [];
+  const { spec } = network.data;
+  /** @param {string} name @param {string} value @returns {number} or -1 */
+  const integer = (name, value) => {
+    if (/^\d{1,9}$/.test(value)) return Number(value);
+    problems.push(`${name} is '${value}', which is not a number`);
+    return -1;
+  };
+  for (const [key, value] of new URLSearchParams(text)) {
+    if (key === "layout") {
+      if (network.data.layouts.some(({ name }) => name === value)) state.layout = value;
+      else problems.push(`${spec} has no layout '${value}'`);
+    } else if (key === "forest" || key === "schedule") state[key] = value;
+    else if (key === "trees" || key === "tree") {
+      const numbers = value === "none" ? [] : value.split(",").map((part) => integer("trees", part));
+      if (!numbers.includes(-1)) state.trees = numbers;
+    } else if (key === "links" && (value === "load" || value === "trees")) state.links = value;
+    else if (key === "source" && (value === "one" || value === "all")) state.source = value;
+    else if (key === "step") state.step = Math.max(integer(key, value), 0);
+    else if (key === "unit") state.unit = integer(key, value);
+    else if (key === "node") {
+      state.node = network.find(value);
+      if (state.node < 0) problems.push(`${spec} has no node '${value}'`);
+    } else if (key === "faults") {
+      for (const part of value.split(",").filter(Boolean)) {
+        const fault = parseFault(network, part);
+        if (typeof fault === "string") problems.push(fault);
+        else state.faults.push(fault);
+      }
+    } else if (key === "view") state.view = value;
+    else problems.push(`the address has an unknown part '${key}=${value}'`);
+  }
+  return { state, problems };
+}

@@ -1,0 +1,236 @@
+/** The renderer of small topologies: SVG elements with names, one for each node. */
+
+import { nodeRadius, pieces, strokeScale } from "./geometry.js";
+import { LACKING } from "./scene.js";
+import { css, mix } from "./theme.js";
+
+/** @typedef {import("./scene.js").Scene} Scene */
+/** @typedef {import("./camera.js").Camera} Camera */
+
+const NAMESPACE = "http://www.w3.org/2000/svg";
+const CHARACTER = 6.7; // the width of one, at 11 pixels
+
+/**
+ * @param {string} tag @param {Record<string, string | number>} attributes @param {Node[]} children
+ * @returns {SVGElement}
+ */
+export function svgElement(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    element.setAttribute(name, typeof value === "number" ? String(Math.round(value * 100) / 100) : value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/** @param {SVGElement} element @param {Record<string, string | number>} attributes */
+function update(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    const text = typeof value === "number" ? String(Math.round(value * 100) / 100) : value;
+    if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+  }
+}
+
+export class SvgView {
+  /** @param {HTMLElement} host */
+  constructor(host) {
+    this.base = svgElement("g", { "aria-hidden": "true" });
+    this.strokes = svgElement("g", { "aria-hidden": "true", fill: "none" });
+    this.nodes = svgElement("g");
+    this.packets = svgElement("g", { "aria-hidden": "true" });
+    this.svg = svgElement(
+      "svg",
+      { role: "group", "aria-roledescription": "network", class: "view", "font-size": 11 },
+      this.base,
+      this.strokes,
+      this.nodes,
+      this.packets,
+    );
+    this.svg.setAttribute("font-family", "'DejaVu Sans Mono', Menlo, Consolas, monospace");
+    this.host = host;
+    host.append(this.svg);
+    /** @type {import("./network.js").Drawing | null} */
+    this.drawing = null;
+  }
+
+  destroy() {
+    this.svg.remove();
+  }
+
+  /** @param {Scene} scene */
+  prepare({ drawing }) {
+    if (this.drawing === drawing) return;
+    this.drawing = drawing;
+    this.base.replaceChildren();
+    this.nodes.replaceChildren();
+    for (let link = 0; link < drawing.linkCount; link++) {
+      const line = svgElement("path", { fill: "none", "stroke-linecap": "round" });
+      if (drawing.isWrapped(link)) line.setAttribute("stroke-dasharray", "2 4");
+      this.base.append(line);
+    }
+    for (let item = 0; item < drawing.count; item++) {
+      const text = drawing.itemText(item);
+      const label = svgElement("text", { "text-anchor": "middle", y: 4 });
+      label.textContent = text;
+      const group = svgElement("g", { role: "button", tabindex: -1, "data-node": text });
+      group.append(svgElement("rect", {}), svgElement("path", { d: "" }), label);
+      this.nodes.append(group);
+    }
+  }
+
+  /** @param {Scene} scene @param {Camera} camera @param {number} progress of packets, 0 to 1 */
+  draw(scene, camera, progress) {
+    this.prepare(scene);
+    const { drawing, theme } = scene;
+    update(this.svg, { "aria-label": `${drawing.network.data.spec}, ${drawing.layout}` });
+    this.drawBase(scene, camera);
+    this.drawStrokes(scene, camera);
+    this.drawNodes(scene, camera);
+    this.drawPackets(scene, camera, progress);
+    update(this.svg, { fill: css(theme.ink) });
+  }
+
+  /** @param {Scene} scene @param {Camera} camera */
+  drawBase({ drawing, theme, base }, camera) {
+    const { network } = drawing;
+    const lines = /** @type {SVGElement[]} */ ([...this.base.children]);
+    const ports = new Int16Array(drawing.linkCount).fill(-1);
+    for (let link = 0; link < network.linkCount; link++) {
+      if (drawing.drawnLink[link] >= 0) ports[drawing.drawnLink[link]] = network.linkArc[link] % network.portCount;
+    }
+    for (let link = 0; link < drawing.linkCount; link++) {
+      const isFaint = base === "faint" || drawing.isQuotient;
+      const colour = isFaint ? theme.line : theme.trees[ports[link] % 8];
+      const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
+      const d = pathOf(pieces(drawing, camera, link, false, 0));
+      update(lines[link], { d, stroke: css(colour), "stroke-width": width });
+    }
+  }
+
+  /** @param {Scene} scene @param {Camera} camera */
+  drawStrokes({ drawing, strokes, theme }, camera) {
+    const drawn = [];
+    const { half, high } = this.nodeSize(drawing, camera);
+    const thin = strokeScale(drawing, camera);
+    for (let at = 0; at < strokes.count; at++) {
+      const [red, green, blue, alpha] = strokes.colour.subarray(4 * at, 4 * at + 4);
+      const colour = css([red, green, blue]);
+      const width = strokes.width[at] * thin;
+      const parts = pieces(drawing, camera, strokes.link[at], strokes.back[at] === 1, strokes.shift[at] * thin);
+      const line = svgElement("path", { d: pathOf(parts), stroke: colour, "stroke-width": width, "stroke-linecap": "round" });
+      if (alpha < 255) line.setAttribute("stroke-opacity", (alpha / 255).toFixed(2));
+      drawn.push(line);
+      if (strokes.packet[at]) drawn.push(arrowHead(parts[parts.length - 1], half, high, width, colour));
+    }
+    this.strokes.replaceChildren(...drawn);
+    update(this.strokes, { color: css(theme.ink) });
+  }
+
+  /**
+   * Half the width and height of a node: a box if there is room for labels, else a dot.
+   *
+   * @param {import("./network.js").Drawing} drawing @param {Camera} camera
+   */
+  nodeSize(drawing, camera) {
+    const radius = nodeRadius(drawing, camera);
+    const width = CHARACTER * drawing.itemText(0).length + 8;
+    const hasLabels = drawing.spacing() * camera.scale >= width * 0.86;
+    return { hasLabels, half: hasLabels ? width / 2 : radius, high: hasLabels ? 8.5 : radius };
+  }
+
+  /** @param {Scene} scene @param {Camera} camera */
+  drawNodes(scene, camera) {
+    const { drawing, theme, marks } = scene;
+    const focused = marks.selected >= 0 ? drawing.itemOf[marks.selected] : 0;
+    const { half, high, hasLabels } = this.nodeSize(drawing, camera);
+    const groups = /** @type {SVGElement[]} */ ([...this.nodes.children]);
+    groups.forEach((group, item) => {
+      const x = drawing.x[item] * camera.scale + camera.x;
+      const y = drawing.y[item] * camera.scale + camera.y;
+      const [box, cross, label] = /** @type {SVGElement[]} */ ([...group.children]);
+      const isDead = !drawing.isQuotient && marks.deadNodes.has(item);
+      const lacks = scene.ring[item] === LACKING && !drawing.isQuotient ? `, goes without ${marks.lacking?.[item]}` : "";
+      const note = isDead ? "dead" : `${scene.note(item)}${lacks}`;
+      const name = drawing.itemText(item);
+      update(group, {
+        transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+        tabindex: item === focused ? 0 : -1,
+        "aria-label": note ? `${name}, ${note}` : name,
+        "aria-pressed": String(scene.ring[item] === 2),
+        class: scene.ring[item] === 2 ? "node selected" : "node",
+      });
+      const [red, green, blue] = scene.fill.subarray(4 * item, 4 * item + 3);
+      update(box, {
+        x: -half,
+        y: -high,
+        width: 2 * half,
+        height: 2 * high,
+        rx: hasLabels ? 4 : half,
+        fill: css([red, green, blue]),
+        stroke: css(scene.ring[item] === LACKING ? theme.trees[1] : scene.ring[item] ? theme.ink : mix(theme.muted, theme.ink, 0.2)),
+        "stroke-width": [1, 2.5, 4, 4][scene.ring[item]],
+      });
+      update(cross, {
+        d: isDead ? `M${-half} ${-high}L${half} ${high}M${half} ${-high}L${-half} ${high}` : "",
+        stroke: css(theme.paper),
+        "stroke-width": 2,
+      });
+      const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 140;
+      update(label, { display: hasLabels ? "inline" : "none", fill: isDark ? "#ffffff" : "#15181c" });
+    });
+  }
+
+  /** @param {Scene} scene @param {Camera} camera @param {number} progress */
+  drawPackets({ drawing, strokes, theme }, camera, progress) {
+    const dots = [];
+    const thin = strokeScale(drawing, camera);
+    for (let at = 0; at < strokes.count; at++) {
+      if (!strokes.packet[at]) continue;
+      for (const [x1, y1, x2, y2, first, last] of pieces(drawing, camera, strokes.link[at], strokes.back[at] === 1, strokes.shift[at] * thin)) {
+        if (progress < first || progress > last) continue;
+        const along = (progress - first) / (last - first);
+        const [red, green, blue] = strokes.colour.subarray(4 * at, 4 * at + 3);
+        dots.push([x1 + along * (x2 - x1), y1 + along * (y2 - y1), Math.min(strokes.width[at] * thin + 1, 4), css([red, green, blue])]);
+        break;
+      }
+    }
+    while (this.packets.childElementCount > dots.length) this.packets.lastElementChild?.remove();
+    while (this.packets.childElementCount < dots.length) this.packets.append(svgElement("circle"));
+    const circles = /** @type {SVGElement[]} */ ([...this.packets.children]);
+    dots.forEach(([cx, cy, r, fill], at) => {
+      update(circles[at], { cx, cy, r, fill, stroke: css(theme.paper), "stroke-width": 1.2 });
+    });
+  }
+
+  /** @param {string} label */
+  focus(label) {
+    const group = this.nodes.querySelector(`[data-node="${CSS.escape(label)}"]`);
+    /** @type {SVGElement | null} */ (group)?.focus({ preventScroll: true });
+  }
+}
+
+/** @param {number[][]} parts of a link @returns {string} its path */
+function pathOf(parts) {
+  return parts
+    .map(([x1, y1, x2, y2], at) => `${at && parts.length > 2 ? "" : `M${x1.toFixed(1)} ${y1.toFixed(1)}`}L${x2.toFixed(1)} ${y2.toFixed(1)}`)
+    .join("");
+}
+
+/**
+ * An arrowhead in front of the node at the end of a line.
+ *
+ * @param {number[]} line x1, y1, x2, y2 @param {number} half @param {number} high of the node
+ * @param {number} width @param {string} colour @returns {SVGElement}
+ */
+function arrowHead([x1, y1, x2, y2], half, high, width, colour) {
+  const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+  const ux = (x2 - x1) / length;
+  const uy = (y2 - y1) / length;
+  const edge = half === high ? half : Math.min(half / (Math.abs(ux) || 1e-6), high / (Math.abs(uy) || 1e-6));
+  const tip = [x2 - ux * (edge + 2), y2 - uy * (edge + 2)];
+  const size = 4 + width;
+  const left = [tip[0] - ux * size - uy * size * 0.55, tip[1] - uy * size + ux * size * 0.55];
+  const right = [tip[0] - ux * size + uy * size * 0.55, tip[1] - uy * size - ux * size * 0.55];
+  const points = [tip, left, right].map((point) => point.map((value) => value.toFixed(1)).join(",")).join(" ");
+  return svgElement("polygon", { points, fill: colour });
+}

@@ -1,0 +1,40 @@
+/** The colours of the page's style sheet, for the renderers that do not read CSS. */
+
+/** @typedef {[number, number, number]} Colour red, green, blue from 0 to 255 */
+/**
+ * @typedef {{ink: Colour, paper: Colour, muted: Colour, line: Colour, accent: Colour,
+ *   trees: Colour[]}} Theme
+ */
+
+/** @param {string} text such as `#0072b2` @returns {Colour} */
+export function parseColour(text) {
+  const digits = text.trim().replace("#", "");
+  const full = digits.length === 3 ? [...digits].map((digit) => digit + digit).join("") : digits;
+  const value = Number.parseInt(full, 16);
+  return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
+}
+
+/** @param {Element} element @returns {Theme} */
+export function readTheme(element) {
+  const style = getComputedStyle(element);
+  const colour = (/** @type {string} */ name) => parseColour(style.getPropertyValue(`--${name}`));
+  return {
+    ink: colour("ink"),
+    paper: colour("paper"),
+    muted: colour("muted"),
+    line: colour("line"),
+    accent: colour("accent"),
+    trees: Array.from({ length: 8 }, (_, index) => colour(`tree-${index + 1}`)),
+  };
+}
+
+/** @param {Colour} from @param {Colour} to @param {number} share @returns {Colour} */
+export function mix(from, to, share) {
+  const blend = (/** @type {number} */ index) => Math.round(from[index] + (to[index] - from[index]) * share);
+  return [blend(0), blend(1), blend(2)];
+}
+
+/** @param {Colour} colour @returns {string} */
+export function css(colour) {
+  return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}

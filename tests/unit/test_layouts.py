@@ -1,0 +1,146 @@
+"""The layouts of topologies: places of nodes, and what the symmetries of a topology do to them."""
+
+import numpy as np
+import pytest
+
+from starcast.errors import InputError, LimitError
+from starcast.layouts import layout, layouts, substar_groups, torus_periods
+from starcast.topologies import topology
+from starcast.topologies.necklaces import rotation
+
+SPECS = ["S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "S5,1", "S6,4", "Q1", "Q3", "Q4", "Q7"]
+ALL = [(spec, name) for spec in SPECS for name in layouts(spec)]
+PLACED = [(spec, name) for spec, name in ALL if name != "quotient"]
+
+
+def places(spec: str, name: str) -> np.ndarray:
+    """Return the positions of a layout as complex numbers."""
+    return np.asarray(layout(spec, name).astype(float) @ [1, 1j])
+
+
+@pytest.mark.parametrize(("spec", "name"), ALL)
+def test_every_node_has_a_finite_place(spec: str, name: str) -> None:
+    positions = layout(spec, name)
+    assert positions.shape == (topology(spec).nodes, 2)
+    assert positions.dtype == np.float32
+    assert np.isfinite(positions).all()
+
+
+@pytest.mark.parametrize(("spec", "name"), PLACED)
+def test_no_two_nodes_coincide(spec: str, name: str) -> None:
+    points = places(spec, name)
+    apart = np.abs(points[:, None] - points)
+    np.fill_diagonal(apart, np.inf)
+    assert apart.min() > 0.5
+
+
+@pytest.mark.parametrize("name", ["substars", "levels", "necklaces"])
+def test_the_5040_nodes_of_s7_are_apart_in_a_picture_that_is_not_a_line(name: str) -> None:
+    positions = layout("S7", name)
+    assert len(np.unique(positions.round(2), axis=0)) == 5_040
+    width, height = np.ptp(positions, axis=0)
+    assert 0.4 < width / height < 2.5
+
+
+def test_rows_of_levels_are_the_distances_from_the_identity() -> None:
+    for spec in ("S4", "S5", "S6", "Q4", "S5,3"):
+        y = layout(spec, "levels")[:, 1]
+        distances = topology(spec).distances()
+        for distance in range(1, topology(spec).diameter + 1):
+            assert y[distances == distance].min() > y[distances == distance - 1].max()
+
+
+@pytest.mark.parametrize("spec", ["S3", "S4", "S5", "S6"])
+def test_adding_1_to_all_symbols_turns_the_substars(spec: str) -> None:
+    network = topology(spec)
+    added = [
+        network.rank("".join(str(int(symbol) % network.n + 1) for symbol in label))
+        for label in network.labels().tolist()
+    ]
+    points = places(spec, "substars")
+    points -= points.mean()
+    turned = points[added] / points
+    assert turned == pytest.approx(
+        np.full(network.nodes, np.exp(-2j * np.pi / network.n)), abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("spec", ["S4", "S5", "S6"])
+def test_the_rotation_of_the_star_graph_turns_the_necklaces(spec: str) -> None:
+    network = topology(spec)
+    points = places(spec, "necklaces")
+    turn = rotation(network.n)
+    angle = np.exp(2j * np.pi / (network.n - 1))
+    # Nodes on short necklaces are fewer than the places of a rotation by 1/(n-1).
+    turned = np.isclose(points[turn], points * angle, atol=1e-2)
+    assert turned.mean() > 0.9
+    assert np.abs(points[turn]) == pytest.approx(np.abs(points), abs=1e-2)
+
+
+def test_all_links_of_s4_are_equally_long_on_the_torus_and_bound_12_hexagons() -> None:
+    points = places("S4", "torus")
+    periods = torus_periods("torus")
+    assert periods is not None
+    first, second = periods @ [1, 1j]
+    shifts = [i * first + j * second for i in (-1, 0, 1) for j in (-1, 0, 1)]
+    network = topology("S4")
+    corners = set()
+    for port in network.ports:
+        images = points[network.neighbours(port)] - points + np.array(shifts)[:, None]
+        assert np.abs(images).min(axis=0) == pytest.approx(np.ones(24), abs=1e-4)
+    for node in range(24):
+        for one, other in ((2, 3), (2, 4), (3, 4)):
+            walk = [node]
+            for port in (one, other) * 3:
+                walk.append(int(network.neighbours(port, [walk[-1]])[0]))
+            assert walk[0] == walk[-1]
+            corners.add(frozenset(walk))
+            assert len(set(walk)) == 6
+    assert len(corners) == 12
+    area = abs((first.conjugate() * second).imag)
+    assert area == pytest.approx(12 * 1.5 * 3**0.5, rel=1e-6)  # 12 regular hexagons with sides of 1
+
+
+def test_bits_of_a_hypercube_are_parallel_translations() -> None:
+    points = places("Q5", "projection")
+    for port in topology("Q5").ports:
+        moves = points[topology("Q5").neighbours(port)] - points
+        assert np.abs(moves) == pytest.approx(np.full(32, np.abs(moves[0])), rel=1e-3)
+        assert len({complex(*np.round([move.real, move.imag], 2)) for move in moves}) == 2
+
+
+def test_s8_is_shown_as_the_quotient_by_its_56_substars_of_720_nodes() -> None:
+    assert layouts("S8")[0] == "quotient"
+    assert layouts("S7")[0] == "substars"
+    positions = layout("S8")
+    _, counts = np.unique(positions, axis=0, return_counts=True)
+    assert counts.tolist() == [720] * 56
+    groups = substar_groups(topology("S8"))
+    ends = [label[-2:] for label in topology("S8").labels().tolist()]
+    assert len(set(zip(groups.tolist(), ends, strict=True))) == 56
+
+
+def test_a_root_takes_the_place_of_the_identity() -> None:
+    network = topology("S5")
+    moved = layout("S5", "levels", root="54321")
+    assert moved[network.rank("54321")].tolist() == layout("S5", "levels")[0].tolist()
+    assert np.allclose(moved[network.translation("54321")], layout("S5", "levels"))
+
+
+def test_impossible_layouts_are_refused_with_a_hint() -> None:
+    with pytest.raises(InputError, match="S5 has no layout 'torus'") as refusal:
+        layout("S5", "torus")
+    assert "substars" in refusal.value.hint
+    with pytest.raises(InputError, match="unknown layout 'hairball'"):
+        layout("S5", "hairball")
+    with pytest.raises(LimitError, match=r"S10 has 3,628,800 nodes"):
+        layout("S10")
+
+
+@pytest.mark.usefixtures("registries")
+def test_the_family_of_a_plug_in_is_placed_by_levels() -> None:
+    from support.fix_plugins import load_examples
+
+    load_examples()
+    assert layouts("P4") == ("levels",)
+    assert layout("P4").shape == (24, 2)

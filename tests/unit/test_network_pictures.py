@@ -1,0 +1,152 @@
+"""Pictures of a topology in its layouts: trees, load, and steps of a schedule."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+from starcast import forest, schedule, simulate
+from starcast.drawing import animate_schedule, convert, draw_load, draw_steps, draw_trees
+from starcast.drawing.network import ACCENT
+from starcast.errors import InputError, LimitError
+from starcast.layouts import layout
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parse(picture: str) -> ET.Element:
+    return ET.fromstring(picture)  # noqa: S314 - our own document
+
+
+def circles(document: ET.Element) -> list[complex]:
+    """Return the places of all nodes that are dots, panel by panel."""
+    dots = [dot for dot in document.iter(f"{SVG}circle") if dot.find(f"{SVG}title") is not None]
+    return [complex(float(dot.get("cx", 0)), float(dot.get("cy", 0))) for dot in dots]
+
+
+def titles(document: ET.Element) -> list[str]:
+    return [
+        group.findtext(f"{SVG}title", "")
+        for group in document.iter(f"{SVG}g")
+        if group.find(f"{SVG}title") is not None
+    ]
+
+
+@pytest.mark.parametrize("name", ["substars", "levels", "necklaces", "torus"])
+def test_a_node_has_the_same_place_in_all_steps(name: str) -> None:
+    built = schedule("S4", "broadcast", "multiple")
+    places = np.array(circles(parse(draw_steps(built, layout=name)))).reshape(built.steps, 24)
+    relative = places - places.mean(axis=1, keepdims=True)
+    assert np.abs(relative - relative[0]).max() < 0.2
+    expected = layout("S4", name).astype(float) @ [1, 1j]
+    scale = np.abs(relative[0]).max() / np.abs(expected - expected.mean()).max()
+    assert np.abs(relative[0] - (expected - expected.mean()) * scale).max() < 0.2
+
+
+@pytest.mark.parametrize(
+    ("collective", "algorithm"),
+    [
+        ("broadcast", "multiple"),
+        ("scatter", "balanced"),
+        ("gather", "balanced"),
+        ("alltoall", "exact"),
+    ],
+)
+def test_every_busy_link_of_a_step_is_an_arrow(collective: str, algorithm: str) -> None:
+    built = schedule("S4", collective, algorithm)
+    for step in range(1, built.steps + 1):
+        document = parse(draw_steps(built, [step]))
+        rows = built.step == step
+        counts: dict[str, int] = {}
+        labels = built.topology.labels()
+        for sender, port, receiver in zip(
+            built.sender[rows].tolist(), built.port[rows], built.receiver[rows], strict=True
+        ):
+            arc = f"{labels[sender]} -{port}-> {labels[receiver]}"
+            counts[arc] = counts.get(arc, 0) + 1
+        drawn = dict(title.split(": ") for title in titles(document))
+        assert {arc: int(text.split()[0]) for arc, text in drawn.items()} == counts
+        assert len(list(document.iter(f"{SVG}polygon"))) == len(counts)
+
+
+def test_nodes_are_darker_the_more_units_they_hold() -> None:
+    built = schedule("S4", "broadcast", "multiple", segments=2)
+    opacities = []
+    for step in (1, 4, built.steps):
+        fills = [
+            float(path.get("fill-opacity", 0))
+            for path in parse(draw_steps(built, [step])).iter(f"{SVG}path")
+            if path.get("fill") == ACCENT
+        ]
+        opacities.append((len(fills), sum(fills)))
+    assert opacities == sorted(opacities)
+    assert opacities[-1] == (24, pytest.approx(24 * 0.9))
+
+
+def test_an_animation_has_a_group_for_every_step_and_respects_reduced_motion() -> None:
+    built = schedule("S4", "broadcast", "greedy")
+    document = parse(animate_schedule(built))
+    groups = [group for group in document.iter(f"{SVG}g") if "step" in group.get("class", "")]
+    assert len(groups) == built.steps
+    used = [sum(1 for each in titles(group)) for group in groups]
+    assert used == simulate(built).links_used.tolist()
+    styles = " ".join(style.text or "" for style in document.iter(f"{SVG}style"))
+    assert "prefers-reduced-motion" in styles
+    delays = [float(re.findall(r"[\d.]+", group.get("style", ""))[0]) for group in groups]
+    assert delays == sorted(set(delays))
+
+
+def test_load_is_the_width_of_directed_links() -> None:
+    built = forest("S4", "multiple")
+    document = parse(draw_load(built, "torus"))
+    widths: dict[int, set[str]] = {}
+    for group in document.iter(f"{SVG}g"):
+        title = group.findtext(f"{SVG}title")
+        if title:
+            widths.setdefault(int(title.split("load ")[1]), set()).add(
+                group.get("stroke-width", "")
+            )
+    assert {load: len(each) for load, each in widths.items()} == {1: 1, 2: 1}
+    assert float(*widths[1]) < float(*widths[2])
+    histogram = built.load_histogram()
+    assert len(titles(document)) == sum(links for load, links in histogram.items() if load)
+
+
+def test_trees_on_the_torus_keep_all_edges_and_leave_the_picture_at_its_border() -> None:
+    built = forest("S4", "multiple")
+    document = parse(draw_trees(built, range(3), "torus"))
+    assert len(titles(document)) == 3 * 23
+    stubs = [path for path in document.iter(f"{SVG}path") if path.get("d", "").count("M") == 2]
+    assert len(stubs) > 3 * 6  # the faint links of each panel, and edges of trees
+    with pytest.raises(InputError, match="has no tree 3"):
+        draw_trees(built, [3])
+
+
+def test_pictures_follow_the_dark_mode_and_fit_narrow_pages() -> None:
+    text = draw_steps(schedule("S3", "broadcast", "greedy"))
+    assert "prefers-color-scheme: dark" in text
+    assert "max-width: 100%" in text
+    colours = set(re.findall(r'(?:fill|stroke)="(#[0-9A-F]{6})"', text))
+    for light in ("#FFFFFF", "#222222", "#D0D7DE"):
+        assert light in colours
+        assert f'[fill="{light}"]' in text
+
+
+def test_pictures_are_converted_to_pdf_and_png_at_twice_the_size() -> None:
+    picture = draw_steps(schedule("S3", "broadcast", "greedy"), [1])
+    width, height = (float(parse(picture).get(name, 0)) for name in ("width", "height"))
+    assert convert(picture, "pdf").startswith(b"%PDF")
+    png = convert(picture, "png")
+    size = (int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big"))
+    assert size == pytest.approx((2 * width, 2 * height), abs=2)
+    assert convert(picture, "svg").decode() == picture
+
+
+def test_steps_that_do_not_exist_and_pictures_that_are_too_large_are_refused() -> None:
+    with pytest.raises(InputError, match="has no step 0"):
+        draw_steps(schedule("S4", "broadcast", "greedy"), [0])
+    with pytest.raises(LimitError, match="too many for a picture"):
+        draw_steps(schedule("S6", "broadcast", "multiple", segments=20))
+    with pytest.raises(LimitError, match="2 panels of S7 have 10,080 nodes"):
+        draw_trees(forest("S7", "multiple"), [0, 1])

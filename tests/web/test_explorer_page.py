@@ -1,0 +1,479 @@
+"""The explorer's page in one file, in Chromium: no server, no network, mouse and keyboard."""
+
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from matplotlib.image import imread
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from starcast.collectives import Schedule
+from starcast.explorer import build_forest, build_page, build_schedule
+from starcast.simulator import simulate
+from starcast.topologies import topology
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+]
+PAGES: dict[str, tuple[list[str], list[str]]] = {
+    "S4": (
+        ["multiple", "greedy"],
+        ["broadcast:multiple", "allgather:necklace", "gather:balanced", "alltoall:exact"],
+    ),
+    "S5": (["multiple"], ["broadcast:multiple", "scatter:balanced"]),
+    "S7": ([], ["broadcast:multiple"]),
+    "S8": ([], ["broadcast:greedy"]),
+    "Q4": (["binomial"], []),
+    "S5,3": (["nk-greedy"], ["allgather:nk-greedy"]),
+}
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a page for each of `PAGES`."""
+    folder = tmp_path_factory.mktemp("pages")
+    for spec, (forests, schedules) in PAGES.items():
+        network = topology(spec)
+        page = build_page(
+            network,
+            [build_forest(network, name) for name in forests],
+            [build_schedule(network, name) for name in schedules],
+            "" if spec != "S8" else None,
+        )
+        (folder / f"{spec}.html").write_text(page, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start Chromium, or skip if none is installed."""
+    script = ROOT / "tests" / "docs" / "chromium"
+    result = subprocess.run([script], capture_output=True, text=True, check=False)
+    if result.returncode:
+        pytest.skip(result.stderr.strip())
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(
+            executable_path=result.stdout.strip(), args=FLAGS, env={**os.environ, "LANG": "C.UTF-8"}
+        )
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, folder: Path) -> Iterator[Open]:
+    """Return a function that opens a page; no page may log an error or load anything."""
+    problems: list[str] = []
+    pages: list[Page] = []
+
+    def open_one(spec: str, state: str = "", **options: Any) -> Page:
+        page = browser.new_page(**{"viewport": {"width": 1200, "height": 760}, **options})
+        pages.append(page)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on(
+            "console", lambda line: problems.append(line.text) if line.type == "error" else None
+        )
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith(("file:", "blob:", "data:"))
+                else problems.append(request.url)
+            ),
+        )
+        page.goto(f"file://{folder}/{spec}.html#{state}")
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    yield open_one
+    for page in pages:
+        page.close()
+    assert problems == []
+
+
+def node(page: Page, label: str) -> Any:
+    """Return the element of a node."""
+    return page.locator(f"[data-node='{label}']")
+
+
+def saved(page: Page, button: str) -> bytes:
+    """Return the file that a button saves."""
+    with page.expect_download() as download:
+        page.click(button)
+    return Path(download.value.path()).read_bytes()
+
+
+def test_the_page_of_s5_is_below_3_megabytes(folder: Path) -> None:
+    assert (folder / "S5.html").stat().st_size < 3e6
+
+
+def test_the_page_loads_nothing_and_permits_no_script_but_its_own(folder: Path) -> None:
+    text = (folder / "S5.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    loaded = re.findall(r'(?:src|href)="(?!#)([^"]+)"', text)
+    assert loaded == ["data:,", "../"]  # an empty icon, and the name that links to the service
+    assert not re.search(r"^import |^export ", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("spec", ["S4", "S5", "Q4", "S5,3"])
+def test_small_topologies_are_svg_with_a_name_for_every_node(open_page: Open, spec: str) -> None:
+    page = open_page(spec)
+    assert page.locator("body").get_attribute("data-renderer") == "svg"
+    names = page.eval_on_selector_all("[data-node]", "nodes => nodes.map(n => n.dataset.node)")
+    assert names == topology(spec).labels().tolist()
+    labels = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
+    assert labels == names
+
+
+def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_stubs(open_page: Open) -> None:
+    page = open_page("S4")
+    seen = set()
+    for name in ("substars", "levels", "necklaces", "torus"):
+        page.select_option("#layout", name)
+        seen.add(str(node(page, "4321").get_attribute("transform")))
+        assert ("layout=" in page.url) == (name != "substars")
+    assert len(seen) == 4
+    assert page.locator(".view path[stroke-dasharray]").count() == 6  # links that leave the picture
+
+
+@pytest.mark.parametrize("spec", ["S7", "S8"])
+def test_large_topologies_are_drawn_with_webgl(open_page: Open, spec: str) -> None:
+    page = open_page(spec, "layout=necklaces&step=5&schedule=" + PAGES[spec][1][0])
+    assert page.locator("body").get_attribute("data-renderer") == "webgl2"
+    before = saved(page, "#save-png")
+    again = saved(page, "#save-png")
+    page.keyboard.press(".")
+    assert "step=6" in page.url
+    after = saved(page, "#save-png")
+    assert before == again
+    assert after != before
+    colours = np.unique(imread(io.BytesIO(after)).reshape(-1, 4), axis=0)
+    assert len(colours) > 20
+
+
+def test_s8_is_a_quotient_until_another_layout_is_chosen(open_page: Open) -> None:
+    page = open_page("S8")
+    assert page.locator("[data-node]").count() == 56
+    assert page.locator("#layout").input_value() == "quotient"
+    for _ in range(3):
+        page.keyboard.press(".")
+    expect(page.locator("#step-text")).to_contain_text("step 3 of 10")
+
+
+def test_a_state_in_the_address_reopens(open_page: Open) -> None:
+    state = (
+        "layout=torus&schedule=broadcast:multiple&step=3&unit=1&node=2134&faults=3214@2,1234-4231"
+    )
+    page = open_page("S4", state)
+    assert page.url.endswith(f"#{state}")
+    expect(page.locator("#step-text")).to_contain_text("step 3 of 8")
+    assert page.locator("#unit").input_value() == "1"
+    expect(page.locator("#selection code")).to_have_text("2134")
+    assert page.locator("#faults code").all_inner_texts() == ["3214@2", "1234-4231"]
+    page.click("#zoom-in")
+    page.keyboard.press("Escape")
+    again = open_page("S4", page.url.partition("#")[2])
+    assert again.url == page.url
+    assert "view=" in page.url
+    place = node(page, "4321").get_attribute("transform")
+    assert node(again, "4321").get_attribute("transform") == place
+
+
+def test_impossible_parts_of_an_address_are_named_and_the_rest_is_shown(open_page: Open) -> None:
+    state = "layout=hairball&schedule=broadcast:multiple&step=99&node=9999&faults=1234-4321&x=<b>y"
+    page = open_page("S4", state)
+    notices = page.locator("#notices").inner_text()
+    for part in ("no layout 'hairball'", "step 99", "no node '9999'", "not linked", "'x=<b>y'"):
+        assert part in notices
+    expect(page.locator("#step-text")).to_contain_text("step 8 of 8")
+    unknown = open_page("S4", "schedule=broadcast:telepathy&forest=oak")
+    assert "does not hold S4:broadcast:telepathy" in unknown.locator("#notices").inner_text()
+    assert "does not hold S4:oak" in unknown.locator("#notices").inner_text()
+    assert node(unknown, "4321").count() == 1
+
+
+def test_steps_by_keys_and_buttons_show_who_holds_what(open_page: Open) -> None:
+    page = open_page("S4", "schedule=broadcast:multiple")
+    built = build_schedule(topology("S4"), "broadcast:multiple")
+    labels = topology("S4").labels()
+    for step in range(1, built.steps + 1):
+        page.keyboard.press(".")
+        rows = built.step <= step
+        pairs = {*zip(built.receiver[rows].tolist(), built.unit[rows].tolist(), strict=True)}
+        for rank, label in enumerate(labels.tolist()):
+            held = built.units if rank == 0 else sum(receiver == rank for receiver, _ in pairs)
+            assert node(page, label).get_attribute("aria-label") == f"{label}, holds {held}"
+        busy = {*zip(built.sender[built.step == step], built.port[built.step == step], strict=True)}
+        expect(page.locator("#step-text")).to_have_text(
+            f"step {step} of {built.steps}: {len(busy)} links busy"
+        )
+        assert page.locator(".view circle").count() == len(busy)
+    page.click("#back")
+    page.keyboard.press(",")
+    expect(page.locator("#step-text")).to_contain_text(f"step {built.steps - 2} of")
+
+
+def test_playing_moves_packets_and_ends_at_the_last_step(open_page: Open) -> None:
+    page = open_page("S4", "", reduced_motion="no-preference")
+    page.goto(page.url.partition("#")[0] + "#schedule=broadcast:multiple&step=6")
+    expect(page.locator("#step-text")).to_contain_text("step 6 of 8")
+    page.select_option("#speed", "4")
+    page.click("#play")
+    expect(page.locator("#play")).to_have_attribute("aria-label", "Pause")
+    expect(page.locator("#step-text")).to_contain_text("step 8 of 8")
+    expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
+
+
+def test_reduced_motion_shows_steps_without_moving_packets(open_page: Open) -> None:
+    page = open_page("S4", "schedule=broadcast:multiple&step=4", reduced_motion="reduce")
+    page.click("#play")
+    places = page.eval_on_selector_all(".view circle", "all => all.map(c => c.getAttribute('cx'))")
+    page.wait_for_timeout(150)
+    again = page.eval_on_selector_all(".view circle", "all => all.map(c => c.getAttribute('cx'))")
+    assert places == again
+    assert places
+
+
+def test_paths_of_a_node_in_all_trees_are_listed_hop_by_hop(open_page: Open) -> None:
+    page = open_page("S5", "forest=multiple")
+    node(page, "54321").click()
+    forest = build_forest(topology("S5"), "multiple")
+    levels = forest.levels()[:, topology("S5").rank("54321")]
+    lines = page.locator("#selection .hops li").all_inner_texts()
+    assert len(lines) == forest.trees
+    for tree, line in enumerate(lines):
+        labels = re.findall(r"\d{5}", line)
+        assert labels[0] == "12345"
+        assert labels[-1] == "54321"
+        assert len(labels) == levels[tree] + 1
+        assert f"({levels[tree]} hops)" in line
+        for one, other in pairwise(labels):
+            rank = topology("S5").rank(other)
+            parent = int(forest.parents()[tree, rank])
+            assert topology("S5").label(parent) == one
+
+
+def test_trees_are_switched_off_and_their_load_is_the_width_of_links(open_page: Open) -> None:
+    page = open_page("S5", "forest=multiple")
+    assert page.locator(".view > g[fill=none] path").count() == 4 * 119
+    page.locator("#tree-list input").first.uncheck()
+    assert "trees=1,2,3" in page.url
+    assert page.locator(".view > g[fill=none] path").count() == 3 * 119
+    page.locator("#tree-list input").first.check()
+    page.locator("input[value=load]").check()
+    histogram = build_forest(topology("S5"), "multiple").load_histogram()
+    used = sum(links for load, links in histogram.items() if load)
+    assert page.locator(".view > g[fill=none] path").count() == used
+    widths = page.eval_on_selector_all(
+        ".view > g[fill=none] path", "all => all.map(line => line.getAttribute('stroke-width'))"
+    )
+    assert sorted({widths.count(width) for width in set(widths)}) == sorted(
+        links for load, links in histogram.items() if load
+    )
+
+
+def test_the_keyboard_alone_moves_along_ports(open_page: Open) -> None:
+    page = open_page("S4", "layout=torus")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("3")
+    expect(page.locator("#selection code")).to_have_text("3214")
+    expect(page.locator("#live")).to_have_text("port 3 to 3214")
+    label = page.locator("#selection code").inner_text()
+    place = node(page, label).bounding_box()
+    page.keyboard.press("ArrowUp")
+    moved = page.locator("#selection code").inner_text()
+    network = topology("S4")
+    neighbours = [int(network.neighbours(port, [network.rank(label)])[0]) for port in network.ports]
+    assert network.rank(moved) in neighbours
+    higher = node(page, moved).bounding_box()
+    assert place
+    assert higher
+    assert higher["y"] < place["y"]
+    page.fill("#find-text", "4321")
+    page.keyboard.press("Enter")
+    expect(page.locator("#selection code")).to_have_text("4321")
+    page.fill("#find-text", "oak")
+    page.keyboard.press("Enter")
+    expect(page.locator("#notices")).to_have_text("S4 has no node 'oak'")
+
+
+def test_focus_follows_the_selection_and_only_one_node_is_in_the_tab_order(open_page: Open) -> None:
+    page = open_page("S4")
+    node(page, "1234").focus()
+    page.keyboard.press("2")
+    focused = page.evaluate("document.activeElement.dataset.node")
+    assert focused == "2134"
+    assert page.locator("[data-node][tabindex='0']").count() == 1
+
+
+def single_source(built: Schedule) -> Schedule:
+    """Return the rows of one source of a symmetric schedule as a schedule of their own."""
+    collective = {"allgather": "broadcast", "alltoall": "scatter"}[built.collective]
+    return built.replace_rows(built.columns, symmetric=False, collective=collective, forest=None)
+
+
+FAULTS = [
+    ("broadcast:multiple", "one", ["2134@2"]),
+    ("broadcast:multiple", "one", ["1234"]),
+    ("broadcast:multiple", "one", ["1234-3214", "4321@6", "2314-3214@3"]),
+    ("gather:balanced", "one", ["2134", "4231-3241@3"]),
+    ("allgather:necklace", "one", ["2134@2"]),
+    ("alltoall:exact", "one", ["1234-4231", "3124"]),
+    ("allgather:necklace", "all", ["2134@2", "3412-1432"]),
+    ("alltoall:exact", "all", ["4321", "1234-2134@2"]),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "faults"), FAULTS)
+def test_faults_cost_what_the_simulator_counts(
+    open_page: Open, name: str, source: str, faults: list[str]
+) -> None:
+    from starcast.simulator import Fault
+
+    built = build_schedule(topology("S4"), name)
+    if built.symmetric:
+        built = built.expand() if source == "all" else single_source(built)
+    result = simulate(built, [Fault.parse(text) for text in faults])
+    page = open_page("S4", f"schedule={name}&source={source}&faults={','.join(faults)}&step=2")
+    line = page.locator("#faults .result")
+    assert line.get_attribute("data-missing") == str(result.missing)
+    shown = page.locator("#faults .undelivered")
+    text = shown.inner_text() if shown.count() else ""
+    pairs = [(label, int(unit)) for unit, label in re.findall(r"unit (\d+) at (\d+)", text)]
+    assert tuple(pairs) == result.undelivered
+    busy = page.eval_on_selector_all(
+        ".chart:first-of-type .bar title", "all => all.map(t => t.textContent)"
+    )
+    counts = [int(title.split(": ")[1].split()[0]) for title in busy if title.endswith(" links")]
+    expected = np.zeros(built.steps, dtype=int)
+    expected[: result.steps] = result.links_used
+    assert counts == expected.tolist()
+
+
+def test_a_click_kills_a_node_from_the_step_on_and_another_repairs_it(open_page: Open) -> None:
+    page = open_page("S4", "schedule=broadcast:multiple&step=2")
+    node(page, "2134").click()
+    page.get_by_role("button", name="Fail from step 2 on").click()
+    assert "faults=2134@2" in page.url
+    assert int(page.locator("#faults .result").get_attribute("data-missing") or 0) > 0
+    expect(node(page, "2134")).to_have_attribute("aria-label", "2134, dead")
+    assert "goes without" in str(node(page, "3421").get_attribute("aria-label"))
+    page.keyboard.press("x")
+    assert "faults" not in page.url
+    expect(page.locator("#live")).to_have_text("no faults")
+
+
+def test_a_link_is_selected_by_a_click_and_can_fail(open_page: Open) -> None:
+    page = open_page("S4", "layout=torus&schedule=broadcast:multiple&step=1")
+    ends = [node(page, label).bounding_box() for label in ("1234", "2134")]
+    assert all(ends)
+    x = sum(box["x"] + box["width"] / 2 for box in ends if box) / 2
+    y = sum(box["y"] + box["height"] / 2 for box in ends if box) / 2
+    page.mouse.click(x, y)
+    expect(page.locator("#selection code")).to_have_text("1234-2134")
+    page.keyboard.press("x")
+    assert page.url.endswith("faults=1234-2134")
+
+
+def test_what_is_seen_is_saved_as_svg_and_png(open_page: Open) -> None:
+    page = open_page("S4", "schedule=broadcast:multiple&step=3")
+    document = ET.fromstring(saved(page, "#save-svg").decode())  # noqa: S314
+    names = [each.get("data-node") for each in document.iter() if each.get("data-node")]
+    assert names == topology("S4").labels().tolist()
+    assert saved(page, "#save-png").startswith(b"\x89PNG")
+    large = open_page("S7", "schedule=broadcast:multiple&step=3")
+    assert saved(large, "#save-png").startswith(b"\x89PNG")
+    assert saved(large, "#save-svg").count(b"data-node") == 5_040
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("spec", "state"),
+    [
+        ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214"),
+        ("S5", "forest=multiple&node=54321"),
+        ("S7", "schedule=broadcast:multiple&step=3"),
+    ],
+)
+def test_axe_finds_no_violations(open_page: Open, spec: str, state: str, scheme: str) -> None:
+    page = open_page(spec, state, color_scheme=scheme)
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
+
+
+def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:
+    page = open_page(
+        "S5", "forest=multiple&node=54321", viewport={"width": 360, "height": 740}, has_touch=True
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    box = page.locator("#stage").bounding_box()
+    assert box
+    assert box["width"] <= 360
+    assert box["height"] > 300
+
+
+def test_dark_mode_is_followed(open_page: Open) -> None:
+    light = open_page("S4", color_scheme="light")
+    dark = open_page("S4", color_scheme="dark")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    assert light.evaluate(colour) == "rgb(255, 255, 255)"
+    assert dark.evaluate(colour) == "rgb(18, 22, 28)"
+    fills = [node(page, "4321").locator("rect").get_attribute("fill") for page in (light, dark)]
+    assert fills == ["#ffffff", "#12161c"]
+
+
+def test_all_sources_of_a_symmetric_schedule_use_every_link_of_a_port(open_page: Open) -> None:
+    page = open_page("S4", "schedule=alltoall:exact&source=all&step=1")
+    expanded = build_schedule(topology("S4"), "alltoall:exact").expand()
+    now = expanded.step == 1
+    busy = {*zip(expanded.sender[now].tolist(), expanded.port[now].tolist(), strict=True)}
+    expect(page.locator("#step-text")).to_contain_text(f"{len(busy)} links busy")
+    nk = open_page("S5,3", "schedule=allgather:nk-greedy&source=all")
+    assert "translations of S5,3 change ports" in nk.locator("#notices").inner_text()
+    assert nk.locator("#source").is_disabled()
+
+
+def test_the_data_of_the_page_cannot_end_its_script(folder: Path) -> None:
+    text = (folder / "S4.html").read_text(encoding="utf-8")
+    (data,) = re.findall(r'<script id="starcast-data"[^>]*>(.*?)</script>', text, re.DOTALL)
+    assert "<" not in data
+    assert set(json.loads(data)) == {"spec", "topologies", "forests", "schedules", "state"}
+
+
+def test_the_types_in_the_comments_of_the_scripts_are_checked() -> None:
+    compiler = shutil.which("tsc")
+    if compiler is None:
+        pytest.skip("the TypeScript compiler tsc is not installed")
+    scripts = ROOT / "service" / "starcast" / "web" / "static" / "explorer"
+    flags = [
+        "--noEmit",
+        "--allowJs",
+        "--checkJs",
+        "--target",
+        "es2022",
+        "--moduleResolution",
+        "bundler",
+    ]
+    result = subprocess.run(
+        [compiler, *flags, "--module", "es2022", "--lib", "es2022,dom,dom.iterable", "main.js"],
+        cwd=scripts, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.stdout == ""
