@@ -31,10 +31,10 @@ from starcast.cli import (
     renamed,
     run,
     schedule,
+    schedule_draw,
     schedule_files,
     search,
     serve,
-    schedule_draw,
     stack,
     topology,
 )

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, blocks, completion, distribution, forest_source, formats, pictures, stored
+from starcast.cli import (
+    axes,
+    blocks,
+    completion,
+    distribution,
+    forest_source,
+    formats,
+    pictures,
+    stored,
+)
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import (
     Format,

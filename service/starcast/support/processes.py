@@ -14,7 +14,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -170,6 +170,8 @@ class ProcessExecutor(Executor):
         finally:
             for worker in self._workers:
                 worker.kill()
+                if worker.call is not None:  # whoever waits for it must not wait for ever
+                    worker.call.future.set_exception(CancelledError())
             with self._lock:
                 self._bell.close()
                 self._wakeup.close()

@@ -6,15 +6,17 @@ seconds. A thread cannot be stopped, so computations run in processes of their o
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib import import_module
 from queue import Empty, LifoQueue
 from typing import Any, ParamSpec, TypeVar
 
 from starcast import plugins
 from starcast.errors import BusyError, LimitError, StarcastError, UnavailableError
-from starcast.support.processes import Worker
+from starcast.support.processes import ProcessExecutor, WorkerKilledError
 
 #: Seconds that a new process has for its imports, on a machine under load.
 START_SECONDS = 60.0
@@ -23,26 +25,44 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A call of a module-level function."""
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    options: dict[str, Any]
-
-
 @dataclass
 class _Slot:
-    """The place of a worker, which may have been killed or not started yet."""
+    """The place of a worker process, which may have been killed or not started yet."""
 
-    worker: Worker | None = None
+    executor: ProcessExecutor | None = None
 
     def clear(self) -> None:
         """Kill the worker; the next computation starts another."""
-        if self.worker is not None:
-            self.worker.kill()
-            self.worker = None
+        executor, self.executor = self.executor, None
+        if executor is not None:
+            executor.kill()
+
+    def run(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the result of a function; the worker does not survive its time limit."""
+        executor = self.executor
+        if executor is None:
+            raise _stopping()
+        try:
+            future = executor.submit(_perform, plugins.loadable(), function, arguments)
+        except RuntimeError:  # it was shut down
+            raise _stopping() from None
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            if future.done():  # the function has raised it
+                raise
+            self.clear()
+            raise LimitError(
+                f"the computation took longer than {seconds:g} s",
+                hint="ask for a smaller topology or fewer units, or use the command line",
+            ) from None
+        except CancelledError:
+            raise _stopping() from None
+        except WorkerKilledError:
+            raise LimitError(
+                "a worker process ended while it was computing",
+                hint="memory may have run out: ask for a smaller topology",
+            ) from None
 
 
 @dataclass
@@ -80,7 +100,7 @@ class Workers:
                 f"all {self.count} workers are busy", hint="try again in a few seconds"
             ) from None
         try:
-            result: Result = self._perform(slot, _Task(function, arguments, options))
+            result: Result = self._perform(slot, partial(function, *arguments, **options))
             return result
         finally:
             self._idle.put(slot)
@@ -101,44 +121,27 @@ class Workers:
             with suppress(OSError):
                 slot.clear()
 
-    def _perform(self, slot: _Slot, task: _Task) -> Any:
+    def _perform(self, slot: _Slot, function: Callable[[], Any]) -> Any:
         if self._closed.is_set():
-            raise UnavailableError("the server is stopping", hint="start 'starcast serve' again")
-        if slot.worker is None:
-            slot.worker = Worker(_perform)
-            _await(slot, _Task(_prepare, (plugins.loadable(),), {}), START_SECONDS)
-        return _await(slot, task, self.seconds)
+            raise _stopping()
+        if slot.executor is None:
+            slot.executor = ProcessExecutor(1)
+            slot.run(START_SECONDS, len, ())
+        return slot.run(self.seconds, function)
 
 
-def _await(slot: _Slot, task: _Task, seconds: float) -> Any:
-    """Return the result of a task; the worker does not survive its time limit."""
-    worker = slot.worker
-    if worker is None:
-        raise UnavailableError("the server is stopping", hint="start 'starcast serve' again")
-    worker.send(task, 1)
-    try:
-        if not worker.wait(seconds):
-            slot.clear()
-            raise LimitError(
-                f"the computation took longer than {seconds:g} s",
-                hint="ask for a smaller topology or fewer units, or use the command line",
-            )
-        result, error = worker.receive()
-    except (EOFError, OSError):
-        slot.clear()
-        raise LimitError(
-            "a worker process ended while it was computing",
-            hint="memory may have run out: ask for a smaller topology",
-        ) from None
-    if error is not None:
-        raise error
-    return result
+def _stopping() -> UnavailableError:
+    return UnavailableError("the server is stopping", hint="start 'starcast serve' again")
 
 
-def _perform(task: _Task) -> Any:
-    return task.function(*task.arguments, **task.options)
+def _perform(
+    plugin_names: tuple[str, ...], function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> Any:
+    _prepare(plugin_names)
+    return function(*arguments)
 
 
+@cache
 def _prepare(plugin_names: tuple[str, ...]) -> None:
     """Import in a new worker what takes time; the limit of a computation does not include it."""
     import_module("starcast.web.computations")
