@@ -3,11 +3,13 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from starcast import simulator
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
