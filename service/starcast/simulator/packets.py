@@ -118,9 +118,12 @@ class Packets:
 
     def columns(self) -> PacketColumns:
         """Return the packets as columns; of several rows, the sender and receiver of the first."""
-        columns = (self.step, self.sender, self.port, self.receiver)
         return PacketColumns(
-            *(self.first_of(column).astype(np.int64) for column in columns), self.units
+            step=self.first_of(self.step).astype(np.int64),
+            sender=self.first_of(self.sender).astype(np.int64),
+            port=self.first_of(self.port).astype(np.int64),
+            receiver=self.first_of(self.receiver).astype(np.int64),
+            units=self.units,
         )
 
     def chains(self) -> tuple[Chain, ...]:
