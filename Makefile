@@ -58,8 +58,12 @@ coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/
 $(QUICK_JAVA): $(VENV)/.dev
 	$(BIN)/python tests/support/quick_java.py $(abspath $(@D))
 
+# The tests with SimGrid are skipped if its package cannot be had; FOLDER/reason says why.
+$(VENV)/.simgrid/unpacked: $(VENV)/.dev
+	@tests/support/unpack-simgrid $(@D) || true
+
 # Measuring coverage takes this job 1.8 times as long: COVERAGE=1 asks for it.
-pytest-unit: $(VENV)/.dev ## mathematics, parsing, rendering, files
+pytest-unit: $(VENV)/.dev $(VENV)/.simgrid/unpacked ## mathematics, parsing, rendering, files
 	$(BIN)/pytest -m unit $(if $(COVERAGE),--cov --cov-report=)
 
 pytest-claims: $(VENV)/.dev ## the checks of the papers' claims
@@ -67,6 +71,8 @@ pytest-claims: $(VENV)/.dev ## the checks of the papers' claims
 
 $(VENV)/.chromium: $(VENV)/.dev
 	tests/docs/chromium >$@ || { rm -f $@; exit 1; }
+
+pytest-cli: $(VENV)/.simgrid/unpacked
 
 pytest-docs: $(VENV)/.chromium # README and tutorial as sessions, the site in a browser
 

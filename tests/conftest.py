@@ -8,6 +8,7 @@ pytest_plugins = [
     "support.fix_graph",
     "support.fix_cli",
     "support.fix_plugins",
+    "support.fix_simgrid",
     "support.markers",
 ]
 

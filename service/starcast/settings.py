@@ -115,6 +115,10 @@ class Settings(BaseSettings):
     plugins: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description=f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
     )
+    simgrid: Path | None = Field(
+        None,
+        description="interpreter with SimGrid's module, or folder with Debian's unpacked packages",
+    )
     labels: int = Field(
         1, ge=0, le=1, description="first symbol of labels in the commands with --labels: 0 or 1"
     )
@@ -135,7 +139,7 @@ class Settings(BaseSettings):
     _sources: dict[str, str] = {}
 
     @field_validator(
-        *("home", "cache", "log_file", "neo4j_password_file"),
+        *("home", "cache", "log_file", "simgrid", "neo4j_password_file"),
         *("postgres_password_file", "postgres_owner_password_file"),
     )
     @classmethod

@@ -12,6 +12,8 @@ Ports = Literal["all", "one"]
 #: The execution models: all packets of a step start together, or each as soon as it can.
 ExecutionModel = Literal["synchronous", "asynchronous"]
 EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
+#: Simulators of other projects that execute schedules.
+ExternalSimulator = Literal["simgrid"]
 
 #: File formats of other tools that schedules, topologies and forests are exported to.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]

@@ -3,11 +3,13 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from starcast import simulator
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
@@ -330,7 +332,9 @@ def test_times_are_printed(
         (("--time", "--execution", "clocked"), "unknown execution model 'clocked'"),
         (("--t-s", "5"), "--t-s belongs to --time"),
         (("--execution", "asynchronous"), "--execution belongs to --time"),
-        (("--time", "--steps"), "--time cannot be combined with"),
+        (("--time", "--steps"), "--time and --with cannot be combined with"),
+        (("--with", "simgrid", "--acknowledged"), "--time and --with cannot be combined with"),
+        (("--with", "gem5"), "'gem5' is not"),
     ],
 )
 def test_bad_options_of_times_print_nothing(
@@ -340,3 +344,56 @@ def test_bad_options_of_times_print_nothing(
     assert refused.code == 2
     assert refused.out == ""
     assert message in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "time"),
+    [
+        ((), "2444"),
+        (("--execution", "asynchronous"), "2124"),
+        (("--t-s", "100/3", "--t-c", "1/3"), "2444/3"),
+        (("--fault", "2134", "--time"), "2060"),
+    ],
+)
+def test_the_clock_of_simgrid_is_printed(
+    starcast: Starcast,
+    monkeypatch: pytest.MonkeyPatch,
+    simgrid: Path | None,
+    options: tuple[str, ...],
+    time: str,
+) -> None:
+    monkeypatch.setenv("STARCAST_SIMGRID", str(simgrid or ""))
+    printed = starcast(*TIMED, "--with", "simgrid", *options, "--format", "json")
+    found = properties(printed)
+    assert (str(found["time"]), str(found["simgrid_time"])) == (time, time)
+    assert found["simgrid_version"].startswith("3.")
+
+
+def test_clocks_that_differ_are_printed_and_rejected(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, simgrid: Path | None
+) -> None:
+    monkeypatch.setenv("STARCAST_SIMGRID", str(simgrid or ""))
+    timing = simulator.timing
+
+    def wrong(*given: Any, **named: Any) -> simulator.Timing:
+        right = timing(*given, **named)
+        return replace(right, time=right.time + 1)
+
+    monkeypatch.setattr(simulator, "timing", wrong)
+    refused = starcast(*TIMED, "--with", "simgrid", "--format", "json")
+    assert refused.code == 6
+    assert (json.loads(refused.out)["time"], json.loads(refused.out)["simgrid_time"]) == (
+        2445,
+        2444,
+    )
+    assert "takes 2445 by starcast and 2444 by SimGrid 3." in refused.err
+
+
+def test_without_simgrid_its_package_is_named(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARCAST_SIMGRID", "/nonexistent/python")
+    refused = starcast(*TIMED, "--with", "simgrid")
+    assert (refused.code, refused.out) == (4, "")
+    assert "SimGrid's Python module is not installed in /nonexistent/python" in refused.err
+    assert "apt install python3-simgrid" in refused.err

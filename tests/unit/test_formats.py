@@ -18,7 +18,7 @@ import pydot
 import pytest
 
 import starcast
-from starcast import Schedule, StarcastError, export, forest, schedule, simulate, topology
+from starcast import Schedule, StarcastError, export, forest, schedule, simulate, timing, topology
 from starcast.collectives.model import COLUMNS
 from starcast.convert import to_networkx
 from starcast.costs import Machine, price_simulation
@@ -494,6 +494,28 @@ def test_a_chrome_trace_has_every_packet_in_its_step(
     assert [event["args"]["name"] for event in names] == built.topology.labels().tolist()
 
 
+@each_schedule
+def test_an_asynchronous_trace_has_the_times_of_its_packets(
+    spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
+) -> None:
+    built = schedule(spec, collective, algorithm, ports, **arguments).expand()
+    options = {"unit_bytes": 10, "t_s": "5/2", "t_c": 2, "execution": "asynchronous"}
+    trace = json.loads(written(built, "chrome-trace", **options))
+    packets = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+    times = timing(built, 10, Fraction(5, 2), 2, execution="asynchronous")
+    assert trace["otherData"]["execution"] == "asynchronous"
+    assert max(packet["ts"] + packet["dur"] for packet in packets) == times.time
+    ends = dict[tuple[int, int], float]()  # the earliest delivery of each unit at each node
+    for packet in packets:
+        receiver = int(built.topology.neighbours(packet["tid"], [packet["pid"]])[0])
+        for unit in packet["args"]["units"]:
+            end = packet["ts"] + packet["dur"]
+            ends[receiver, unit] = min(end, ends.get((receiver, unit), end))
+    for packet in packets:
+        for unit in packet["args"]["units"]:
+            assert ends.get((packet["pid"], unit), 0) <= packet["ts"]
+
+
 # Bad input
 
 
@@ -506,8 +528,10 @@ def test_a_chrome_trace_has_every_packet_in_its_step(
         ("goal", {"unit_bytes": 1.5}, "unit_bytes is 1.5"),
         ("goal", {"t_s": 1}, "the format goal of a schedule has no 't_s'"),
         ("csv", {"unit_bytes": 64}, "the format csv of a schedule has no 'unit_bytes'"),
-        ("chrome-trace", {"t_s": -1}, "t_s is -1, a negative time"),
+        ("chrome-trace", {"t_s": -1}, "t_s is -1, a negative number"),
         ("chrome-trace", {"t_c": "x"}, "t_c is 'x'"),
+        ("chrome-trace", {"execution": "clocked"}, "unknown execution model 'clocked'"),
+        ("goal", {"execution": "synchronous"}, "has no 'execution'"),
         ("csv", {"tree": 1}, "has no 'tree'"),
     ],
 )

@@ -9,6 +9,7 @@ import typer
 from starcast.cli import axes
 from starcast.cli.output import check_suffix, say
 from starcast.errors import InputError
+from starcast.vocabulary import ExecutionModel
 
 if TYPE_CHECKING:
     from starcast.formats.writing import Artifact
@@ -23,6 +24,10 @@ StartUpOption = Annotated[
 ]
 ByteTimeOption = Annotated[
     str | None, typer.Option(help=f"{axes.T_C_HELP} For chrome-trace.", show_default="1")
+]
+ExecutionOption = Annotated[
+    ExecutionModel | None,
+    typer.Option(help="Execution model, for chrome-trace.", show_default="synchronous"),
 ]
 
 

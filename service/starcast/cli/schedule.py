@@ -1,20 +1,18 @@
 """``starcast schedule``: simulate schedules and print their rows; manage stored schedules."""
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from starcast.cli import axes, completion, stored
+from starcast.cli import axes, completion, schedule_times, stored
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
 from starcast.errors import InputError, RejectedError
-from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.collectives import Schedule
-    from starcast.simulator import CriticalSend, Fault, Simulation
+    from starcast.simulator import Simulation
     from starcast.vocabulary import Collective, Ports
 
 app = typer.Typer(
@@ -22,8 +20,6 @@ app = typer.Typer(
     help="Schedules: simulate them and print their rows; list, show and drop stored schedules.",
 )
 
-#: Packets of a critical path that are printed: the last ones.
-_MOST_SENDS = 30
 _DEFECT = "this is a defect of starcast: please report it"
 
 IdArgument = Annotated[
@@ -95,6 +91,7 @@ def list_algorithms(
 
 @app.command("simulate")
 def simulate(
+    ctx: typer.Context,
     topology: axes.TopologyArgument,
     collective: axes.OptionalCollectiveArgument = None,
     algorithm: axes.OptionalAlgorithmArgument = None,
@@ -138,24 +135,12 @@ def simulate(
     steps: Annotated[
         bool, typer.Option("--steps", help="Print the load of each step instead.")
     ] = False,
-    time: Annotated[
-        bool,
-        typer.Option("--time", help="Print the exact time, and the packets that decide it."),
-    ] = False,
-    execution: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "Execution model of --time: synchronous (step by step) or asynchronous (packets "
-                "start as soon as they can; default: synchronous)."
-            )
-        ),
-    ] = None,
-    unit_bytes: Annotated[
-        str | None, typer.Option(help="Bytes per unit of --time, such as 64, 2.5 or 23/3.")
-    ] = None,
-    t_s: Annotated[str | None, typer.Option(help="T_s of --time, default 100.")] = None,
-    t_c: Annotated[str | None, typer.Option(help="T_c of --time, default 1.")] = None,
+    time: schedule_times.TimeOption = False,
+    with_simulator: schedule_times.WithOption = None,
+    execution: schedule_times.ExecutionOption = None,
+    unit_bytes: schedule_times.UnitBytesOption = None,
+    t_s: schedule_times.StartUpOption = None,
+    t_c: schedule_times.ByteTimeOption = None,
     labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -171,10 +156,12 @@ def simulate(
     ends in .goal is read as by 'schedule import'.
 
     With --time, the exact time of the execution is printed as well, and the end of the critical
-    path: the packets that decide the time.
+    path: the packets that decide the time. With --with simgrid, the simulator SimGrid executes the
+    same rows; both clocks are printed, and the exit code is 6 if they differ.
 
     \b
     starcast schedule simulate S4 broadcast multiple --segments 4 --time --execution asynchronous
+    starcast schedule simulate S4 alltoall exact --with simgrid
     starcast schedule simulate S5 --rows mine.csv --collective broadcast --ports one
     starcast schedule simulate S6 alltoall exact
     starcast schedule simulate S5 broadcast edge-disjoint --messages 4 --copies 2 --fault 21345
@@ -183,7 +170,8 @@ def simulate(
     from starcast import simulator
 
     machine = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c}
-    numbers = _timing_numbers(machine, execution, time=time, excludes=wait or steps)
+    time = time or with_simulator is not None
+    numbers = schedule_times.read_parameters(machine, execution, time=time, excludes=wait or steps)
     collective = _collective(collective, rows_collective, rows)
     if rows is not None:
         options = {"segments": segments, "messages": messages, "copies": copies, "base": base}
@@ -208,13 +196,21 @@ def simulate(
         result = simulator.simulate(schedule, faults)
     for remark in result.remarks:
         say(remark)
+    times = None
+    other = None
     if steps:
         emit(_steps(result), ["step", "links_used", "largest_packet"], output)
     else:
         properties = results(schedule, result, [str(item) for item in faults])
         if time and result.violation is None:
-            properties |= _times(schedule, faults, numbers)
+            times = schedule_times.compute(schedule, faults, numbers)
+            properties |= schedule_times.describe(times)
+            if with_simulator is not None:
+                other = schedule_times.run_simgrid(ctx, schedule, faults, numbers)
+                properties |= schedule_times.describe_simgrid(other)
         emit_properties(properties, output)
+    if times is not None and other is not None:
+        schedule_times.check_clocks(schedule, times, other)
     hint = _DEFECT if rows is None else f"correct the rows in {rows}"
     check(schedule, result, hint, with_faults=bool(faults))
 
@@ -379,57 +375,6 @@ def results(schedule: "Schedule", result: "Simulation", faults: list[str]) -> di
             f"unit {unit} at {label}" for label, unit in result.undelivered
         ]
     return properties
-
-
-def _timing_numbers(
-    given: dict[str, str | None], execution: str | None, *, time: bool, excludes: bool
-) -> dict[str, Any]:
-    """Return the arguments of `starcast.timing` that are given as options."""
-    from starcast.experiments.values import read_number
-
-    values: dict[str, Any] = {
-        name: read_number(text, name) for name, text in given.items() if text is not None
-    }
-    if execution is not None:
-        values["execution"] = execution
-    if values and not time:
-        option = next(iter(values)).replace("_", "-")
-        raise InputError(f"--{option} belongs to --time, which is not given", hint="add --time")
-    if time and excludes:
-        raise InputError(
-            "--time cannot be combined with --acknowledged or --steps", hint="remove one of them"
-        )
-    return values
-
-
-def _times(
-    schedule: "Schedule", faults: "list[Fault]", arguments: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the figures of `starcast.timing` by name."""
-    from starcast import simulator
-
-    timing = simulator.timing(schedule, faults=faults, **arguments)
-    known = timing.arrivals[timing.arrivals >= 0]
-    return {
-        "execution": timing.execution,
-        "time": _exact(timing.time),
-        "last_arrival": _exact(max(known.tolist(), default=0)),
-        "greatest_link_busy": _exact(max(timing.link_busy.ravel().tolist(), default=0)),
-        "critical_packets": len(timing.critical_path),
-        "critical_path": [_describe_send(send) for send in timing.critical_path[-_MOST_SENDS:]],
-    }
-
-
-def _exact(time: int | Fraction) -> int | str:
-    """Return a time as JSON can hold it exactly."""
-    return time if isinstance(time, int) else str(time)
-
-
-def _describe_send(send: "CriticalSend") -> str:
-    waits = f", waits for {send.waits_for}" if send.waits_for else ""
-    times = f"{send.start} to {send.end}"
-    units = pluralize(send.units, "unit")
-    return f"step {send.step}: {send.sender} to {send.receiver}, {units}, {times}{waits}"
 
 
 def _steps(result: "Simulation") -> list[dict[str, int]]:

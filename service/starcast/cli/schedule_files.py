@@ -54,6 +54,7 @@ def export_schedule(
     unit_bytes: formats.UnitBytesOption = None,
     t_s: formats.StartUpOption = None,
     t_c: formats.ByteTimeOption = None,
+    execution: formats.ExecutionOption = None,
     labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
 ) -> None:
     """Write a schedule to a file of another tool. No server is needed.
@@ -66,11 +67,13 @@ def export_schedule(
     starcast schedule export S5 broadcast multiple --segments 16 --to goal --out s5.goal
     starcast schedule export S4 alltoall exact --to msccl-xml --out s4.xml
     starcast schedule export S4 allgather necklace --to chrome-trace --t-s 50 --out s4.json
+    starcast schedule export S4 broadcast multiple --to chrome-trace --execution asynchronous
     """
     schedule = build(topology, collective, algorithm, ports, root, segments, messages, copies, base)
     if expand:
         schedule = schedule.expand()
-    formats.write(schedule, to, out, unit_bytes=unit_bytes, t_s=t_s, t_c=t_c)
+    options = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c, "execution": execution}
+    formats.write(schedule, to, out, **options)
 
 
 def import_schedule(
@@ -95,6 +98,7 @@ def import_schedule(
     unit_bytes: formats.UnitBytesOption = None,
     t_s: formats.StartUpOption = None,
     t_c: formats.ByteTimeOption = None,
+    execution: formats.ExecutionOption = None,
     labels: LabelsOption = None,  # noqa: ARG001 - read by its callback
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -113,14 +117,16 @@ def import_schedule(
 
     if (to is None) != (out is None):
         raise InputError("--to and --out belong together", hint="give both, or remove both")
+    options = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c, "execution": execution}
     schedule = read(file, topology, collective, None, ports, root, {})
     result = simulator.simulate(schedule)
     check(schedule, result, f"correct {file}", with_faults=False)
     if to is not None:
-        formats.write(schedule, to, out, unit_bytes=unit_bytes, t_s=t_s, t_c=t_c)
-    elif any(value is not None for value in (unit_bytes, t_s, t_c)):
+        formats.write(schedule, to, out, **options)
+    elif any(value is not None for value in options.values()):
         raise InputError(
-            "--unit-bytes, --t-s and --t-c are for an output file", hint="add --to and --out"
+            "--unit-bytes, --t-s, --t-c and --execution are for an output file",
+            hint="add --to and --out",
         )
     for remark in result.remarks:
         say(remark)

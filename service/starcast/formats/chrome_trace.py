@@ -6,36 +6,38 @@ Reference: the document "Trace Event Format" of the Chromium project.
 import json
 from collections.abc import Iterator
 
+import numpy as np
+
 from starcast.collectives import Schedule
-from starcast.costs import Machine
-from starcast.formats.packets import find_packets, time_packets
-from starcast.simulator import Simulation
+from starcast.simulator import Timing
+from starcast.simulator.rows import Rows
 
 
 def write_chrome_trace(
-    schedule: Schedule, simulation: Simulation, machine: Machine, unit_bytes: int
+    schedule: Schedule, timing: Timing, parameters: dict[str, str | int]
 ) -> Iterator[str]:
     """Yield a trace with one complete event per packet, from its start to its end.
 
     One unit of time of T_s and T_c is displayed as a microsecond.
+
+    Args:
+        schedule: a schedule that is not symmetric.
+        timing: its times.
+        parameters: the parameters of the times, by name.
     """
     labels = schedule.topology.labels().tolist()
-    about = {
-        "schedule": schedule.id,
-        "unit_bytes": unit_bytes,
-        "t_s": str(machine.t_s),
-        "t_c": str(machine.t_c),
-        "execution": "synchronous",
-    }
+    about = {"schedule": schedule.id, **parameters, "execution": timing.execution}
     yield f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(about)}, "traceEvents": ['
     separator = "\n"
     for event in _name_events(schedule, labels):
         yield separator + json.dumps(event)
         separator = ",\n"
-    packets = find_packets(schedule)
-    columns = (packets.step, packets.sender, packets.port, packets.receiver, packets.bounds[:-1])
-    times = time_packets(packets, simulation, machine, unit_bytes)
-    values = (column.tolist() for column in (*columns, packets.bounds[1:], *times))
+    rows = Rows(schedule)  # in the order of packets
+    packets = timing.packets
+    begin = np.cumsum(packets.units) - packets.units
+    columns = (packets.step, packets.sender, packets.port, packets.receiver)
+    times = (packets.start.astype(float), (packets.end - packets.start).astype(float))
+    values = (column.tolist() for column in (*columns, begin, begin + packets.units, *times))
     for step, sender, port, receiver, first, end, start, duration in zip(*values, strict=True):
         event = {
             "ph": "X",
@@ -47,8 +49,8 @@ def write_chrome_trace(
             "dur": duration,
             "args": {
                 "step": step,
-                "units": schedule.unit[first:end].tolist(),
-                "trees": schedule.tree[first:end].tolist(),
+                "units": rows.unit[first:end].tolist(),
+                "trees": rows.tree[first:end].tolist(),
             },
         }
         yield separator + json.dumps(event)

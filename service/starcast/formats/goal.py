@@ -13,15 +13,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from starcast.collectives import Schedule
 from starcast.errors import LimitError
-from starcast.formats.packets import Numbers, Packets, find_deliveries, find_packets
+from starcast.simulator.dependencies import find_deliveries
+from starcast.simulator.packets import PacketColumns, Packets, find_previous
+from starcast.simulator.simulation import Executed
 
 #: LogGOPSim keeps the number of a network interface in one byte.
 MAX_INTERFACES = 256
 
 
-def write_goal(schedule: Schedule, unit_bytes: int) -> Iterator[str]:
+def write_goal(executed: Executed, unit_bytes: int) -> Iterator[str]:
     """Yield a GOAL file.
 
     A send requires the receives of its units and the packet before it on its link; in the one-port
@@ -32,6 +33,7 @@ def write_goal(schedule: Schedule, unit_bytes: int) -> Iterator[str]:
     Raises:
         LimitError: a node has more ports than LogGOPSim has interfaces.
     """
+    schedule = executed.rows.schedule
     topology = schedule.topology
     if schedule.ports == "all" and topology.degree > MAX_INTERFACES:
         raise LimitError(
@@ -39,14 +41,15 @@ def write_goal(schedule: Schedule, unit_bytes: int) -> Iterator[str]:
             f"{MAX_INTERFACES} network interfaces",
             hint="use a topology of a smaller degree, or --ports one",
         )
-    packets = find_packets(schedule)
+    packets = Packets(executed)
+    columns = packets.columns()
     yield f"// starcast {schedule.id}\nnum_ranks {topology.nodes}\n"
-    operations = _Operations(schedule, packets, unit_bytes)
-    count = len(packets.step)
+    operations = _Operations(executed, packets, unit_bytes)
+    count = len(packets)
     # A step's receives follow its sends, which cannot need them. Packet i is sent by operation i
     # and received by operation count + i.
-    rank = np.concatenate([packets.sender, packets.receiver])
-    step = np.concatenate([packets.step, packets.step])
+    rank = np.concatenate([columns.sender, columns.receiver])
+    step = np.concatenate([columns.step, columns.step])
     order = np.lexsort((np.arange(2 * count), step, rank))
     ends = np.searchsorted(rank[order], np.arange(topology.nodes + 1))
     for node, (first, end) in enumerate(pairwise(ends.tolist())):
@@ -60,26 +63,25 @@ def write_goal(schedule: Schedule, unit_bytes: int) -> Iterator[str]:
 class _Operations:
     """The lines of each packet's send and receive."""
 
-    def __init__(self, schedule: Schedule, packets: Packets, unit_bytes: int) -> None:
-        self._one_port = schedule.ports == "one"
-        self._interfaces = {port: place for place, port in enumerate(schedule.topology.ports)}
-        self._reverse = schedule.topology.reverse_ports().tolist()
+    def __init__(self, executed: Executed, packets: Packets, unit_bytes: int) -> None:
+        topology = packets.links.topology
+        self._one_port = packets.one_port
+        self._interfaces = {port: place for place, port in enumerate(topology.ports)}
+        self._reverse = topology.reverse_ports().tolist()
         self._unit_bytes = unit_bytes
-        self._packets = Packets(*(column.tolist() for column in packets))
-        self._units = schedule.unit.tolist()
-        self._trees = schedule.tree.tolist()
-        self._arrivals, self._arrival_bounds = _list_arrivals(schedule, packets)
-        if self._one_port:
-            self._before = _previous(packets.sender, packets.step).tolist()
-            self._received_before = _previous(packets.receiver, packets.step).tolist()
-        else:
-            link = packets.sender * np.int64(256) + packets.port
-            self._before = _previous(link, packets.step).tolist()
+        self._packets = PacketColumns(*(column.tolist() for column in packets.columns()))
+        self._begins = [*packets.begins.tolist(), len(packets.unit)]
+        self._units = packets.unit.tolist()
+        self._trees = executed.rows.tree.tolist()
+        self._arrivals, self._arrival_bounds = _list_arrivals(executed, packets)
+        before = [find_previous(chain.number).tolist() for chain in packets.chains()]
+        self._sent_before = before[0]  # on the link; one-port, by the sender
+        self._received_before = before[-1]
 
     def send(self, packet: int) -> str:
         packets = self._packets
         step = packets.step[packet]
-        rows = range(packets.bounds[packet], packets.bounds[packet + 1])
+        rows = range(self._begins[packet], self._begins[packet + 1])
         lines = [f"// unit {self._units[row]} tree {self._trees[row]} step {step}" for row in rows]
         interface = self._interface(packets.port[packet])
         lines.append(
@@ -88,8 +90,8 @@ class _Operations:
         )
         first, end = self._arrival_bounds[packet : packet + 2]
         lines += [f"s{packet} requires r{needed}" for needed in self._arrivals[first:end]]
-        if self._before[packet] >= 0:
-            lines.append(f"s{packet} requires s{self._before[packet]}")
+        if self._sent_before[packet] >= 0:
+            lines.append(f"s{packet} requires s{self._sent_before[packet]}")
         return "\n".join(lines) + "\n"
 
     def receive(self, packet: int) -> str:
@@ -104,27 +106,19 @@ class _Operations:
         return line
 
     def _bytes(self, packet: int) -> int:
-        return int(self._packets.size[packet]) * self._unit_bytes
+        return int(self._packets.units[packet]) * self._unit_bytes
 
     def _interface(self, port: int) -> str:
         number = self._interfaces[port]
         return "" if self._one_port else f" nic {number}"
 
 
-def _list_arrivals(schedule: Schedule, packets: Packets) -> tuple[list[int], list[int]]:
+def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
     """Return the packets whose receives each send needs, as one list and its bounds."""
-    delivery = find_deliveries(schedule)
+    delivery = find_deliveries(executed.rows)
+    packet_of = np.repeat(np.arange(len(packets)), packets.units)
     needs = np.flatnonzero(delivery >= 0)
-    pairs = np.stack([packets.of_row[needs], packets.of_row[delivery[needs]]])
+    pairs = np.stack([packet_of[needs], packet_of[delivery[needs]]])
     pairs = np.unique(pairs, axis=1)
-    bounds = np.searchsorted(pairs[0], np.arange(len(packets.step) + 1))
+    bounds = np.searchsorted(pairs[0], np.arange(len(packets) + 1))
     return pairs[1].tolist(), bounds.tolist()
-
-
-def _previous(key: Numbers, step: Numbers) -> Numbers:
-    """Return the packet before each packet with the same key, in the order of steps; else -1."""
-    order = np.lexsort((step, key))
-    same = key[order][1:] == key[order][:-1]
-    before = np.full(len(key), -1, dtype=np.int64)
-    before[order[1:]] = np.where(same, order[:-1], -1)
-    return before

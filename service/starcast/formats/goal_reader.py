@@ -16,7 +16,7 @@ import numpy as np
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
 from starcast.errors import InputError, LimitError, StarcastError
-from starcast.formats.packets import Numbers
+from starcast.simulator.rows import Indices
 from starcast.topologies import Topology, as_topology
 from starcast.vocabulary import Collective, Ports
 
@@ -241,7 +241,7 @@ class _Reader:
 
 def _columns(
     reader: _Reader, topology: Topology, operations: list[_Operation]
-) -> dict[str, Numbers]:
+) -> dict[str, Indices]:
     """Return the columns of a schedule with one row per unit of each send."""
     receives = _match(reader, operations)
     sends = [number for number, operation in enumerate(operations) if operation.kind == "send"]
@@ -335,10 +335,10 @@ def _derive_steps(
 def _find_ports(
     reader: _Reader,
     topology: Topology,
-    sender: Numbers,
-    receiver: Numbers,
-    line: Numbers,
-) -> Numbers:
+    sender: Indices,
+    receiver: Indices,
+    line: Indices,
+) -> Indices:
     ports = np.zeros(len(sender), dtype=np.int64)
     for port in topology.ports:
         ports[topology.neighbours(port, sender) == receiver] = port

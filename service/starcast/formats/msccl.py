@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.collectives import Schedule
 from starcast.errors import LimitError
-from starcast.formats.packets import Numbers, find_deliveries
+from starcast.simulator.dependencies import find_deliveries
+from starcast.simulator.rows import Indices, Rows
 
 #: Limits of MSCCL. A file is parsed by every rank, which keeps the elements of its own GPU.
 MAX_CHANNELS = 32
@@ -61,12 +61,13 @@ class _Copy(NamedTuple):
     chunks: int
 
 
-def write_msccl(schedule: Schedule) -> Iterator[str]:
+def write_msccl(rows: Rows) -> Iterator[str]:
     """Yield an MSCCL XML file; there is no XML declaration, which the parsers do not know.
 
     Raises:
         LimitError: the file would exceed a limit of MSCCL.
     """
+    schedule = rows.schedule
     nodes = schedule.topology.nodes
     if nodes > MAX_CHILDREN:
         raise LimitError(
@@ -74,7 +75,7 @@ def write_msccl(schedule: Schedule) -> Iterator[str]:
             f"{MAX_CHILDREN:,} GPUs",
             hint="use a smaller topology",
         )
-    program = _Program(schedule)
+    program = _Program(rows)
     blocks = [program.write_gpu(rank) for rank in range(nodes)]
     yield (
         f'<algo name="{schedule.id[:_LONGEST_NAME]}" proto="Simple" nchannels="{program.channels}" '
@@ -88,11 +89,12 @@ def write_msccl(schedule: Schedule) -> Iterator[str]:
 class _Program:
     """The thread blocks of a schedule, as text."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, rows: Rows) -> None:
+        schedule = rows.schedule
         self._schedule = schedule
         self._ranks = schedule.topology.nodes
         self._chunks = schedule.message_units
-        place, longest = _places_on_links(schedule)
+        place, longest = _places_on_links(rows)
         self.channels = max(1, -(-longest // _SENDS_PER_CHANNEL))
         if self.channels > MAX_CHANNELS:
             raise LimitError(
@@ -102,9 +104,10 @@ class _Program:
             )
         self._channel = (place // _SENDS_PER_CHANNEL).tolist()
         self._step = (place % _SENDS_PER_CHANNEL).tolist()
-        self._sender = schedule.sender.tolist()
-        self._receiver = schedule.receiver.tolist()
-        self._delivery = find_deliveries(schedule).tolist()
+        self._sender = rows.sender.tolist()
+        self._receiver = rows.receiver.tolist()
+        self._unit = rows.unit.tolist()
+        self._delivery = find_deliveries(rows).tolist()
         self._needed = set(self._delivery)
         self._number_scratch()
         source = self._locate(self._sender)
@@ -280,22 +283,21 @@ class _Program:
         """Give each unit in transit a chunk of its own in the scratch buffer of the node."""
         self._scratch: dict[tuple[int, int], int] = {}
         self._scratch_sizes: Counter[int] = Counter()
-        for node, unit in zip(self._receiver, self._schedule.unit.tolist(), strict=True):
+        for node, unit in zip(self._receiver, self._unit, strict=True):
             if (node, unit) not in self._scratch and self._fixed_place(node, unit) is None:
                 self._scratch[node, unit] = self._scratch_sizes[node]
                 self._scratch_sizes[node] += 1
 
     def _locate(self, nodes: list[int]) -> list[_Place]:
-        units = self._schedule.unit.tolist()
         return [
             self._fixed_place(node, unit) or _Place("s", self._scratch[node, unit])
-            for node, unit in zip(nodes, units, strict=True)
+            for node, unit in zip(nodes, self._unit, strict=True)
         ]
 
 
-def _places_on_links(schedule: Schedule) -> tuple[Numbers, int]:
+def _places_on_links(rows: Rows) -> tuple[Indices, int]:
     """Return the place of each row among those of its link, from 0, and the greatest number."""
-    link = schedule.sender * np.int64(256) + schedule.port
+    link = rows.sender * np.int64(256) + rows.port
     order = np.argsort(link, kind="stable")  # rows are in the order of steps
     _, first, counts = np.unique(link[order], return_index=True, return_counts=True)
     place = np.empty(len(link), dtype=np.int64)

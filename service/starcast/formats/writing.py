@@ -7,15 +7,15 @@ from os import PathLike
 from typing import Any
 
 from starcast.collectives import Schedule
-from starcast.costs import Machine
 from starcast.errors import InputError, RejectedError
 from starcast.formats import chrome_trace, goal, graphs, msccl, tables
-from starcast.simulator import Simulation, simulate
+from starcast.simulator import timing
+from starcast.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.vocabulary import ForestFormat, ScheduleFormat, TopologyFormat
+from starcast.vocabulary import ExecutionModel, ForestFormat, ScheduleFormat, TopologyFormat
 
 Artifact = Topology | Forest | Schedule
 #: The parts of a file, as text or bytes.
@@ -45,25 +45,28 @@ class FileFormat:
 
 
 def _goal(schedule: Schedule, options: Values) -> Parts:
-    executed, _ = _execute(schedule)
-    return goal.write_goal(executed, options["unit_bytes"])
+    return goal.write_goal(_execute(schedule), options["unit_bytes"])
 
 
 def _msccl(schedule: Schedule, options: Values) -> Parts:  # noqa: ARG001 - the common signature
-    executed, _ = _execute(schedule)
-    return msccl.write_msccl(executed)
+    return msccl.write_msccl(_execute(schedule).rows)
 
 
 def _chrome_trace(schedule: Schedule, options: Values) -> Parts:
-    machine = Machine(Fraction(options["t_s"]), Fraction(options["t_c"]))
-    executed, simulation = _execute(schedule)
-    return chrome_trace.write_chrome_trace(executed, simulation, machine, options["unit_bytes"])
+    executed = _execute(schedule).rows.schedule
+    unit_bytes = options["unit_bytes"]
+    t_s, t_c = Fraction(options["t_s"]), Fraction(options["t_c"])
+    times = timing(executed, unit_bytes, t_s, t_c, options["execution"])
+    parameters: dict[str, str | int] = {"unit_bytes": unit_bytes, "t_s": str(t_s), "t_c": str(t_c)}
+    return chrome_trace.write_chrome_trace(executed, times, parameters)
 
 
 SCHEDULE_FORMATS: dict[ScheduleFormat, FileFormat] = {
     "goal": FileFormat((".goal", ".txt"), _goal, ("unit_bytes",)),
     "msccl-xml": FileFormat((".xml",), _msccl),
-    "chrome-trace": FileFormat((".json",), _chrome_trace, ("unit_bytes", "t_s", "t_c")),
+    "chrome-trace": FileFormat(
+        (".json",), _chrome_trace, ("unit_bytes", "t_s", "t_c", "execution")
+    ),
     "csv": FileFormat((".csv",), lambda schedule, _: tables.write_csv(schedule)),
     "parquet": FileFormat(
         (".parquet",), lambda schedule, _: tables.write_parquet(schedule), is_text=False
@@ -101,7 +104,13 @@ FORMATS: dict[type[Artifact], dict[str, FileFormat]] = {
     Forest: {str(name): item for name, item in FOREST_FORMATS.items()},
 }
 _NOUNS = {Schedule: "schedule", Topology: "topology", Forest: "forest"}
-_DEFAULTS: Values = {"unit_bytes": UNIT_BYTES, "t_s": T_S, "t_c": T_C, "tree": None}
+_DEFAULTS: Values = {
+    "unit_bytes": UNIT_BYTES,
+    "t_s": T_S,
+    "t_c": T_C,
+    "execution": "synchronous",
+    "tree": None,
+}
 
 
 def export(
@@ -112,6 +121,7 @@ def export(
     unit_bytes: int | None = None,
     t_s: Fraction | int | str | None = None,
     t_c: Fraction | int | str | None = None,
+    execution: ExecutionModel | None = None,
     tree: int | None = None,
 ) -> None:
     """Write a topology, a forest or a schedule to a file of another tool.
@@ -129,6 +139,8 @@ def export(
         unit_bytes: bytes of a unit, for ``goal`` and ``chrome-trace``; 64 by default.
         t_s: start-up time of a packet, for ``chrome-trace``; 100 by default.
         t_c: time per byte, for ``chrome-trace``; 1 by default.
+        execution: ``synchronous`` (default) or ``asynchronous``, for ``chrome-trace``; see
+            `starcast.timing`.
         tree: number of the only tree to write of a forest; all by default.
 
     Raises:
@@ -142,7 +154,8 @@ def export(
         >>> open("s4.graph").read().splitlines()[1]
         '24 36'
     """
-    parts = render(artifact, to, unit_bytes=unit_bytes, t_s=t_s, t_c=t_c, tree=tree)
+    options = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c, "execution": execution}
+    parts = render(artifact, to, **options, tree=tree)
     with atomic_write(path) as file:
         file.writelines(parts)
 
@@ -210,18 +223,18 @@ def _check_options(kind: type[Artifact], to: str, options: Values) -> Values:
     return values
 
 
-def _execute(schedule: Schedule) -> tuple[Schedule, Simulation]:
-    """Return the schedule of all sources and its simulation.
+def _execute(schedule: Schedule) -> Executed:
+    """Execute the schedule of all sources.
 
     Raises:
         RejectedError: the schedule violates its port model or leaves units undelivered.
     """
-    expanded = schedule.expand()
-    simulation = simulate(expanded)
+    executed = execute(schedule.expand())
+    simulation = executed.simulation
     if not simulation.complete:
         problem = simulation.violation or f"{simulation.missing} units are undelivered"
         raise RejectedError(
             f"{schedule.id} is not exported: {problem}",
             hint="correct its rows; csv and parquet hold any rows",
         )
-    return expanded, simulation
+    return executed

@@ -17,7 +17,7 @@ are counted.
 
 from starcast.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged
 from starcast.simulator.critical_path import CriticalSend
-from starcast.simulator.execution_models import Timing, timing
+from starcast.simulator.execution_models import PacketTimes, Timing, timing
 from starcast.simulator.faults import Fault, FaultLike
 from starcast.simulator.simulation import Simulation, simulate
 
@@ -26,6 +26,7 @@ __all__ = [
     "CriticalSend",
     "Fault",
     "FaultLike",
+    "PacketTimes",
     "Simulation",
     "Timing",
     "simulate",

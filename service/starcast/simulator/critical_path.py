@@ -7,8 +7,8 @@ import numpy as np
 
 from starcast.simulator.asynchronous import AsynchronousExecution
 from starcast.simulator.dependencies import Dependencies
-from starcast.simulator.packets import Packets
-from starcast.simulator.rows import Column, Indices, pack_sort, repeats_previous
+from starcast.simulator.packets import Packets, find_previous
+from starcast.simulator.rows import repeats_previous
 from starcast.simulator.ticks import Ticks, Times
 
 
@@ -86,7 +86,7 @@ def trace_data(
         return []
     end = execution.end
     start = end - execution.duration
-    before = {chain.name: _previous(chain.number) for chain in packets.chains()}
+    before = {chain.name: find_previous(chain.number) for chain in packets.chains()}
     every_row = slice(0, len(packets.step))
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
     needs = dependencies.needs(every_row)
@@ -133,12 +133,3 @@ def describe_path(
         )
         for traced in path
     )
-
-
-def _previous(number: Column) -> Indices:
-    """Return the packet before each packet on the same link or node; -1 if it is the first."""
-    keys, order = pack_sort(number)
-    previous = np.full(len(number), -1, dtype=np.int64)
-    again = np.flatnonzero(repeats_previous(keys))
-    previous[order[again]] = order[again - 1]
-    return previous

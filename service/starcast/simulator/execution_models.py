@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,10 +21,33 @@ from starcast.simulator.dependencies import make_dependencies
 from starcast.simulator.faults import FaultLike
 from starcast.simulator.packets import Packets
 from starcast.simulator.postconditions import Postcondition
+from starcast.simulator.rows import Indices
 from starcast.simulator.simulation import Executed, Simulation, execute
 from starcast.simulator.ticks import Number, Ticks, Times, exact_number
 from starcast.topologies import memory
 from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel
+
+
+class PacketTimes(NamedTuple):
+    """When packets are sent and received: columns in the order of step, sender and port.
+
+    Attributes:
+        step: int64 ``[packets]``, as are ``sender``, ``port``, ``receiver`` and ``units``.
+        sender: the ranks of the senders.
+        port: the ports of the senders.
+        receiver: the ranks of the receivers.
+        units: the numbers of units.
+        start: when the packets leave their senders; the dtype is that of `Timing.arrivals`.
+        end: when their units are at the receivers.
+    """
+
+    step: Indices
+    sender: Indices
+    port: Indices
+    receiver: Indices
+    units: Indices
+    start: Times
+    end: Times
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +74,7 @@ class Timing:
     link_busy: Times
     simulation: Simulation
     _path: Callable[[], tuple[CriticalSend, ...]] = field(repr=False)
+    _packets: Callable[[], PacketTimes] = field(repr=False)
 
     @cached_property
     def critical_path(self) -> tuple[CriticalSend, ...]:
@@ -61,6 +86,16 @@ class Timing:
         symmetric schedule, packets of the source whose rows are given.
         """
         return self._path()
+
+    @cached_property
+    def packets(self) -> PacketTimes:
+        """The start and the end of every packet.
+
+        The packets of a symmetric schedule are in the order of step and port, unless it is executed
+        under faults or on a topology whose translation changes ports: each stands for those of all
+        links of its port, and its sender and receiver are those of its first row.
+        """
+        return self._packets()
 
 
 def check_execution(name: str) -> None:
@@ -123,12 +158,7 @@ def timing(
         >>> starcast.timing(schedule, execution="asynchronous").time
         2124
     """
-    check_execution(execution)
-    bytes_per_unit = exact_number(unit_bytes, "unit_bytes")
-    if bytes_per_unit == 0:
-        raise InputError("unit_bytes is 0, and a unit has bytes", hint="give more than 0 bytes")
-    start_up = exact_number(t_s, "t_s")
-    ticks = Ticks(start_up, bytes_per_unit * exact_number(t_c, "t_c"))
+    ticks = make_ticks(unit_bytes, t_s, t_c, execution)
     if schedule.symmetric and not schedule.topology.translation_keeps_ports:
         schedule = schedule.expand()
     executed = execute(schedule, faults)
@@ -152,6 +182,20 @@ def timing(
     return _time_data(executed, packets, ticks, clock)
 
 
+def make_ticks(unit_bytes: Number, t_s: Number, t_c: Number, execution: str) -> Ticks:
+    """Check the parameters of an execution, and return the ticks of its times.
+
+    Raises:
+        InputError: a number is negative, a unit has 0 bytes, or the execution model is unknown.
+    """
+    check_execution(execution)
+    bytes_per_unit = exact_number(unit_bytes, "unit_bytes")
+    if bytes_per_unit == 0:
+        raise InputError("unit_bytes is 0, and a unit has bytes", hint="give more than 0 bytes")
+    start_up = exact_number(t_s, "t_s")
+    return Ticks(start_up, bytes_per_unit * exact_number(t_c, "t_c"))
+
+
 def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times) -> Timing:
     """Return the times of a synchronous execution."""
     postcondition = executed.postcondition
@@ -169,6 +213,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
         ticks.times(_sum_link_times(packets, ticks)),
         executed.simulation,
         lambda: describe_path(packets, ticks, trace_steps(packets, clock)),
+        lambda: _describe_packets(packets, ticks, clock[packets.first_of(packets.step) - 1]),
     )
 
 
@@ -186,7 +231,14 @@ def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times)
         ticks.times(_sum_link_times(packets, ticks)),
         executed.simulation,
         lambda: describe_path(packets, ticks, trace_data(packets, dependencies, execution)),
+        lambda: _describe_packets(packets, ticks, execution.end - execution.duration),
     )
+
+
+def _describe_packets(packets: Packets, ticks: Ticks, start: Times) -> PacketTimes:
+    """Return the packets with their times; ``start`` is in ticks."""
+    end = start + ticks.durations(packets.units)
+    return PacketTimes(*packets.columns(), ticks.times(start), ticks.times(end))
 
 
 def _check_memory(postcondition: Postcondition) -> None:
@@ -242,13 +294,11 @@ def _find_arrivals(
 def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
     """Return how long each directed link carries packets, ``[nodes, ports]``, in ticks."""
     topology = packets.links.topology
-    port = packets.links.port_index(packets.port)
     shape = topology.degree, (1 if packets.symmetric else topology.nodes)
-    link = port if packets.symmetric else packets.links.number(packets.sender, packets.port)
     count = shape[0] * shape[1]
-    sent: Times = np.bincount(packets.first_of(link), minlength=count).astype(ticks.dtype)
+    sent: Times = np.bincount(packets.first_of(packets.link), minlength=count).astype(ticks.dtype)
     units = sent
     if not packets.single:
-        units = np.bincount(link, minlength=count).astype(ticks.dtype)
+        units = np.bincount(packets.link, minlength=count).astype(ticks.dtype)
     busy = (sent * ticks.start_up + units * ticks.per_unit).reshape(shape).T
     return np.broadcast_to(busy, (topology.nodes, topology.degree))

@@ -1,0 +1,39 @@
+"""Compare the times of all algorithms on a topology with SimGrid's clock.
+
+``python -m benchmarks.simgrid S5 [INSTALLATION]`` takes ten minutes; tests/unit/test_simgrid.py
+does the same on smaller topologies. The exit code is 1 if a clock differs.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from starcast import schedule, timing
+from starcast.collectives.catalogue import algorithms_on
+from starcast.external import run_simgrid
+from starcast.topologies import as_topology
+from starcast.vocabulary import EXECUTION_MODELS
+
+
+def compare(spec: str, installation: Path | None) -> Iterator[bool]:
+    """Print both clocks of each algorithm, and yield whether they agree."""
+    for entry in algorithms_on(as_topology(spec)):
+        for ports in entry.ports:
+            judged = schedule(spec, entry.collective, entry.name, ports).expand()
+            for execution in EXECUTION_MODELS:
+                time = timing(judged, execution=execution).time
+                clock = run_simgrid(judged, execution=execution, installation=installation).time
+                verdict = "equal" if clock == time else "DIFFERENT"
+                print(f"{judged.id} {execution}: {time} {clock} {verdict}", flush=True)
+                yield clock == time
+
+
+def main(spec: str = "S5", installation: str | None = None) -> None:
+    """Compare on a topology; SimGrid is searched for as by `run_simgrid`."""
+    equal = list(compare(spec, Path(installation) if installation else None))
+    print(f"{sum(equal)} of {len(equal)} executions have the same clock")
+    sys.exit(not all(equal))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,190 @@
+"""A program for SimGrid: executes packets as processes that send, receive and wait.
+
+It runs in an interpreter that has SimGrid's Python module, reads a problem from stdin as JSON and
+writes the times to stdout. It imports nothing of starcast and derives everything from the rows:
+what is sent together, what a node holds, and what a process waits for.
+
+All-port, every directed link has a process; one-port, every node has a process that sends and a
+process that receives. A process serves its packets in the order of steps. A packet crosses the link
+between two hosts, whose latency is the start-up time; bandwidth is 1 byte per unit of time.
+"""
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+#: The store-and-forward model: a packet takes the latency of its link and its bytes, and packets on
+#: different links do not slow each other down.
+CONFIGURATION = (
+    "network/model:CM02",
+    "network/TCP-gamma:0",
+    "network/latency-factor:1",
+    "network/bandwidth-factor:1",
+    "network/weight-S:0",
+    "network/crosstraffic:0",
+)
+#: Exit code if this interpreter does not have SimGrid.
+NOT_INSTALLED = 3
+
+
+class Packet(NamedTuple):
+    """The units that cross a directed link in a step."""
+
+    step: int
+    sender: int
+    receiver: int
+    units: list[int]
+    rows: list[int]
+
+
+Action = Callable[[Packet], None]
+
+
+class Processes:
+    """The processes of all packets, and what each node holds.
+
+    Args:
+        simgrid: SimGrid's module.
+        problem: ``nodes``, ``links`` (pairs of nodes), ``one_port``, ``synchronous``, ``steps``,
+            ``start_up``, ``per_unit``, ``source`` (the node that has each unit) and the columns
+            ``step``, ``sender``, ``receiver`` and ``unit``.
+    """
+
+    def __init__(self, simgrid: Any, problem: dict[str, Any]) -> None:
+        self._simgrid = simgrid
+        self._problem = problem
+        self._synchronous = problem["synchronous"]
+        # The step in which a node received a unit; 0 if it had it from the start.
+        self._received = {(node, unit): 0 for unit, node in enumerate(problem["source"])}
+        self._waiting: dict[tuple[int, int], list[Any]] = defaultdict(list)
+        self._ends: list[float | None] = [None] * len(problem["step"])
+        self._packets = self._group_rows()
+        self._processes: list[tuple[int, Action, dict[int, Packet]]] = []
+
+    def run(self) -> dict[str, Any]:
+        """Run all processes and return the time, the end of each row and the version."""
+        simgrid = self._simgrid
+        arguments = ["starcast", "--log=root.thres:critical"]
+        engine = simgrid.Engine([*arguments, *(f"--cfg={item}" for item in CONFIGURATION)])
+        self._create_network()
+        self._add_processes()
+        self._barrier = simgrid.Barrier(len(self._processes) + 1)
+        for node, action, packets in self._processes:
+            function = self._serve_by_steps if self._synchronous else self._serve
+            simgrid.Actor.create("process", self._hosts[node], function, action, packets)
+        if self._synchronous:
+            simgrid.Actor.create("clock", self._hosts[0], self._count_steps)
+        engine.run()
+        return {"version": simgrid.simgrid_version, "time": engine.clock, "ends": self._ends}
+
+    def _group_rows(self) -> list[Packet]:
+        columns = (self._problem[name] for name in ("step", "sender", "receiver", "unit"))
+        packets: dict[tuple[int, int, int], Packet] = {}
+        for row, (step, sender, receiver, unit) in enumerate(zip(*columns, strict=True)):
+            empty = Packet(step, sender, receiver, [], [])
+            packet = packets.setdefault((step, sender, receiver), empty)
+            packet.units.append(unit)
+            packet.rows.append(row)
+        return list(packets.values())
+
+    def _create_network(self) -> None:
+        simgrid = self._simgrid
+        zone = simgrid.NetZone.create_full_zone("network")
+        self._hosts = [zone.create_host(str(node), 1.0) for node in range(self._problem["nodes"])]
+        for sender, receiver in self._problem["links"]:
+            link = zone.create_link(f"{sender}-{receiver}", 1.0)
+            link.set_latency(float(self._problem["start_up"])).seal()
+            ends = (self._hosts[sender].netpoint, self._hosts[receiver].netpoint)
+            zone.add_route(*ends, None, None, [simgrid.LinkInRoute(link)], False)
+        zone.seal()
+
+    def _add_processes(self) -> None:
+        if self._problem["one_port"]:
+            self._add(self._put, lambda packet: (packet.sender,))
+            self._add(self._get, lambda packet: (packet.receiver,))
+        else:
+            self._add(self._send, lambda packet: (packet.sender, packet.receiver))
+
+    def _add(self, action: Action, owner: Callable[[Packet], tuple[int, ...]]) -> None:
+        """Add a process for each owner of packets, on the first node that identifies it."""
+        served: dict[tuple[int, ...], dict[int, Packet]] = defaultdict(dict)
+        for packet in self._packets:
+            served[owner(packet)][packet.step] = packet
+        self._processes += [(key[0], action, packets) for key, packets in served.items()]
+
+    # What processes do
+
+    def _serve(self, action: Action, packets: dict[int, Packet]) -> None:
+        for _, packet in sorted(packets.items()):
+            action(packet)
+
+    def _serve_by_steps(self, action: Action, packets: dict[int, Packet]) -> None:
+        for step in range(1, self._problem["steps"] + 1):
+            if step in packets:
+                action(packets[step])
+            self._barrier.wait()
+
+    def _count_steps(self) -> None:
+        """Begin each step when all packets of the step before it have arrived."""
+        for _ in range(self._problem["steps"]):
+            self._simgrid.this_actor.sleep_for(self._problem["start_up"])
+            self._barrier.wait()
+
+    def _send(self, packet: Packet) -> None:
+        """Send a packet as soon as the sender has its units, and deliver it."""
+        self._wait_for_units(packet)
+        ends = (self._hosts[packet.sender], self._hosts[packet.receiver])
+        self._simgrid.Comm.sendto(*ends, self._bytes(packet))
+        self._deliver(packet)
+
+    def _put(self, packet: Packet) -> None:
+        """Send a packet as soon as the sender has its units and the receiver is ready."""
+        self._wait_for_units(packet)
+        self._mailbox(packet).put(packet, self._bytes(packet))
+
+    def _get(self, packet: Packet) -> None:
+        """Receive a packet and deliver it."""
+        self._deliver(self._mailbox(packet).get())
+
+    def _wait_for_units(self, packet: Packet) -> None:
+        for unit in packet.units:
+            while not self._holds(packet, unit):
+                semaphore = self._simgrid.Semaphore(0)
+                self._waiting[packet.sender, unit].append(semaphore)
+                semaphore.acquire()
+
+    def _holds(self, packet: Packet, unit: int) -> bool:
+        """Return whether the sender has a unit; synchronously, since an earlier step."""
+        step = self._received.get((packet.sender, unit))
+        return step is not None and not (self._synchronous and step >= packet.step)
+
+    def _deliver(self, packet: Packet) -> None:
+        now = self._simgrid.Engine.clock
+        for unit in packet.units:
+            self._received.setdefault((packet.receiver, unit), packet.step)
+            for semaphore in self._waiting.pop((packet.receiver, unit), ()):
+                semaphore.release()
+        for row in packet.rows:
+            self._ends[row] = now
+
+    def _bytes(self, packet: Packet) -> int:
+        return len(packet.units) * int(self._problem["per_unit"])
+
+    def _mailbox(self, packet: Packet) -> Any:
+        return self._simgrid.Mailbox.by_name(f"{packet.sender}-{packet.receiver}")
+
+
+def main() -> None:
+    """Read a problem from stdin, execute it and write the times to stdout."""
+    try:
+        import simgrid  # noqa: PLC0415 - its absence has an exit code of its own
+    except ImportError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(NOT_INSTALLED)
+    json.dump(Processes(simgrid, json.load(sys.stdin)).run(), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

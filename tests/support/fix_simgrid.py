@@ -1,0 +1,30 @@
+"""A fixture for tests that execute schedules by SimGrid, if it can be had."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from starcast.collectives import schedule
+from starcast.errors import UnavailableError
+from starcast.external import run_simgrid
+
+#: `make` unpacks SimGrid here.
+FOLDER = Path(sys.prefix) / ".simgrid"
+
+
+@pytest.fixture(scope="session")
+def simgrid() -> Path | None:
+    """Return the folder of the unpacked SimGrid; None if it is installed.
+
+    Tests are skipped if there is no SimGrid.
+    """
+    for installation in (FOLDER if (FOLDER / "usr").is_dir() else None, None):
+        try:
+            run_simgrid(schedule("S2", "broadcast", "greedy"), installation=installation)
+        except UnavailableError as error:
+            problem = str(error)
+        else:
+            return installation
+    reason = FOLDER / "reason"
+    pytest.skip(reason.read_text().strip() if reason.exists() else problem)
