@@ -37,7 +37,6 @@ def servers(
     clean_graph: GraphAddress, clean_database: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Empty stores that the settings name."""
-    monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
     name_store(monkeypatch, clean_database)
     monkeypatch.setenv("STARCAST_NEO4J_URI", clean_graph.uri)
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", clean_graph.password)

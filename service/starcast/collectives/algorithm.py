@@ -8,7 +8,7 @@ from starcast.collectives.model import PORT_MODELS, Schedule, schedule_id
 from starcast.errors import InputError
 from starcast.registry import Argument, Entry
 from starcast.topologies import Topology
-from starcast.trees.catalogue import constructions
+from starcast.trees.catalogue import CONSTRUCTIONS
 from starcast.vocabulary import Collective, Ports
 
 #: The arguments of a schedule by name, all with values: what `Algorithm.resolve_arguments` returns.
@@ -94,9 +94,11 @@ class Algorithm(Entry):
             return None
         arguments = self.default_arguments(topology)
         construction = self.forest_construction(topology, self.ports[0], arguments)
-        if construction is not None and construction not in constructions(topology):
-            return f"its construction '{construction}' is not"
-        return None
+        if construction is None:
+            return None
+        if construction in CONSTRUCTIONS and CONSTRUCTIONS[construction].supports(topology):
+            return None
+        return f"its construction '{construction}' is not"
 
     def resolve_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
