@@ -249,7 +249,7 @@ def reader_environment(home: Path) -> dict[str, str]:
         "PATH": path,
         "PIP_CACHE_DIR": pip.stdout.strip(),
         # Python compiles what it imports; pip would compile all of numpy, SciPy and matplotlib.
-        "PIP_NO_COMPILE": "1",
+        "PIP_NO_COMPILE": "0",  # pip means: false, do not compile
         "STARCAST_CACHE": str(Settings.load().cache),
     }
     if options := os.environ.get("STARCAST_NEO4J_JAVA_OPTIONS"):

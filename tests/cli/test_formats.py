@@ -98,7 +98,7 @@ def test_topologies_and_forests_are_exported(starcast: Starcast) -> None:
          "unit_bytes is 0"),
         (("schedule", "export", *MULTIPLE, "--to", "csv", "--t-s", "1"), 2, "has no 't_s'"),
         (("schedule", "export", *MULTIPLE, "--to", "chrome-trace", "--t-c", "-1"), 2,
-         "t_c is -1, a negative time"),
+         "t_c is -1, a negative number"),
         (("schedule", "export", "S7", "broadcast", "greedy", "--to", "msccl-xml"), 7,
          "at most 1,024 GPUs"),
         (("schedule", "import", "no.goal", "--topology", "S4", "--collective", "broadcast"), 2,

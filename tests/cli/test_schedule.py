@@ -3,11 +3,13 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from starcast import simulator
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
@@ -350,7 +352,7 @@ def test_bad_options_of_times_print_nothing(
         ((), "2444"),
         (("--execution", "asynchronous"), "2124"),
         (("--t-s", "100/3", "--t-c", "1/3"), "2444/3"),
-        (("--fault", "2134", "--time"), "2444"),
+        (("--fault", "2134", "--time"), "2060"),
     ],
 )
 def test_the_clock_of_simgrid_is_printed(

@@ -66,16 +66,30 @@ def stored(engine: Engine, clean_graph: GraphAddress) -> Engine:
 
 
 @pytest.fixture
-def file(
-    stored: Engine,
-    clean_graph: GraphAddress,
-    role_url: Callable[[URL, Role], URL],
-    tmp_path: Path,
-) -> Path:
-    """A backup, which the reader has written."""
-    target = tmp_path / "store.backup"
-    back_up(settings_for(role_url(stored.url, "reader"), clean_graph), target)
-    return target
+def file(kept_file: Path, request: pytest.FixtureRequest) -> Path:
+    """A backup, which no test changes: the first test that needs it fills the stores for it."""
+    if not kept_file.exists():
+        create, stored = (request.getfixturevalue(name) for name in ("create", "stored"))
+        create(stored, kept_file)
+    return kept_file
+
+
+@pytest.fixture(scope="module")
+def kept_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The place of the backup."""
+    return tmp_path_factory.mktemp("backup") / "store.backup"
+
+
+@pytest.fixture
+def create(
+    graph_address: GraphAddress, role_url: Callable[[URL, Role], URL]
+) -> Callable[[Engine, Path], None]:
+    """Return a function that writes a backup as the reader."""
+
+    def write(stored: Engine, target: Path) -> None:
+        back_up(settings_for(role_url(stored.url, "reader"), graph_address), target)
+
+    return write
 
 
 @pytest.fixture(params=["without tables", "with empty tables"])
@@ -87,11 +101,14 @@ def target(bare: Engine, request: pytest.FixtureRequest) -> Engine:
 
 def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     stored: Engine,
-    file: Path,
+    create: Callable[[Engine, Path], None],
     target: Engine,
     clean_graph: GraphAddress,
     role_url: Callable[[URL, Role], URL],
+    tmp_path: Path,
 ) -> None:
+    file = tmp_path / "store.backup"
+    create(stored, file)
     before = content(stored)
     empty(clean_graph)
     settings = settings_for(target.url, clean_graph)
@@ -130,6 +147,7 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
     # The shared database goes on with the identity of the backup, and without its rows.
 
 
+@pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("place", ["postgres", "neo4j"])
 def test_a_store_that_is_not_empty_is_refused_and_unchanged(
     file: Path, bare: Engine, clean_graph: GraphAddress, place: str

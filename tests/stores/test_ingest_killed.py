@@ -1,10 +1,9 @@
 """kill -9 at every stage: nothing incomplete is called complete, and the next ingest finishes."""
 
+import multiprocessing
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -19,13 +18,16 @@ from starcast.graph.connection import Graph
 from starcast.ingest import Plan, Stores, ingest
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.loading import STAGES
+from support import break_off
 from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.fix_graph import FEW
 from support.fix_servers import without_password
 from support.plans import plan
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
-SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
+#: Its children have imported starcast already.
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["pytest", "starcast.ingest", "starcast.settings"])
 
 
 @pytest.fixture
@@ -54,14 +56,10 @@ class Killable:
 
     def dies(self, *words: str) -> None:
         """Run it, and check that it was killed and did not fail."""
-        done = subprocess.run(
-            [sys.executable, str(SCRIPT), *words],
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == -signal.SIGKILL, done.stderr
+        process = SERVER.Process(target=break_off.main, args=(words, self._environment))
+        process.start()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
 
 
 @pytest.fixture

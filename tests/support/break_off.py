@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from starcast.ingest import LoadMethod, drop, ingest, open_stores, parse_request
@@ -37,9 +37,10 @@ class Mortal(Silent):
             die()
 
 
-def main() -> None:
-    """Do what the arguments say."""
-    stored_plan, *words = sys.argv[1:]
+def main(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Do what the arguments say, with these environment variables."""
+    os.environ.update(environment)
+    stored_plan, *words = arguments
 
     def at_stage(stage: str) -> None:
         if stage == words[0]:
@@ -64,4 +65,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:], {})

@@ -32,9 +32,8 @@ def bolt(graph: Graph) -> BoltWriter:
 
 
 @pytest.fixture
-def stores(engine: Engine, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> Stores:
-    """Both stores, empty. Query plans are not refreshed between tests, which halves the time."""
-    monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
+def stores(engine: Engine, graph: Graph) -> Stores:
+    """Both stores, empty."""
     return Stores(engine, graph, BATCH)
 
 

@@ -24,6 +24,7 @@ from starcast.database.roles import Role
 from starcast.embedded import packages, stack
 from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
+from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.endpoints import graph_address as address_of
 from starcast.endpoints import store_url as url_of
@@ -31,6 +32,11 @@ from starcast.errors import StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.progress import Silent
 from starcast.settings import Settings
+
+#: The tests empty the graph store and fill it again all the time. By default the server would then
+#: plan each statement anew every ten seconds, which takes it more time than the statements. An
+#: ingest would discard all plans too: `stack_settings` keeps it from that.
+_KEEP_PLANS = "dbms.cypher.min_replan_interval=1h\n"
 
 _KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY", "STARCAST_NEO4J_JAVA_OPTIONS")
 _USED = pytest.StashKey[str]()
@@ -91,12 +97,16 @@ def stack_settings(
     settings = Settings.load(home=Path(kept) if kept else tmp_path_factory.mktemp("stack"))
     was_running = _is_running(settings)
     try:
-        stack.up(settings, Silent())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Neo4j, "configuration", CONFIGURATION + _KEEP_PLANS)
+            stack.up(settings, Silent())
     except StarcastError as error:
         pytest.fail(f"the servers for the tests do not start: {error}", pytrace=False)
     try:
         request.config.stash[_USED] = _versions(settings)
-        yield settings
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
+            yield settings
     finally:
         if not was_running:
             stack.down(settings.home, Silent())

@@ -1,13 +1,17 @@
 """Lower bounds of the lemmas and tables, with copies and unit messages; where they are tight."""
 
 from fractions import Fraction
+from itertools import combinations
 
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
+from starcast.convert import to_networkx
+from starcast.costs.tables import BOTTLENECK_CUT, Problem, build_table
 from starcast.topologies import as_topology
 from support import oracles, oracles_costs
 from support.cost_cases import MACHINE, MESSAGE, SMALL
@@ -258,3 +262,78 @@ def test_bad_input_is_refused() -> None:
             bound("S5", "alltoall", "all", messages=wrong)  # type: ignore[arg-type]
     with refused("-1"):
         costs.lower_bound(as_topology("S5"), "alltoall", "all", Fraction(-1), MACHINE)
+
+
+# The bottleneck cut of ForestColl
+
+
+def greatest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:
+    """Return the greatest |S| / B(S), by trying all sets of nodes."""
+    sets = (chosen for size in range(1, len(graph)) for chosen in combinations(graph.nodes, size))
+    return max(Fraction(len(chosen), nx.cut_size(graph, chosen)) for chosen in sets)
+
+
+def greatest_ratio_by_flows(graph: nx.Graph) -> Fraction:
+    """Return the greatest |S| / B(S), by maximum flows.
+
+    Of the sets without node v, one has a greater ratio than r if and only if the minimum cut
+    between a new node, which is linked to all nodes with capacity 1 / r, and v is less than N / r.
+    Capacities are multiplied by the numerator of r, so that they are integers.
+    """
+    ratio = Fraction(1, max(degree for _, degree in graph.degree))
+    for sink in graph.nodes:
+        while True:
+            network = nx.DiGraph(graph)
+            nx.set_edge_attributes(network, ratio.numerator, "capacity")
+            network.add_edges_from(
+                (("source", node) for node in graph.nodes), capacity=ratio.denominator
+            )
+            cut, (near, _) = nx.minimum_cut(network, "source", sink)
+            if cut >= len(graph) * ratio.denominator:
+                break
+            chosen = near - {"source"}
+            ratio = Fraction(len(chosen), nx.cut_size(graph, chosen))
+    return ratio
+
+
+@pytest.mark.parametrize("spec", ["S3", "Q3", "S3,2", "S4,2"])
+def test_the_bottleneck_cut_is_that_of_all_sets(spec: str) -> None:
+    graph = to_networkx(as_topology(spec))
+    found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(0), Fraction(1)))
+    assert found.time == greatest_ratio_of_all_sets(graph) == greatest_ratio_by_flows(graph)
+
+
+@pytest.mark.parametrize("spec", ["S4", "S4,3", "S5,2", "Q4"])
+def test_the_bottleneck_cut_is_that_of_maximum_flows(spec: str) -> None:
+    graph = to_networkx(as_topology(spec))
+    found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(0), Fraction(1)))
+    assert found.time == greatest_ratio_by_flows(graph)
+    assert found.bytes == bound(spec, "allgather", "all").bytes / MESSAGE
+
+
+def test_flows_find_the_bottleneck_of_an_irregular_graph() -> None:
+    """Two complete graphs with a bridge: one of them has 4 messages for the bridge."""
+    graph = nx.barbell_graph(4, 0)
+    assert greatest_ratio_by_flows(graph) == greatest_ratio_of_all_sets(graph) == 4
+
+
+@pytest.mark.parametrize(("spec", "ratio"), [("S4", Fraction(23, 3)), ("S5", Fraction(119, 4))])
+def test_the_optimum_of_forestcoll_is_known(spec: str, ratio: Fraction) -> None:
+    """The number of other nodes per link, (N-1)/(n-1)."""
+    found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(7), Fraction(1)))
+    assert found.time == ratio
+    assert found.start_ups == 0
+    assert found.steps is None
+    assert found.source.startswith("ForestColl")
+
+
+@pytest.mark.parametrize(("collective", "ports"), [("allgather", "one"), ("broadcast", "all")])
+def test_only_tables_of_the_all_port_allgather_have_the_bottleneck_cut(
+    collective: str, ports: str
+) -> None:
+    def names(collective: str, ports: str) -> list[str]:
+        problem = Problem(as_topology("S4"), collective, ports, MESSAGE, MACHINE)
+        return [row.name for row in build_table(problem)]
+
+    assert BOTTLENECK_CUT in names("allgather", "all")
+    assert BOTTLENECK_CUT not in names(collective, ports)

@@ -54,7 +54,10 @@ class Drawing:
         self.root = ET.fromstring(text)  # noqa: S314 - our own document
         self.texts = self.root.findall(f"{SVG}text")
         rects = self.root.findall(f"{SVG}rect")[1:]
-        labels = {(item.get("x"), float(item.get("y", 0))): item.text or "" for item in self.texts}
+        labels = {
+            (float(item.get("x", 0)), float(item.get("y", 0))): item.text or ""
+            for item in self.texts
+        }
         self.boxes = []
         for rect in rects:
             x, y, width, height = (
@@ -63,7 +66,7 @@ class Drawing:
             result = [
                 label
                 for (at, line), label in labels.items()
-                if abs(float(at or 0) - x - width / 2) < 0.2 and y < line < y + height
+                if y < line < y + height and abs(at - x - width / 2) < 0.2
             ]
             assert len(result) == 1
             self.boxes.append(Box(result[0], x, y, width, height))

@@ -17,10 +17,13 @@ from starcast.errors import InputError
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid, Point, group_by_structure
 from starcast.topologies import topology
+from starcast.vocabulary import ExecutionModel, Ports
 from support.stored_runs import along, side
 
 POINT = Point("S4", "broadcast", "multiple", "all", 4, Fraction(768), Fraction(100), Fraction(1))
-BOTH = ("synchronous", "asynchronous")
+BOTH: tuple[ExecutionModel, ...] = ("synchronous", "asynchronous")
+MACHINE = costs.Machine(Fraction(100), Fraction(1))
+S4 = topology("S4")
 
 numbers = st.fractions(min_value=0, max_value=1000, max_denominator=12)
 
@@ -31,7 +34,7 @@ def in_model(execution: str, point: Point = POINT) -> Point:
     return Point(**{**values, "execution": execution})
 
 
-@pytest.mark.parametrize("entry", algorithms_on(topology("S4")), ids=str)
+@pytest.mark.parametrize("entry", algorithms_on(S4), ids=str)
 @settings(max_examples=8, deadline=None)
 @given(m=numbers, t_s=numbers, t_c=numbers, data=st.data())
 def test_an_asynchronous_run_takes_the_time_of_the_library(
@@ -49,8 +52,10 @@ def test_an_asynchronous_run_takes_the_time_of_the_library(
     built = schedule("S4", entry.collective, entry.name, ports, **point.arguments)
     unit = m / max(1, built.message_units)
     # A unit of 0 bytes has no time of its own: a packet then lasts T_s.
-    numbers = (unit, t_s, t_c) if unit else (1, t_s, 0)
-    assert cost.time == timing(built, *numbers, execution="asynchronous").time
+    expected = timing(built, unit or 1, t_s, t_c if unit else 0, "asynchronous").time
+    assert cost.time == expected
+    assert cost.start_ups is not None
+    assert cost.bytes is not None
     assert cost.time == cost.start_ups * t_s + cost.bytes * t_c
     assert cost.source == "simulated, asynchronous"
 
@@ -95,7 +100,7 @@ def test_an_unknown_execution_model_is_refused() -> None:
         in_model("steps")
     assert refusal.value.hint == "write synchronous or asynchronous"
     with pytest.raises(InputError, match="unknown execution model 'steps'"):
-        Problem("S4", "broadcast", "all", Fraction(1), costs.Machine(1, 1), execution="steps")
+        Problem(S4, "broadcast", "all", Fraction(1), MACHINE, execution="steps")
 
 
 def test_faults_leave_the_same_units_missing_in_both_models() -> None:
@@ -108,14 +113,13 @@ def test_faults_leave_the_same_units_missing_in_both_models() -> None:
 
 
 def test_cost_tables_simulate_in_the_model_that_they_are_given() -> None:
-    problem = Problem(
-        "S4", "broadcast", "one", Fraction(768), costs.Machine(100, 1), 4, execution="asynchronous"
-    )
+    problem = Problem(S4, "broadcast", "one", Fraction(768), MACHINE, 4, execution="asynchronous")
     (row,) = (row for row in build_table(problem) if row.name == "multiple")
     cost = execute_row(problem, row, 10**6)
     built = schedule("S4", "broadcast", "multiple", "one", segments=4)
     unit = Fraction(768, built.message_units)
     assert cost is not None
+    assert row.cost is not None
     assert cost.time == timing(built, unit, execution="asynchronous").time < row.cost.time
 
 
@@ -135,6 +139,7 @@ def test_execution_models_can_be_crossed() -> None:
 def test_the_crossovers_of_the_page_are_those_of_the_executions() -> None:
     """The row of S4, recomputed: one byte less, and the n-1 trees are not faster."""
     lines = execution_models.PAGE.read_text().splitlines()
+    ports: Ports
     for ports in ("all", "one"):
         (line,) = (line for line in lines if line.startswith(f"| S4 | {ports} |"))
         for model, text in zip(BOTH, line.split("|")[3:5], strict=True):

@@ -22,7 +22,7 @@ ORDINARY = {
         --layout --limit --memory --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
         --out --plot --postgres-port --postgres-uri --quiet --replace --rows --sample
         --show-completion --show-cypher --sort --store --stored --table --timeout --toml
-        --verbose --version --wait --where --yes
+        --verbose --version --wait --where --with --yes
     """,
     "Python": """
         adopt backup check_query close config doctor drop engine estimate export_files forests

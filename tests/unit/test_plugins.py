@@ -1,5 +1,7 @@
 """Plug-ins: what they define is known everywhere, and mistakes name file, line and rule."""
 
+import os
+import sys
 import textwrap
 from collections.abc import Callable
 from fractions import Fraction
@@ -289,3 +291,18 @@ def test_points_have_the_own_arguments_of_an_algorithm(load: Callable[[str], Non
     assert "'slow(pause=2,word=b)'" in points[1].command()
     with refused("'depth'"):
         Grid.from_json({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
+
+
+def test_an_edit_that_keeps_size_and_time_is_loaded(
+    registries: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's bytecode cache would take the file for unchanged."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    file = tmp_path / "edited.py"
+    for value in ("1", "2"):
+        registries()
+        file.write_text(f"VALUE = {value}\n")
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+        plugins.load([str(file)])
+        assert str(sys.modules["edited"].VALUE) == value
+    del sys.modules["edited"]

@@ -6,7 +6,7 @@ m bytes per message (``message_bytes``), p segments per tree (``segments``), M u
 (``messages``), T_s and T_c (``t_s``, ``t_c``), h the height, D_n = floor(3(n-1)/2) the diameter.
 """
 
-from starcast.costs.bounds import lower_bound
+from starcast.costs.bounds import bottleneck_cut, lower_bound
 from starcast.costs.counts import greatest_proper_divisor, multiple_height
 from starcast.costs.forms import FORMS, closed_form, optimal_pieces, unit_bytes
 from starcast.costs.machine import (
@@ -22,6 +22,7 @@ __all__ = [
     "Cost",
     "CriticalWork",
     "Machine",
+    "bottleneck_cut",
     "closed_form",
     "execute_asynchronously",
     "greatest_proper_divisor",

@@ -124,6 +124,37 @@ def lower_bound(
     )
 
 
+def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: Machine) -> Cost:
+    """Return ForestColl's optimum of an all-port allgather: the bandwidth of the bottleneck cut.
+
+    The m bytes of every node of a set S have to leave S, unless S has all nodes. So an allgather
+    takes max |S| m T_c / B(S) or more over all such S, where B(S) is the number of links that leave
+    S. Zhao et al. prove that spanning trees attain this bound on any network as messages are split
+    into more and more parts; it has no start-ups.
+
+    *The maximum is (N-1)/degree.* The set of all nodes but one is left by ``degree`` links. Any
+    other S has at most N-1 nodes and is left by ``degree`` links or more: topologies are connected
+    and vertex-transitive, and the edge connectivity of such a graph is its degree (Mader 1971). So
+    the bound equals the bytes of `lower_bound`.
+
+    Example:
+        >>> machine = costs.Machine(t_s=Fraction(100), t_c=Fraction(1))
+        >>> costs.bottleneck_cut("S4", Fraction(3), machine).time
+        Fraction(23, 1)
+    """
+    topology = as_topology(topology)
+    check_message(message_bytes)
+    sent = Fraction(message_bytes) * (topology.nodes - 1) / topology.degree
+    return Cost(
+        steps=None,
+        start_ups=Fraction(0),
+        bytes=sent,
+        transmissions=None,
+        time=Fraction(sent * machine.t_c),
+        source=FORESTCOLL,
+    )
+
+
 def _check(
     topology: Topology,
     collective: str,
@@ -140,6 +171,7 @@ def _check(
     check_count("copies", copies, topology.degree, f"on {topology.spec}")
 
 
+FORESTCOLL = "ForestColl (Zhao et al. 2024, arXiv 2402.06787)"
 OURS = "starcast: the argument of Tseng & Sheu 1997, Lemmas 1 and 2"
 #: The papers that state bounds on the time of broadcast and allgather, by family.
 _LEMMAS = {"star": "Tseng & Sheu 1997", "nk-star": "Li, Chen, Xiang & Yao"}

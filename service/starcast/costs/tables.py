@@ -8,7 +8,7 @@ from functools import partial
 from starcast.collectives import catalogue, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import check_collective, check_ports
-from starcast.costs.bounds import lower_bound
+from starcast.costs.bounds import bottleneck_cut, lower_bound
 from starcast.costs.forms import FORMS, closed_form, find_optimum, optimal_pieces
 from starcast.costs.machine import (
     Cost,
@@ -76,6 +76,10 @@ class Problem:
                 check_count(name, getattr(self, name), maximum)
 
 
+#: The row of ForestColl's optimum, for the all-port allgather.
+BOTTLENECK_CUT = "bottleneck cut"
+
+
 @dataclass(frozen=True)
 class CostRow:
     """A row of a table.
@@ -125,6 +129,9 @@ def build_table(problem: Problem) -> tuple[CostRow, ...]:
         CostRow(bound_name(copies), bound.source, cited=False, cost=bound, bound=bound)
         for copies, bound in bounds.items()
     ]
+    if problem.collective == "allgather" and problem.ports == "all":
+        cut = bottleneck_cut(topology, problem.message_bytes, problem.machine)
+        rows.append(CostRow(BOTTLENECK_CUT, cut.source, cited=False, cost=cut, bound=cut))
     rows += [
         _algorithm_row(problem, algorithm)
         for algorithm in catalogue.algorithms_on(topology, problem.collective)

@@ -54,10 +54,10 @@ def _msccl(schedule: Schedule, options: Values) -> Parts:  # noqa: ARG001 - the 
 
 def _chrome_trace(schedule: Schedule, options: Values) -> Parts:
     executed = _execute(schedule).rows.schedule
-    names = ("unit_bytes", "t_s", "t_c")
-    numbers = {name: Fraction(options[name]) for name in names}
-    times = timing(executed, **numbers, execution=options["execution"])
-    parameters = {name: str(number) for name, number in numbers.items()}
+    unit_bytes = options["unit_bytes"]
+    t_s, t_c = Fraction(options["t_s"]), Fraction(options["t_c"])
+    times = timing(executed, unit_bytes, t_s, t_c, options["execution"])
+    parameters: dict[str, str | int] = {"unit_bytes": unit_bytes, "t_s": str(t_s), "t_c": str(t_c)}
     return chrome_trace.write_chrome_trace(executed, times, parameters)
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import CodeType
 
 from starcast.errors import InputError
 from starcast.plugins.origin import ORIGINS, describe
@@ -79,10 +80,22 @@ def _import(name: str, action: Callable[[], object]) -> None:
         ) from error
 
 
+class _Loader(SourceFileLoader):
+    """Compiles the file at each load.
+
+    Python's bytecode cache takes a file that has kept its size and the second of its last change
+    for unchanged, and would run the plug-in as it was before the edit.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code of the file as it is now."""
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _import_file(path: Path) -> None:
     if not path.is_file():
         raise InputError(f"there is no plug-in {path}", hint="give the path of a .py file")
-    loader = SourceFileLoader(path.stem, str(path))
+    loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
     # Objects of the module can be sent to worker processes only if it is listed.
     sys.modules[path.stem] = module

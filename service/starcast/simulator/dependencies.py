@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from starcast.simulator.ownership import Places, make_places
+from starcast.simulator.ownership import Journeys, Places, make_places, sort_rows
 from starcast.simulator.packets import Packets
 from starcast.simulator.postconditions import Postcondition
-from starcast.simulator.rows import Column, Indices, Rows, pack_sort, repeats_previous
+from starcast.simulator.rows import Column, Indices, Rows, repeats_previous
 from starcast.simulator.simulation import Executed
 
 _MAX_HOPS = 32  # of a journey; units of the catalogue make at most one hop more than the diameter
@@ -89,33 +89,35 @@ class JourneyDependencies(Dependencies):
 def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
     """Return the dependencies of the executed rows, in the form that suits the collective."""
     if not executed.postcondition.to_all:
-        previous = _follow_journeys(packets, executed.postcondition)
+        previous = _follow_journeys(packets, executed)
         if previous is not None:
             return JourneyDependencies(previous)
     return PairDependencies(packets, executed)
 
 
-def _follow_journeys(packets: Packets, postcondition: Postcondition) -> Indices | None:
+def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
     """Return the entry that each row needs, or None if units do not make simple journeys.
 
     A simple journey starts at the unit's source and never returns to a node.
     """
-    unit, order = pack_sort(packets.unit)
-    sender = packets.sender[order]
-    receiver = packets.receiver[order]
-    step = packets.step[order]
-    source = postcondition.source(unit)
-    continues = (unit[1:] == unit[:-1]) & (sender[1:] == receiver[:-1]) & (step[1:] > step[:-1])
-    begins = np.ones(len(unit), dtype=bool)
-    begins[1:] = unit[1:] != unit[:-1]
-    sound = begins & (sender == source)
-    sound[1:] |= continues
+    postcondition = executed.postcondition
+    if isinstance(executed.deliveries, Journeys) and packets.keeps_rows:
+        order, unit, receiver, departs, continues = executed.deliveries.sorted_rows
+    else:
+        columns = (packets.step, packets.sender, packets.receiver, packets.unit)
+        order, unit, receiver, departs, continues = sort_rows(
+            columns, packets.unit, postcondition.source
+        )
+    sound = departs.copy()
+    sound[1:] = np.where(unit[1:] == unit[:-1], continues, departs[1:])
     if not sound.all():
         return None
-    if not (_keeps_direction(packets, postcondition) or _never_returns(unit, receiver, source)):
+    if not (
+        _keeps_direction(packets, postcondition) or _never_returns(unit, receiver, postcondition)
+    ):
         return None
     previous = np.zeros(len(unit), dtype=np.int64)
-    previous[order[1:]] = np.where(begins[1:], 0, order[:-1] + 1)
+    previous[order[1:]] = np.where(continues, order[:-1] + 1, 0)
     return previous
 
 
@@ -130,9 +132,9 @@ def _keeps_direction(packets: Packets, postcondition: Postcondition) -> bool:
     return bool(away.all())
 
 
-def _never_returns(unit: Indices, receiver: Column, source: Indices) -> bool:
+def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition) -> bool:
     """Return whether every unit visits each node once, for rows sorted by unit."""
-    if (receiver == source).any():
+    if (receiver == postcondition.source(unit.astype(np.int64))).any():
         return False
     for hops in range(1, _MAX_HOPS + 1):
         same_journey = unit[hops:] == unit[:-hops]

@@ -294,13 +294,11 @@ def _find_arrivals(
 def _sum_link_times(packets: Packets, ticks: Ticks) -> Times:
     """Return how long each directed link carries packets, ``[nodes, ports]``, in ticks."""
     topology = packets.links.topology
-    port = packets.links.port_index(packets.port)
     shape = topology.degree, (1 if packets.symmetric else topology.nodes)
-    link = port if packets.symmetric else packets.links.number(packets.sender, packets.port)
     count = shape[0] * shape[1]
-    sent: Times = np.bincount(packets.first_of(link), minlength=count).astype(ticks.dtype)
+    sent: Times = np.bincount(packets.first_of(packets.link), minlength=count).astype(ticks.dtype)
     units = sent
     if not packets.single:
-        units = np.bincount(link, minlength=count).astype(ticks.dtype)
+        units = np.bincount(packets.link, minlength=count).astype(ticks.dtype)
     busy = (sent * ticks.start_up + units * ticks.per_unit).reshape(shape).T
     return np.broadcast_to(busy, (topology.nodes, topology.degree))

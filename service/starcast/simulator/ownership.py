@@ -7,6 +7,8 @@ nodes: then the occurring pairs are sorted, and a pair is looked up.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -173,8 +175,57 @@ class ArrivalTimes(Deliveries):
         return lambda node, unit: np.asarray(self._time[self.places.of(node, unit)] < before)
 
 
+class SortedRows(NamedTuple):
+    """Rows sorted by unit and tree: a journey of a unit from node to node is a series of rows.
+
+    The column ``tree`` is only a grouping: a row that continues the previous row has its unit,
+    whatever tree it claims.
+
+    Attributes:
+        order: the row at each place.
+        unit: the unit of the row at each place.
+        receiver: its receiver.
+        departs: whether its sender is the source of the unit.
+        continues: ``[rows - 1]``, whether the next row sends the unit on that the row has brought.
+    """
+
+    order: Indices
+    unit: Column
+    receiver: Column
+    departs: Mask
+    continues: Mask
+
+
+def sort_rows(
+    columns: tuple[Column, Column, Column, Column],
+    group: Column,
+    source: Callable[[Indices], Indices],
+) -> SortedRows:
+    """Sort rows, which are in the order of steps, by unit.
+
+    Args:
+        columns: step, sender, receiver and unit.
+        group: a key that sorts by unit; rows of equal keys stay in the order of steps.
+        source: `Postcondition.source`.
+    """
+    order = pack_sort(group).order
+    step, sender, receiver, unit = (column[order] for column in columns)
+    continues = (sender[1:] == receiver[:-1]) & (unit[1:] == unit[:-1]) & (step[1:] > step[:-1])
+    return SortedRows(order, unit, receiver, sender == source(unit.astype(np.int64)), continues)
+
+
 class Journeys(Deliveries):
     """Units with one destination each: following every unit from node to node is enough."""
+
+    @cached_property
+    def sorted_rows(self) -> SortedRows:
+        """The first ``end`` rows, sorted by unit and tree."""
+        rows = self.rows
+        first = slice(self.end)
+        columns = (rows.step[first], rows.sender[first], rows.receiver[first], rows.unit[first])
+        trees = int(rows.tree[first].max(initial=0)) + 1
+        group = np.multiply(rows.unit[first], trees, dtype=np.int64) + rows.tree[first]
+        return sort_rows(columns, group, self.postcondition.source)
 
     def find_early_send(self) -> Violation | None:
         """See `Deliveries.find_early_send`."""
@@ -199,23 +250,12 @@ class Journeys(Deliveries):
     def _find_suspects(self) -> Indices:
         """Return the rows that do not obviously continue the journey of their unit, ascending.
 
-        The sender of such a row is neither the source nor the receiver of the previous row of the
-        same unit and tree. The column ``tree`` is only a grouping: a row that continues a previous
-        row has its unit, whatever tree it claims.
+        The sender of such a row is neither the source nor the receiver of the previous row.
         """
-        rows = self.rows
-        first = slice(self.end)
-        trees = int(rows.tree[first].max(initial=0)) + 1
-        key = np.multiply(rows.unit[first], trees, dtype=np.int64) + rows.tree[first]
-        order = pack_sort(key).order
-        unit = rows.unit[order]
-        step = rows.step[order]
-        sender = rows.sender[order]
-        receiver = rows.receiver[order]
-        sound = sender == self.postcondition.source(unit.astype(np.int64))
-        continues = (sender[1:] == receiver[:-1]) & (unit[1:] == unit[:-1]) & (step[1:] > step[:-1])
-        sound[1:] |= continues
-        return np.sort(order[~sound])
+        journeys = self.sorted_rows
+        sound = journeys.departs.copy()
+        sound[1:] |= journeys.continues
+        return np.sort(journeys.order[~sound])
 
 
 def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:

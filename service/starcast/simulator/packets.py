@@ -7,6 +7,7 @@ for all links of its port, and its units are those of all rows of the step and p
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +73,7 @@ class Packets:
         symmetric: whether each row represents all sources.
         begins: int64 ``[packets]``, the first row of each packet.
         units: int64 ``[packets]``, the number of units.
+        keeps_rows: whether the rows are in the order of `Executed`.
         links: the directed links of the topology.
     """
 
@@ -89,7 +91,8 @@ class Packets:
         self.symmetric = executed.sources > 1
         for name in ("step", "sender", "port", "receiver", "unit"):
             setattr(self, name, getattr(rows, name)[executed.selection])
-        if self.symmetric and schedule.packets:
+        self.keeps_rows = not (self.symmetric and schedule.packets)
+        if not self.keeps_rows:
             self._sort_by_port()
         if schedule.packets:
             same = (self.port,) if self.symmetric else (self.sender, self.port)
@@ -106,11 +109,21 @@ class Packets:
         """Return the values of the first row of each packet."""
         return column if self.single else column[self.begins]
 
+    @cached_property
+    def link(self) -> Indices:
+        """The number of each row's link; symmetric, the index of its port."""
+        if self.symmetric:
+            return self.links.port_index(self.port)
+        return self.links.number(self.sender, self.port)
+
     def columns(self) -> PacketColumns:
         """Return the packets as columns; of several rows, the sender and receiver of the first."""
-        columns = (self.step, self.sender, self.port, self.receiver)
         return PacketColumns(
-            *(self.first_of(column).astype(np.int64) for column in columns), self.units
+            step=self.first_of(self.step).astype(np.int64),
+            sender=self.first_of(self.sender).astype(np.int64),
+            port=self.first_of(self.port).astype(np.int64),
+            receiver=self.first_of(self.receiver).astype(np.int64),
+            units=self.units,
         )
 
     def chains(self) -> tuple[Chain, ...]:
@@ -121,16 +134,15 @@ class Packets:
         them and receives another, so one number stands for all senders and receivers.
         """
         nodes = self.links.topology.nodes
-        port = self.first_of(self.port)
         if self.symmetric and self.one_port:
             return (Chain("sender", np.zeros(len(self), dtype=np.int64), 1),)
         if self.symmetric:
-            return (Chain("link", self.links.port_index(port), self.links.topology.degree),)
+            return (Chain("link", self.first_of(self.link), self.links.topology.degree),)
         sender = self.first_of(self.sender)
         if self.one_port:
             receiver = self.first_of(self.receiver)
             return Chain("sender", sender, nodes), Chain("receiver", receiver, nodes)
-        return (Chain("link", self.links.number(sender, port), self.links.count),)
+        return (Chain("link", self.first_of(self.link), self.links.count),)
 
     def batches(self) -> Iterator[Batch]:
         """Yield batches of complete steps; single steps if they are large on average."""

@@ -11,7 +11,13 @@ from starcast.collectives.model import Schedule
 from starcast.simulator.fault_execution import execute_under_faults
 from starcast.simulator.faults import FaultLike, Outages
 from starcast.simulator.links import find_invalid_address
-from starcast.simulator.ownership import Held, check_size, find_missing, make_deliveries
+from starcast.simulator.ownership import (
+    Deliveries,
+    Held,
+    check_size,
+    find_missing,
+    make_deliveries,
+)
 from starcast.simulator.postconditions import Postcondition, derive_postcondition
 from starcast.simulator.rows import Mask, Rows, Violation
 from starcast.simulator.traffic import Traffic, make_traffic
@@ -60,6 +66,7 @@ class Executed(NamedTuple):
         sources: the number of sources that each row represents.
         postcondition: the postcondition of ``rows``.
         alive: bool ``[nodes]``, the nodes that never die; None without faults.
+        deliveries: the deliveries of the rows; None under faults.
     """
 
     simulation: Simulation
@@ -68,6 +75,7 @@ class Executed(NamedTuple):
     sources: int
     postcondition: Postcondition
     alive: Mask | None
+    deliveries: Deliveries | None = None
 
 
 def simulate(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Simulation:
@@ -115,7 +123,9 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     deliveries = make_deliveries(postcondition, rows, _end(rows, violation))
     violation = deliveries.find_early_send() or violation
     done = rows.count_before(_end(rows, violation))
-    return _summarize(traffic, postcondition, slice(done), deliveries.held_after(done), violation)
+    held = deliveries.held_after(done)
+    executed = _summarize(traffic, postcondition, slice(done), held, violation)
+    return executed._replace(deliveries=deliveries)
 
 
 def execute_outages(
