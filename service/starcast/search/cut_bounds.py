@@ -20,7 +20,7 @@ from starcast.topologies import Topology
 #: Nodes up to which matrices over all pairs are computed.
 LARGEST = 1_000
 #: Scale of eigenvectors in whole numbers, and denominator of the multipliers.
-_SCALE, _DENOMINATOR = 1_000, 10**9
+_SCALE, _DENOMINATOR = 1_000, 10**15
 #: Greatest violation that is ignored.
 _TOLERANCE = 1e-6
 _STARTS = 40
