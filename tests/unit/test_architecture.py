@@ -52,7 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "trees": {"permutations", "topologies", "registry", "records"},
     "collectives": {"permutations", "topologies", "registry", "records", "trees"},
     "simulator": {"permutations", "topologies", "collectives"},
-    "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
+    "costs": {"permutations", "topologies", "records", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
     "drawing": {"permutations", "topologies", "trees", "collectives"},
     "plugins": {"permutations", "topologies", "registry", "trees", "collectives"},

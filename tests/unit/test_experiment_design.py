@@ -189,6 +189,7 @@ def test_every_paper_has_its_tables() -> None:
     papers = {paper + suffix for paper, suffixes in tables.items() for suffix in suffixes}
     assert set(DESIGNS) == papers | {
         "any-trees",
+        "best-known",
         "star-against-hypercube",
         "crossovers-in-m",
         "price-of-fault-tolerance",
