@@ -73,7 +73,7 @@ def find_certificate(
     best, idle = 0.0, 0
     while idle < _PATIENCE and monotonic() < end:
         averages = program.solve()
-        value = (links - linked @ averages / 2) / 2
+        value = float(links - linked @ averages / 2) / 2
         idle = 0 if value > best + 1e-3 else idle + 1
         best = max(best, value)
         added = sum(program.add(vector) for vector in _violated(averages[orbit], generator))

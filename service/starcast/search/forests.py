@@ -169,7 +169,7 @@ def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -
 
 
 def _ports(graph: Topology, chosen: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    ports = np.array(graph.ports, dtype=np.uint8)[chosen.argmax(axis=-1)]
+    ports: NDArray[np.uint8] = np.array(graph.ports, dtype=np.uint8)[chosen.argmax(axis=-1)]
     ports[..., 0] = 0
     return ports
 
