@@ -23,7 +23,8 @@ and bound agree. Searches that are restricted to symmetric objects only find wit
 prove a bound.
 
 *Papers* is the best value of the constructions and algorithms of the papers in this repository,
-or a published value; *found by* is the paper if the record is not better, else the search. Seconds are those of one busy machine with two cores.
+or a published value; *found by* is the paper if the record is not better, else the search. Seconds
+are those of one busy machine with two cores.
 """
 
 #: Remarks on the results of a problem.
@@ -37,8 +38,8 @@ optimal records.""",
 n and messages in multiples of (n-1)/2 it needs ceil(M(N-1)/(n-1)) steps, which is the lower bound:
 every link carries a new message in both directions in every step.""",
     "edge-disjoint-trees": """\
-The trees EDT of Fragopoulou & Akl are not of least height. `optimal-edge-disjoint` is the
-construction that returns the optimal records.""",
+The trees EDT of Fragopoulou & Akl are of least height on S_5, and one level too high on S_4 and
+S_6. `optimal-edge-disjoint` is the construction that returns the optimal records.""",
     "fault-diameter": """\
 The proof of a bound consists of the paths of the record: faults of degree - 1 nodes leave one of
 the paths to every node, up to the symmetries that fix the identity.""",

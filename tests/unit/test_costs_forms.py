@@ -46,7 +46,7 @@ def test_every_algorithm_of_the_papers_has_a_form_and_no_other_has() -> None:
     assert costs.FORMS.keys() == oracles_costs.PAGE.keys() | of_records
 
 
-@pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
+@pytest.mark.parametrize("key", oracles_costs.PAGE, ids=" by ".join)
 @settings(max_examples=10)
 @given(amounts, amounts, amounts)
 def test_forms_are_the_pages_for_any_message_and_machine(
@@ -67,7 +67,7 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
     return result
 
 
-@pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
+@pytest.mark.parametrize("key", oracles_costs.PAGE, ids=" by ".join)
 def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str]) -> None:
     """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)).
 
