@@ -157,9 +157,11 @@ def test_every_algorithm_of_the_design_s_table_exists() -> None:
         "broadcast": {
             "greedy": "segments", "multiple": "segments", "recursive-substar": "messages",
             "edge-disjoint": both, "nk-greedy": "segments", "nk-multiple": "segments",
-            "binomial": "segments", "edge-disjoint-binomial": both, "forest": "base segments",
+            "binomial": "segments", "edge-disjoint-binomial": both, "optimal": "",
+            "forest": "base segments",
         },
         "allgather": {
+            "hamiltonian-decomposition": "messages",
             "dimension-change": "base", "rotated-hamiltonian": "messages", "necklace": "messages",
             "hamiltonian-cycle": "messages", "edge-disjoint": both, "nk-greedy": "",
             "nk-multiple": "", "forest": "base segments",

@@ -58,7 +58,7 @@ ALLOWED: dict[str, set[str]] = {
     "collectives": {"permutations", "topologies", "registry", "records", "trees"},
     "simulator": {"permutations", "topologies", "collectives"},
     "external": {"topologies", "collectives", "simulator"},
-    "costs": {"permutations", "topologies", "trees", "collectives", "simulator"},
+    "costs": {"permutations", "topologies", "records", "trees", "collectives", "simulator"},
     "convert": {"permutations", "topologies", "trees"},
     "formats": {"topologies", "trees", "collectives", "simulator", "costs", "convert"},
     "layouts": {"permutations", "topologies"},

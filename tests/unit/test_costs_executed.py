@@ -32,6 +32,8 @@ EXACT = {
     ("broadcast", "recursive-substar", "all"),
     ("broadcast", "recursive-substar", "one"),
     ("broadcast", "binomial", "all"),
+    ("broadcast", "optimal", "one"),
+    ("allgather", "hamiltonian-decomposition", "all"),
     ("allgather", "dimension-change", "all"),
     ("allgather", "dimension-change", "one"),
     ("allgather", "rotated-hamiltonian", "all"),

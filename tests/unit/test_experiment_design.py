@@ -190,6 +190,7 @@ def test_every_paper_has_its_tables() -> None:
     assert set(DESIGNS) == papers | {
         "any-trees",
         "execution-models",
+        "best-known",
         "star-against-hypercube",
         "crossovers-in-m",
         "price-of-fault-tolerance",

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,7 +67,7 @@ def test_files_of_records_are_small() -> None:
     assert max(sizes.values()) < 200_000
 
 
-def _changed(record: Record, name: str, place: object, value: int) -> Record:
+def _changed(record: Record, name: str, place: Any, value: int) -> Record:
     array = record.witness[name].copy()
     array[place] = value
     return replace(record, witness={**record.witness, name: array})

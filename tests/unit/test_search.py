@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -61,7 +62,7 @@ VALUES = {
 }
 
 
-def settle(problem: str, spec: str, **arguments: int) -> Record:
+def settle(problem: str, spec: str, **arguments: Any) -> Record:
     """Search from nothing until the case is settled, and verify the record."""
     record = search(problem, spec, Budget(seconds=120), **arguments)
     assert record.optimal

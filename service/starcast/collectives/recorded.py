@@ -80,8 +80,8 @@ def _rotate_messages(
     """Return the rows of some messages of all sources along a cycle, in both directions."""
     nodes = topology.nodes
     cycle = np.zeros(nodes, dtype=np.int64)
-    for place, port in enumerate(path[:-1].tolist()):
-        cycle[place + 1] = topology.neighbours(port, cycle[place : place + 1])[0]
+    for number, port in enumerate(path[:-1].tolist()):
+        cycle[number + 1] = topology.neighbours(port, cycle[number : number + 1])[0]
     backward_ports = topology.reverse_ports()[np.roll(path, 1)]
     directions = ((1, path), (-1, backward_ports))
     delay = [0, 0]

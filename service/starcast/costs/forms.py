@@ -7,7 +7,14 @@ from math import isqrt, sqrt
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
-from starcast.costs import edge_disjoint, fragopoulou_akl, hypercube, nk_star, tseng_sheu
+from starcast.costs import (
+    edge_disjoint,
+    fragopoulou_akl,
+    hypercube,
+    nk_star,
+    recorded,
+    tseng_sheu,
+)
 from starcast.costs.machine import Cost, Form, Machine, check_message
 from starcast.errors import InputError
 from starcast.topologies import Topology, as_topology
@@ -46,11 +53,13 @@ FORMS = {
     ("broadcast", "nk-multiple"): Entry(nk_star.multiple, each_tree=True),
     ("broadcast", "binomial"): Entry(hypercube.binomial),
     ("broadcast", "edge-disjoint-binomial"): Entry(hypercube.edge_disjoint_binomial),
+    ("broadcast", "optimal"): Entry(recorded.optimal_broadcast),
     ("allgather", "dimension-change"): Entry(tseng_sheu.dimension_change, each_tree=True),
     ("allgather", "rotated-hamiltonian"): Entry(fragopoulou_akl.rotated_hamiltonian),
     ("allgather", "necklace"): Entry(fragopoulou_akl.necklace),
     ("allgather", "hamiltonian-cycle"): Entry(fragopoulou_akl.hamiltonian_cycle),
     ("allgather", "edge-disjoint"): Entry(edge_disjoint.allgather),
+    ("allgather", "hamiltonian-decomposition"): Entry(recorded.hamiltonian_decomposition),
     ("allgather", "nk-greedy"): Entry(nk_star.greedy_allgather),
     ("allgather", "nk-multiple"): Entry(nk_star.multiple_allgather, each_tree=True),
     **{("scatter", name): Entry(form) for name, form in _SCATTERS.items()},

@@ -5,6 +5,7 @@ As in `starcast.database.repository`, every function works in the given session 
 
 import io
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from sqlalchemy import select, text
@@ -71,5 +72,5 @@ def _as_row(record: Record) -> StoredRecord:
     fields = record.fields()
     fields.pop("format")
     packed = io.BytesIO()
-    np.savez_compressed(packed, **record.witness)
+    np.savez_compressed(packed, **dict[str, Any](record.witness))
     return StoredRecord(id=record.id, witness=packed.getvalue(), **fields)

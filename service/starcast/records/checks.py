@@ -136,7 +136,7 @@ def _congestion(judge: _Judge, arguments: Arguments) -> int:
     ports = judge.forest(judge.graph.degree)
     checkers.congestion(judge.graph, ports, 0, arguments["congestion"]).require()
     heights = checkers.height(judge.graph, ports, 0, judge.graph.nodes).measured
-    return int(max(heights))
+    return int(np.max(heights))
 
 
 def _independent(judge: _Judge, _arguments: Arguments) -> int:

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def save_record(folder: Path, record: Record) -> Path:
             f"{path.parent} cannot be created: {error.strerror}", hint="name another folder"
         ) from None
     packed = io.BytesIO()
-    np.savez_compressed(packed, **record.witness)
+    np.savez_compressed(packed, **dict[str, Any](record.witness))
     digest = hashlib.sha256(packed.getvalue()).hexdigest()
     # The name contains the digest, so that an interruption between both writes loses nothing.
     name = f"{path.stem}.{digest[:12]}.npz"

@@ -20,7 +20,7 @@ from starcast.topologies import Topology
 #: Nodes up to which matrices over all pairs are computed.
 LARGEST = 1_000
 #: Scale of eigenvectors in whole numbers, and denominator of the multipliers.
-_SCALE, _DENOMINATOR = 1_000, 10**9
+_SCALE, _DENOMINATOR = 1_000, 10**15
 #: Greatest violation that is ignored.
 _TOLERANCE = 1e-6
 _STARTS = 40
@@ -73,7 +73,7 @@ def find_certificate(
     best, idle = 0.0, 0
     while idle < _PATIENCE and monotonic() < end:
         averages = program.solve()
-        value = (links - linked @ averages / 2) / 2
+        value = float(links - linked @ averages / 2) / 2
         idle = 0 if value > best + 1e-3 else idle + 1
         best = max(best, value)
         added = sum(program.add(vector) for vector in _violated(averages[orbit], generator))

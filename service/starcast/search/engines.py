@@ -177,7 +177,7 @@ def _started(
         for number in range(budget.jobs):
             receiving, sending = spawning.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
-            process = spawning.Process(target=_serve, args=arguments, daemon=True)
+            process: BaseProcess = spawning.Process(target=_serve, args=arguments, daemon=True)
             process.start()
             sending.close()
             running[receiving] = process

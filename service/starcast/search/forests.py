@@ -169,7 +169,7 @@ def _solve(graph: Topology, arguments: Arguments, target: int, budget: Budget) -
 
 
 def _ports(graph: Topology, chosen: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    ports = np.array(graph.ports, dtype=np.uint8)[chosen.argmax(axis=-1)]
+    ports: NDArray[np.uint8] = np.array(graph.ports, dtype=np.uint8)[chosen.argmax(axis=-1)]
     ports[..., 0] = 0
     return ports
 
@@ -246,7 +246,7 @@ _CONSTRAINTS = (
     "link is used by at most {} of the trees"
 )
 _SYMMETRY = (
-    "translations: the root is the identity; {}which lose nothing. A second formula admits only "
+    "translations: the root is the identity{}; this loses nothing. A second formula admits only "
     "trees that the rotation of the links of the root maps to each other; it finds witnesses, and "
     "its refutation proves nothing"
 )
@@ -266,7 +266,7 @@ EDGE_DISJOINT = SearchProblem(
     question="least height of as many arc-disjoint spanning trees as the degree",
     variables=_VARIABLES,
     constraints=_CONSTRAINTS.format(1),
-    symmetry=_SYMMETRY.format("each tree is named after its link of the root, "),
+    symmetry=_SYMMETRY.format(", and each tree is named after its link of the root"),
     bound=_edge_disjoint_bound,
     papers=_papers(lambda each: each.congestion <= 1),
     start=_start,

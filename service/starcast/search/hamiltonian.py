@@ -135,8 +135,8 @@ def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]
     for a, b in pairs:
         columns = np.stack([graph.neighbours(a), graph.neighbours(b)], axis=1)
         factors.append(columns.tolist())
-    rest = [[] for _ in range(graph.nodes)] if len(own) % 2 == 0 else None
-    if rest is None:
+    rest: list[list[int]] = [[] for _ in range(graph.nodes)]
+    if len(own) % 2:
         rest = graph.neighbours(own[-1])[:, None].tolist()
     return factors, rest
 
@@ -203,7 +203,8 @@ def _finished(graph: Topology, factors: list[_Factor]) -> Decision:
     table = {port: graph.neighbours(port).tolist() for port in graph.ports}
     rows = []
     for factor in factors:
-        before, node, row = -1, 0, []
+        before, node = -1, 0
+        row: list[int] = []
         while not row or node != 0:
             a, b = factor.adjacent[node]
             following = b if a == before else a

@@ -7,6 +7,7 @@ for every class that is not connected and for every component that is a tree.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -151,7 +152,8 @@ def _violated(
     """Yield clauses that exclude classes in pieces, and components that are trees."""
     for number in range(classes):
         members = [node for node, each in enumerate(chosen) if each == number]
-        pieces = list(_components(members, lambda v, n=number: _near(table, chosen, v, n)))
+        own = dict.fromkeys(range(classes), number)
+        pieces = list(_components(members, partial(_follow, table, chosen, own)))
         for piece in pieces if len(pieces) > 1 else []:
             around = {each for node in piece for each in table[node]} - set(piece)
             kept = [-literal(node, number) for node in piece]
@@ -159,10 +161,15 @@ def _violated(
     for a, b in combinations(range(classes), 2):
         members = [node for node, each in enumerate(chosen) if each in (a, b)]
         other = {a: b, b: a}
-        for piece in _components(members, lambda v, o=other: _near(table, chosen, v, o[chosen[v]])):
+        for piece in _components(members, partial(_follow, table, chosen, other)):
             links = sum(len(_near(table, chosen, v, other[chosen[v]])) for v in piece) // 2
             if links < len(piece):
                 yield _grow_clause(table, chosen, piece, other, literal)
+
+
+def _follow(table: Table, chosen: list[int], following: dict[int, int], node: int) -> list[int]:
+    """Return the neighbours of a node in the class that follows its own."""
+    return _near(table, chosen, node, following[chosen[node]])
 
 
 def _grow_clause(

@@ -130,7 +130,7 @@ class SearchProblem:
                     f"the problem {self.name} has no argument '{name}'",
                     hint=f"{did_you_mean(name, self.arguments)}its arguments: {known}",
                 )
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            if value < 1:
                 raise InputError(f"{name} is {value!r}", hint="give a whole number from 1")
         return {**self.arguments, **given}
 
