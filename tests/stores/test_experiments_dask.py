@@ -199,11 +199,11 @@ def test_ctrl_c_ends_the_client_and_leaves_the_cluster(
     cluster_of_two: Cluster, clean_database: URL, tmp_path: Path
 ) -> None:
     (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")
-    words = ["experiment", "run", "long", "--topology", "S7", "--algorithm", "multiple"]
+    words = ["experiment", "run", "long", "-m", "64", "--topology", "S7"]
+    words += ["--algorithm", "multiple"]
     words += [word for segments in range(20, 60) for word in ("--segments", str(segments))]
     process = subprocess.Popen(
-        [sys.executable, "-m", "starcast.cli.app", *words]
-        + ["-m", "64", "--workers", cluster_of_two.workers],
+        [sys.executable, "-m", "starcast.cli.app", *words, "--workers", cluster_of_two.workers],
         env={
             **os.environ,
             "STARCAST_POSTGRES_URI": without_password(clean_database),

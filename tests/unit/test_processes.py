@@ -8,10 +8,11 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -199,10 +200,15 @@ def test_every_item_is_yielded_once_with_its_result() -> None:
         assert sorted(results) == [(number, number * number) for number in range(12)]
 
 
-@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_any_executor_of_the_standard_library_runs_the_same_work(pool: type[Executor]) -> None:
-    arguments = {"mp_context": get_context("spawn")} if pool is ProcessPoolExecutor else {}
-    with pool(2, **arguments) as executor, run_parallel(range(5), work(), executor) as results:
+@pytest.mark.parametrize(
+    "pool",
+    [partial(ThreadPoolExecutor, 2), partial(ProcessPoolExecutor, 2, get_context("spawn"))],
+    ids=["threads", "processes"],
+)
+def test_any_executor_of_the_standard_library_runs_the_same_work(
+    pool: Callable[[], Executor],
+) -> None:
+    with pool() as executor, run_parallel(range(5), work(), executor) as results:
         assert sorted(results) == [(number, number * number) for number in range(5)]
 
 
