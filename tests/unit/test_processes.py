@@ -251,7 +251,9 @@ def test_a_task_runs_again_three_times(tmp_path: Path) -> None:
         assert executor.submit(count_runs, str(tmp_path)).result(PATIENCE) == 1 + RERUNS
 
 
-def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory() -> None:
+def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The client of a remote executor does not know the memory of its workers."""
 
     class Remote(ThreadPoolExecutor):
@@ -262,6 +264,7 @@ def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory() -> None:
         if free < 600:
             raise LimitError(f"{item} needs 600, {free} are free")
 
+    monkeypatch.setattr("starcast.support.parallel.MEMORY_PATIENCE", 0.2)
     workload = Workload(square, lambda _: 600, lambda: 1_000, demand)
     with Remote() as executor, run_parallel([1, 2, 3], workload, executor) as results:
         assert sorted(results) == [(1, 1), (2, 4), (3, 9)]
