@@ -35,7 +35,7 @@ GRID = Grid.from_json(
     | {"message_bytes": "64"}
 )
 #: A part of `claims check --level full` that suits a test: some sections of a paper, small sizes.
-CLAIMS = ["TS.L", "TS.h", "TS.T1"]
+CLAIMS = ["TS.L3", "TS.L5", "TS.L6", "TS.h", "TS.T1", "SLC"]
 SIZES = ["S3", "S4"]
 
 
