@@ -146,7 +146,7 @@ def test_a_poisoned_task_is_named_and_all_others_are_done(executor: DaskExecutor
     work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")
     # By default Dask runs a task again three times; each time costs the start of a worker.
     executor._client.run_on_scheduler(lambda dask_scheduler: forgive(dask_scheduler, 0))
-    done = []
+    done: list[tuple[int, int]] = []
     with (
         pytest.raises(LimitError, match=r"^item 13 was given up: 1 worker was killed that ran it"),
         run_parallel([11, 12, 13, 14, 15], work, executor) as results,
