@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import factorial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -234,7 +235,7 @@ def test_ranges_cover_every_block_of_s16_once() -> None:
     ],
 )
 def test_other_forests_are_refused(
-    spec: str, construction: str, arguments: dict[str, int | str], message: str
+    spec: str, construction: str, arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises((InputError, LimitError), match=message):
         closed_form(spec, construction, **arguments)

@@ -8,10 +8,11 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -126,19 +127,18 @@ def test_workers_killed_at_random_moments_cost_no_result(
     """Large results: a worker may be killed in the middle of sending one."""
     draw = random.Random(seed)  # noqa: S311 - repeatable, not secret
     with running(tmp_path_factory, items=30, size=3_000_000) as process:
-        killed = 0
+        while not workers_of(process):
+            time.sleep(0.02)
         for _ in range(3):
-            time.sleep(draw.uniform(0.1, 0.3))
-            with suppress(psutil.NoSuchProcess):
-                workers = workers_of(process)
-                if workers:
+            time.sleep(draw.uniform(0.0, 0.2))
+            workers = workers_of(process)
+            if workers:
+                with suppress(psutil.NoSuchProcess):
                     draw.choice(workers).kill()
-                    killed += 1
         output, errors = process.communicate("go\n", timeout=PATIENCE)
         lines = output.splitlines()
         assert (process.returncode, errors, lines[-2:]) == (0, "", ["all", "end"])
         assert sorted(int(line.split()[0]) for line in lines[:-2]) == list(range(30))
-        assert killed
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -199,10 +199,15 @@ def test_every_item_is_yielded_once_with_its_result() -> None:
         assert sorted(results) == [(number, number * number) for number in range(12)]
 
 
-@pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_any_executor_of_the_standard_library_runs_the_same_work(pool: type[Executor]) -> None:
-    arguments = {"mp_context": get_context("spawn")} if pool is ProcessPoolExecutor else {}
-    with pool(2, **arguments) as executor, run_parallel(range(5), work(), executor) as results:
+@pytest.mark.parametrize(
+    "pool",
+    [partial(ThreadPoolExecutor, 2), partial(ProcessPoolExecutor, 2, get_context("spawn"))],
+    ids=["threads", "processes"],
+)
+def test_any_executor_of_the_standard_library_runs_the_same_work(
+    pool: Callable[[], Executor],
+) -> None:
+    with pool() as executor, run_parallel(range(5), work(), executor) as results:
         assert sorted(results) == [(number, number * number) for number in range(5)]
 
 
@@ -245,7 +250,9 @@ def test_a_task_runs_again_three_times(tmp_path: Path) -> None:
         assert executor.submit(count_runs, str(tmp_path)).result(PATIENCE) == 1 + RERUNS
 
 
-def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory() -> None:
+def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The client of a remote executor does not know the memory of its workers."""
 
     class Remote(ThreadPoolExecutor):
@@ -256,6 +263,7 @@ def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory() -> None:
         if free < 600:
             raise LimitError(f"{item} needs 600, {free} are free")
 
+    monkeypatch.setattr("starcast.support.parallel.MEMORY_PATIENCE", 0.2)
     workload = Workload(square, lambda _: 600, lambda: 1_000, demand)
     with Remote() as executor, run_parallel([1, 2, 3], workload, executor) as results:
         assert sorted(results) == [(1, 1), (2, 4), (3, 9)]

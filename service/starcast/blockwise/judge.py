@@ -225,7 +225,7 @@ def _any_bit(words: Array) -> bool:
     bits = np.uint64(0)
     for word in words:
         bits |= word
-    return bits != 0
+    return bool(bits != 0)
 
 
 @jit

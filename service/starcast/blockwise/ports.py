@@ -22,7 +22,7 @@ GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2
 @jit
 def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
     """Write the tail of a block into positions m+1.. of x, and the other symbols into ``rest``."""
-    weight = np.int64(1)
+    weight = 1
     for size in range(m + 1, n):
         weight *= size
     free = np.ones(n + 1, dtype=np.uint8)

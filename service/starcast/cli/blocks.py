@@ -63,7 +63,8 @@ def verify(
             hint="--blocks verifies closed forms: add a construction, such as 'S13 multiple'",
         )
     name, own = parse_spec(construction)
-    source = blockwise.closed_form(spec, name, root, **{**own, **arguments})
+    given: dict[str, Any] = {**own, **arguments}
+    source = blockwise.closed_form(spec, name, root, **given)
     ranges = blockwise.plan_ranges(source)
     numbered = dict(enumerate(ranges) if shard is None else shard.select(ranges))
     start = perf_counter()

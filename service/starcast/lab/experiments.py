@@ -1,6 +1,7 @@
 """The methods of a lab for runs, experiments and comparisons."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ class Experiments(Connection):
         *,
         replace: bool = False,
         jobs: int | None = None,
+        executor: Executor | None = None,
         **axes: Any,
     ) -> Outcome:
         """Execute and store every combination of the axes that the experiment does not hold yet.
@@ -48,6 +50,7 @@ class Experiments(Connection):
             replace: delete a stored experiment of this name first.
             jobs: number of processes; by default one per core if the work is large. An algorithm
                 that is defined in a notebook can only run in the process of the notebook.
+            executor: executes the points instead of processes on this machine.
             axes: values of axes, each a value or a list; they replace those of the grid. The axes
                 are topology, collective, algorithm, base, ports, segments, messages, copies,
                 faults, seed, message_bytes, t_s and t_c.
@@ -72,7 +75,13 @@ class Experiments(Connection):
         else:
             design = read_design(None if grid is None else str(grid), given)
         outcome = run_experiment(
-            self.engine, name, design, self.reporter, replace=replace, jobs=_jobs(jobs)
+            self.engine,
+            name,
+            design,
+            self.reporter,
+            replace=replace,
+            jobs=_jobs(jobs),
+            executor=executor,
         )
         outcome.require_success()
         return outcome
@@ -218,7 +227,9 @@ class Experiments(Connection):
                 )
             )
 
-    def reproduce(self, name: str | int, *, jobs: int | None = None) -> Table:
+    def reproduce(
+        self, name: str | int, *, jobs: int | None = None, executor: Executor | None = None
+    ) -> Table:
         """Execute every stored run again under the same faults and compare the figures.
 
         Nothing is stored.
@@ -226,6 +237,7 @@ class Experiments(Connection):
         Args:
             name: the experiment, or the number of a run.
             jobs: number of processes, as in `experiment`.
+            executor: as there.
 
         Returns:
             A row per run: for each figure either ``same``, or the stored and the new value; the
@@ -234,7 +246,7 @@ class Experiments(Connection):
         Raises:
             NotFoundError: no such experiment or run is stored.
         """
-        repetitions = reproduce(self.engine, str(name), self.reporter, _jobs(jobs))
+        repetitions = reproduce(self.engine, str(name), self.reporter, _jobs(jobs), executor)
         return listing.list_repetitions(repetitions, str(name))
 
     def experiments(self) -> Table:

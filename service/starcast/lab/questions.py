@@ -1,6 +1,7 @@
 """The methods of a lab for queries and for the claims of the papers."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -169,6 +170,7 @@ class Questions(Connection):
         jobs: int | None = None,
         again: bool = False,
         store: bool = True,
+        executor: Executor | None = None,
     ) -> Table:
         """Verify claims by computation, and return their verdicts.
 
@@ -179,6 +181,7 @@ class Questions(Connection):
             jobs: number of processes; by default one per core.
             again: verify again what is stored for the same code.
             store: store evidence and verdicts.
+            executor: computes the checks instead of processes on this machine.
 
         Raises:
             InputError: a claim, the level or a size is unknown.
@@ -187,11 +190,18 @@ class Questions(Connection):
         verdicts: Sequence[Verdict]
         if store:
             verdicts = claim_run.verify_claims(
-                self.engine, names, level, sizes, reporter=self.reporter, jobs=jobs, again=again
+                self.engine,
+                names,
+                level,
+                sizes,
+                reporter=self.reporter,
+                jobs=jobs,
+                again=again,
+                executor=executor,
             ).verdicts
         else:
             claims = select_claims(list(names))
-            verdicts = parallel.verify_claims(claims, level, sizes, jobs, self.reporter)
+            verdicts = parallel.verify_claims(claims, level, sizes, jobs, self.reporter, executor)
         return listing.list_verdicts(verdicts)
 
     def claim_runs(self) -> Table:

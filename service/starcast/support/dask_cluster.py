@@ -170,10 +170,10 @@ class DaskExecutor(Executor):
             except BaseException as error:  # noqa: BLE001 - the result was lost with its worker
                 future.set_exception(error)
         elif task.status == "error":
-            error = task.exception()
-            if isinstance(error, KilledWorker):
-                error = WorkerKilledError(error.allowed_failures + 1)
-            future.set_exception(error)
+            failure = task.exception()
+            if isinstance(failure, KilledWorker):
+                failure = WorkerKilledError(failure.allowed_failures + 1)
+            future.set_exception(failure)
         else:
             future.set_exception(
                 UnavailableError(

@@ -87,19 +87,19 @@ class _Run(Generic[Item, Result]):
         self._workload = workload
         self._executor = executor
         self._is_remote = bool(getattr(executor, "is_remote", False))
-        self._killed: dict[str, tuple[Item, WorkerKilledError]] = {}
+        self._killed: list[tuple[Item, WorkerKilledError]] = []
 
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
         yield from self._work(waiting)
         if self._is_remote and self._killed:
             # Dask also blames the tasks that were queued on a killed worker. Alone, a task proves
             # its innocence.
-            suspects = deque(item for item, _ in self._killed.values())
+            suspects = deque(item for item, _ in self._killed)
             self._killed.clear()
             yield from self._work(suspects, slots=1)
         if self._killed:
-            kills = max(error.kills for _, error in self._killed.values())
-            raise _given_up(list(self._killed), kills)
+            kills = max(error.kills for _, error in self._killed)
+            raise _given_up([self._workload.name(item) for item, _ in self._killed], kills)
 
     def _work(
         self, waiting: deque[Item], slots: int | None = None
@@ -137,7 +137,7 @@ class _Run(Generic[Item, Result]):
             item, _ = self.running.pop(future)
             error = future.exception()
             if isinstance(error, WorkerKilledError):
-                self._killed[self._workload.name(item)] = (item, error)
+                self._killed.append((item, error))
             elif error is not None:
                 failure = failure or error
             else:
@@ -194,13 +194,17 @@ _reservations: list[int] = []
 def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
     """Reserve the memory of a task among the threads of a worker, when it is free.
 
+    Other processes of the machine may free some: a task that could fit waits.
+
     Raises:
-        LimitError: it does not become free within `MEMORY_PATIENCE`.
+        LimitError: it is more than the machine has, or is not free within `MEMORY_PATIENCE`.
     """
-    deadline = time.monotonic() + MEMORY_PATIENCE
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    patience = MEMORY_PATIENCE if admission.needed <= physical else 0
+    deadline = time.monotonic() + patience
     with _memory:
         while (free := admission.available() - sum(_reservations)) < admission.needed:
-            if time.monotonic() > deadline or not _reservations:
+            if time.monotonic() >= deadline:
                 admission.demand(item, free)
                 break
             _memory.wait(1.0)
