@@ -329,6 +329,12 @@ class Panel(BaseModel):
     crossovers: list[Crossover]
 
 
+class Curves(BaseModel):
+    """The curves of an experiment."""
+
+    panels: list[Panel]
+
+
 class Comparison(BaseModel):
     """A comparison of stored experiments or runs."""
 
