@@ -6,9 +6,12 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request
 
+from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import Crossing, best_crossovers, find_crossovers
 from starcast.comparison.curves import Curve, Panel, panels
 from starcast.comparison.report import report_title
+from starcast.comparison.sides import load_side
+from starcast.database.sessions import session
 from starcast.lab import ComparisonTable
 from starcast.progress import ProgressLines
 from starcast.support.table import Row, Table
@@ -78,6 +81,14 @@ def show_experiment(
         raise refuse_format(output, "json", "csv")
     runs = [models.Run(**row) for row in as_json_rows(page.items)]
     return models.ExperimentDetail(experiment=name, note=table.note, runs=runs, next=page.next)
+
+
+@router.get("/experiments/{name}/curves")
+def get_curves(name: NameParameter, service: ServiceParameter) -> models.Curves:
+    """Return time against message size of each algorithm of an experiment, with crossovers."""
+    with service.lab() as lab, session(lab.engine) as opened:
+        every = panels(Comparison((load_side(opened, name),), ()))
+        return models.Curves(panels=[_panel(panel) for panel in every])
 
 
 @router.get("/compare", responses=with_formats("csv"))
