@@ -71,6 +71,7 @@ COUNTERPARTS = {
     "schedule show": "lab.show",
     "schedule simulate": "starcast:simulate",
     "status": "lab.status",
+    "serve": "starcast.web.serving:serve",
     "topology draw": "starcast.drawing:draw_topology",
     "topology drop": "lab.drop",
     "topology list": "lab.topologies",
