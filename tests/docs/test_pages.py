@@ -73,7 +73,7 @@ def test_a_query_is_asked_with_the_keyboard_alone(tab: Page) -> None:
 
 
 def test_curves_are_read_off_with_keyboard_and_pointer(tab: Page) -> None:
-    tab.goto("/compare?name=wide")
+    tab.goto("/experiments/wide")
     slider = tab.get_by_role("slider")
     expect(slider).to_have_attribute("aria-valuetext", "65,536 bytes")
     caption = tab.locator(".readings caption")

@@ -117,6 +117,10 @@ def test_experiments_are_those_of_the_lab(client: TestClient, filled: Lab) -> No
     page = get(client, "/experiments/ours?limit=3")
     rest = get(client, f"/experiments/{page['next']}")
     assert [*page["runs"], *rest["runs"]] == detail["runs"]
+    (panel,) = get(client, "/experiments/ours/curves")["panels"]
+    (curve,) = panel["curves"]
+    times = [run["time"] for run in expected if run["message_bytes"] == 64]
+    assert curve["spots"][0]["time"] == min(times)
     assert client.get(f"{API}/experiments/none").status_code == 404
 
 
@@ -153,7 +157,7 @@ def test_pages_show_what_is_stored(client: TestClient) -> None:
     for path, word in (
         ("/", "PostgreSQL 1"),
         ("/experiments", "theirs"),
-        ("/experiments/ours", "data-comparison"),
+        ("/experiments/ours", "api/v1/experiments/ours/curves"),
         ("/compare?name=ours&name=theirs", "Crossovers"),
         ("/claims?verdict=holds", "TS.L5"),
         ("/artifacts", "explore/S4?forest=multiple:1234"),

@@ -180,7 +180,7 @@ def test_the_html_is_well_formed_and_self_contained(verdicts: tuple[Verdict, ...
 
 def test_text_is_escaped_and_inline_markdown_is_kept() -> None:
     assert (
-        report._inline_html("a < b, `x|y` & *as printed*")
+        report.inline_html("a < b, `x|y` & *as printed*")
         == "a &lt; b, <code>x|y</code> &amp; <em>as printed</em>"
     )
     assert report._escaped("a < b | c * d * e") == "a &lt; b \\| c \\* d \\* e"

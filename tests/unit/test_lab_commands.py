@@ -86,6 +86,7 @@ COUNTERPARTS = {
     "schedule simulate": "starcast:simulate",
     "search": "starcast.search:search",
     "status": "lab.status",
+    "serve": "starcast.web.serving:serve",
     "topology draw": "starcast.drawing:draw_topology",
     "topology drop": "lab.drop",
     "topology export": "starcast:export",

@@ -24,7 +24,7 @@ class LayoutEntry(BaseModel):
     description: str
 
 
-class Topology(BaseModel):
+class TopologyResource(BaseModel):
     """A topology."""
 
     spec: str
@@ -53,7 +53,7 @@ class Labels(BaseModel):
     labels: list[str]
 
 
-class Entry(BaseModel):
+class ListedArtifact(BaseModel):
     """A forest or schedule on a topology, by id and short name."""
 
     id: str
@@ -61,7 +61,7 @@ class Entry(BaseModel):
     stored: bool
 
 
-class Forest(BaseModel):
+class ForestResource(BaseModel):
     """A forest, with URLs of its arrays."""
 
     id: str
@@ -83,7 +83,7 @@ class Forest(BaseModel):
     load_url: str
 
 
-class Schedule(BaseModel):
+class ScheduleResource(BaseModel):
     """A schedule, with URLs of its rows and steps."""
 
     id: str
@@ -131,7 +131,7 @@ class Undelivered(BaseModel):
     unit: int
 
 
-class Simulation(BaseModel):
+class SimulationResource(BaseModel):
     """The results of executing a schedule, possibly under faults."""
 
     schedule: str
@@ -220,7 +220,7 @@ class QueryName(BaseModel):
     url: str
 
 
-class Query(QueryName):
+class QueryResource(QueryName):
     """A query of a pack."""
 
     parameters: list[QueryParameter]
@@ -233,7 +233,7 @@ class Query(QueryName):
     answer_url: str
 
 
-class Answer(BaseModel):
+class AnswerResource(BaseModel):
     """The answer of a query."""
 
     query: str
@@ -245,7 +245,7 @@ class Answer(BaseModel):
     cypher: str
 
 
-class Experiment(BaseModel):
+class ExperimentResource(BaseModel):
     """A stored experiment in a listing; its axes as text."""
 
     experiment: str
@@ -257,7 +257,7 @@ class Experiment(BaseModel):
     url: str
 
 
-class Run(BaseModel):
+class RunResource(BaseModel):
     """A stored run."""
 
     run: int
@@ -286,11 +286,11 @@ class ExperimentDetail(BaseModel):
 
     experiment: str
     note: str = Field(description="says how many runs are missing; empty if none")
-    runs: list[Run]
+    runs: list[RunResource]
     next: str | None
 
 
-class Spot(BaseModel):
+class SpotData(BaseModel):
     """A point of a curve."""
 
     message_bytes: float
@@ -299,11 +299,11 @@ class Spot(BaseModel):
     run: int | None = None
 
 
-class Curve(BaseModel):
+class CurveData(BaseModel):
     """The least stored times of an algorithm by message size."""
 
     label: str
-    spots: list[Spot]
+    spots: list[SpotData]
 
 
 class Crossover(BaseModel):
@@ -320,16 +320,22 @@ class Crossover(BaseModel):
     sentence: str
 
 
-class Panel(BaseModel):
+class PanelData(BaseModel):
     """The curves that answer one question."""
 
     name: str
-    curves: list[Curve]
-    bound: list[Spot] = Field(description="the lower bound")
+    curves: list[CurveData]
+    bound: list[SpotData] = Field(description="the lower bound")
     crossovers: list[Crossover]
 
 
-class Comparison(BaseModel):
+class Curves(BaseModel):
+    """The curves of an experiment."""
+
+    panels: list[PanelData]
+
+
+class ComparisonResource(BaseModel):
     """A comparison of stored experiments or runs."""
 
     title: str
@@ -338,11 +344,11 @@ class Comparison(BaseModel):
     columns: list[str]
     rows: Rows
     note: str
-    panels: list[Panel]
+    panels: list[PanelData]
     remarks: list[str]
 
 
-class Claim(BaseModel):
+class ClaimResource(BaseModel):
     """A claim of a paper, with its newest stored verdict."""
 
     id: str
@@ -356,7 +362,7 @@ class Claim(BaseModel):
     url: str
 
 
-class ClaimDetail(Claim):
+class ClaimDetail(ClaimResource):
     """A claim with everything that is known about this claim."""
 
     reading: str

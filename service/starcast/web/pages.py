@@ -31,7 +31,7 @@ from starcast.support.text import format_value
 from starcast.vocabulary import VERDICT_WORDS
 from starcast.web import models
 from starcast.web.api import artifacts, claims, experiments, health, queries
-from starcast.web.problems import Problem
+from starcast.web.problems import ProblemDetails
 from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -168,7 +168,9 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
     """Show an experiment: its curves, and its runs."""
     detail = experiments.show_experiment(request, name, service, None, _MOST_RUNS)
     rows = [run.model_dump() for run in detail.runs]
-    columns = [column for column in models.Run.model_fields if any(row[column] for row in rows)]
+    columns = [
+        column for column in models.RunResource.model_fields if any(row[column] for row in rows)
+    ]
     return _render(
         request,
         "experiment.html.j2",
@@ -232,7 +234,7 @@ def list_claims(
     return _render(
         request,
         "claims.html.j2",
-        claims=[models.Claim(**claims.claim_fields(row)) for row in rows],
+        claims=[models.ClaimResource(**claims.claim_fields(row)) for row in rows],
         papers={key: each.citation for key, each in papers().items()},
         verdicts=VERDICT_WORDS,
         signs=SIGNS,
@@ -264,7 +266,7 @@ def list_artifacts(request: Request, service: ServiceParameter) -> Response:
     )
 
 
-def render_problem(request: Request, problem: Problem) -> Response:
+def render_problem(request: Request, problem: ProblemDetails) -> Response:
     """Return the page of an error."""
     return _render(request, "problem.html.j2", status=problem.status, problem=problem)
 

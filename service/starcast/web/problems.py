@@ -41,7 +41,7 @@ _TITLES = {
 _PREFIX = "urn:starcast:problem:"
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """An error: RFC 9457, with a hint."""
 
     type: str = Field(description="urn:starcast:problem:KIND", examples=[f"{_PREFIX}input"])
@@ -56,7 +56,7 @@ class Problem(BaseModel):
 RESPONSES: dict[int | str, dict[str, object]] = {
     status: {
         "description": description,
-        "content": {MEDIA_TYPE: {"schema": Problem.model_json_schema()}},
+        "content": {MEDIA_TYPE: {"schema": ProblemDetails.model_json_schema()}},
     }
     for status, description in (
         (400, "the request names a host that is not served here"),
@@ -87,7 +87,7 @@ def as_starcast_error(error: Exception) -> StarcastError:
     )
 
 
-def describe(error: Exception, path: str) -> Problem:
+def describe(error: Exception, path: str) -> ProblemDetails:
     """Return the problem that an exception is, for a request of a path."""
     if isinstance(error, HTTPException):
         detail, hint = _describe_status(error, path)
@@ -102,7 +102,7 @@ def refuse(status: int, detail: str, hint: str, path: str) -> Response:
     return respond(_problem("http", status, detail, hint, path))
 
 
-def respond(problem: Problem, headers: dict[str, str] | None = None) -> Response:
+def respond(problem: ProblemDetails, headers: dict[str, str] | None = None) -> Response:
     """Return a problem as a response."""
     return Response(
         problem.model_dump_json(),
@@ -126,12 +126,12 @@ def _describe_status(error: HTTPException, path: str) -> tuple[str, str]:
     return str(error.detail), "see /api/v1/openapi.json for what exists"
 
 
-def _headers(problem: Problem) -> dict[str, str]:
+def _headers(problem: ProblemDetails) -> dict[str, str]:
     return {"Retry-After": "5"} if problem.status == 503 else {}
 
 
-def _problem(kind: str, status: int, detail: str, hint: str, path: str) -> Problem:
-    return Problem(
+def _problem(kind: str, status: int, detail: str, hint: str, path: str) -> ProblemDetails:
+    return ProblemDetails(
         type=f"{_PREFIX}{kind}",
         title=_TITLES[kind],
         status=status,

@@ -62,7 +62,7 @@ def list_forests(
 @router.get("/forests/{forest_id}", tags=["forests"], responses=with_formats("svg"))
 def show_forest(
     forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = "json"
-) -> models.Forest:
+) -> models.ForestResource:
     """Show the figures of a forest: S5:multiple:12345, or S5:multiple at the identity."""
     if output == "csv":
         raise refuse_format(output, "json", "svg")
@@ -71,7 +71,9 @@ def show_forest(
         return svg_response(picture)  # type: ignore[return-value]
     facts = service.compute_forest(computations.describe_forest, forest_id)
     path = quote(facts["id"])
-    return models.Forest(**facts, parent_ports_url=f"{path}/parent-ports", load_url=f"{path}/load")
+    return models.ForestResource(
+        **facts, parent_ports_url=f"{path}/parent-ports", load_url=f"{path}/load"
+    )
 
 
 @router.get(
@@ -116,7 +118,7 @@ def list_schedules(
 @router.get("/schedules/{schedule_id}", tags=["schedules"], responses=with_formats("svg"))
 def show_schedule(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = "json"
-) -> models.Schedule:
+) -> models.ScheduleResource:
     """Show a schedule: its complete id, or in short S5:broadcast:multiple(segments=4)."""
     if output == "csv":
         raise refuse_format(output, "json", "svg")
@@ -125,7 +127,7 @@ def show_schedule(
         return svg_response(picture)  # type: ignore[return-value]
     facts = service.workers.run(computations.describe_schedule, schedule_id)
     path = quote(facts["id"])
-    return models.Schedule(**facts, rows_url=f"{path}/rows", steps_url=f"{path}/steps")
+    return models.ScheduleResource(**facts, rows_url=f"{path}/rows", steps_url=f"{path}/steps")
 
 
 @router.get(
@@ -181,10 +183,10 @@ def simulate(
     service: ServiceParameter,
     schedule: Annotated[str, Query(description="id of the schedule", max_length=500)],
     fault: FaultParameter = [],  # noqa: B006 - FastAPI copies it
-) -> models.Simulation:
+) -> models.SimulationResource:
     """Execute a schedule under faults: who received what, and what is missing."""
     facts = service.workers.run(computations.simulate_schedule, schedule, fault)
-    return models.Simulation(**facts)
+    return models.SimulationResource(**facts)
 
 
 def list_stored(service: Service) -> dict[str, Table]:

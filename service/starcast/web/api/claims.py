@@ -42,10 +42,10 @@ def list_claims(
     after: AfterParameter = None,
     limit: LimitParameter = 100,
     output: FormatParameter = "json",
-) -> Page[models.Claim]:
+) -> Page[models.ClaimResource]:
     """List the claims in the order of the papers; verdicts are null without PostgreSQL."""
     table = listing.list_claims(stored_verdicts(service), paper, verdict)
-    items = [models.Claim(**claim_fields(row)) for row in table]
+    items = [models.ClaimResource(**claim_fields(row)) for row in table]
     page = paginate(request, items, lambda item: item.id, after, limit)
     return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
 
@@ -127,7 +127,7 @@ def _cypher(verdict: Verdict) -> str | None:
 
 
 def claim_fields(row: Row) -> Row:
-    """Return the fields of `models.Claim` for a row of a listing."""
+    """Return the fields of `models.ClaimResource` for a row of a listing."""
     return {
         **{name: row[name] for name in ("id", "paper", "number", "statement", "notation")},
         "verdict": row.get("verdict"),

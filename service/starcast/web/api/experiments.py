@@ -6,9 +6,12 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request
 
+from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import Crossing, best_crossovers, find_crossovers
 from starcast.comparison.curves import Curve, Panel, panels
 from starcast.comparison.report import report_title
+from starcast.comparison.sides import load_side
+from starcast.database.sessions import session
 from starcast.lab import ComparisonTable
 from starcast.progress import ProgressLines
 from starcast.support.table import Row, Table
@@ -50,7 +53,7 @@ def list_experiments(
     after: AfterParameter = None,
     limit: LimitParameter = 100,
     output: FormatParameter = "json",
-) -> Page[models.Experiment]:
+) -> Page[models.ExperimentResource]:
     """List the stored experiments, by name."""
     with service.lab() as lab:
         rows = as_json_rows(lab.experiments().rows)
@@ -76,8 +79,16 @@ def show_experiment(
         return csv_response(Table(table.columns, page.items))  # type: ignore[return-value]
     if output == "svg":
         raise refuse_format(output, "json", "csv")
-    runs = [models.Run(**row) for row in as_json_rows(page.items)]
+    runs = [models.RunResource(**row) for row in as_json_rows(page.items)]
     return models.ExperimentDetail(experiment=name, note=table.note, runs=runs, next=page.next)
+
+
+@router.get("/experiments/{name}/curves")
+def get_curves(name: NameParameter, service: ServiceParameter) -> models.Curves:
+    """Return time against message size of each algorithm of an experiment, with crossovers."""
+    with service.lab() as lab, session(lab.engine) as opened:
+        every = panels(Comparison((load_side(opened, name),), ()))
+        return models.Curves(panels=[_panel(panel) for panel in every])
 
 
 @router.get("/compare", responses=with_formats("csv"))
@@ -90,7 +101,7 @@ def compare(
         str | None, Query(description="side that the others are compared with", max_length=200)
     ] = None,
     output: FormatParameter = "json",
-) -> models.Comparison:
+) -> models.ComparisonResource:
     """Compare experiments or runs; a single experiment is split by algorithm.
 
     The curves and crossovers are those of the HTML report of ``starcast compare``.
@@ -101,7 +112,7 @@ def compare(
     if output == "svg":
         raise refuse_format(output, "json", "csv")
     comparison = table.comparison
-    return models.Comparison(
+    return models.ComparisonResource(
         title=report_title(comparison),
         sides=[side.name for side in comparison.sides],
         parameters=comparison.header_parameters(),
@@ -131,31 +142,31 @@ def build_comparison(
     return table, remarks
 
 
-def _experiment(row: Row) -> models.Experiment:
+def _experiment(row: Row) -> models.ExperimentResource:
     name = str(row["experiment"])
     axes = {axis: format_value(value) for axis, value in row.items() if axis not in _HIDDEN}
-    return models.Experiment(
+    return models.ExperimentResource(
         **{key: row[key] for key in _HIDDEN},
         axes={axis: text for axis, text in axes.items() if text},
         url=f"experiments/{quote(name)}",
     )
 
 
-def _panel(panel: Panel) -> models.Panel:
-    return models.Panel(
+def _panel(panel: Panel) -> models.PanelData:
+    return models.PanelData(
         name=panel.name,
         curves=[_curve(curve) for curve in panel.curves],
         bound=[
-            models.Spot(message_bytes=float(size), time=float(time))
+            models.SpotData(message_bytes=float(size), time=float(time))
             for size, time in panel.bound.items()
         ],
         crossovers=[_crossover(each) for each in best_crossovers(find_crossovers(panel))],
     )
 
 
-def _curve(curve: Curve) -> models.Curve:
+def _curve(curve: Curve) -> models.CurveData:
     spots = [
-        models.Spot(
+        models.SpotData(
             message_bytes=float(spot.message_bytes),
             time=float(spot.time),
             segments=spot.run.segments,
@@ -163,7 +174,7 @@ def _curve(curve: Curve) -> models.Curve:
         )
         for spot in curve.spots()
     ]
-    return models.Curve(label=curve.label, spots=spots)
+    return models.CurveData(label=curve.label, spots=spots)
 
 
 def _crossover(crossing: Crossing) -> models.Crossover:

@@ -59,7 +59,9 @@ def list_queries(
 
 
 @router.get("/queries/{pack}/{name}")
-def show_query(pack: PackParameter, name: NameParameter, service: ServiceParameter) -> models.Query:
+def show_query(
+    pack: PackParameter, name: NameParameter, service: ServiceParameter
+) -> models.QueryResource:
     """Show the parameters, columns and Cypher of a query."""
     return describe(service.library().find(f"{pack}/{name}"))
 
@@ -78,14 +80,14 @@ def get_answer(
     picture_layout: Annotated[
         Layout | None, Query(description="arrangement of the nodes of a picture")
     ] = None,
-) -> models.Answer:
+) -> models.AnswerResource:
     """Run a query: its rows, within the row limit and the time limit of the settings."""
     answer = ask(service, f"{pack}/{name}", read_parameters(request))
     if output == "csv":
         return csv_response(answer)  # type: ignore[return-value]
     if output == "svg":
         return svg_response(answer.svg(picture_layout))  # type: ignore[return-value]
-    return models.Answer(
+    return models.AnswerResource(
         query=f"{pack}/{name}",
         parameters=dict(answer.parameters),
         columns=list(answer.columns),
@@ -119,11 +121,11 @@ def ask(service: Service, query: str, values: Mapping[str, Any]) -> Answer:
         return lab.query(query, dict(values))
 
 
-def describe(query: PackQuery) -> models.Query:
+def describe(query: PackQuery) -> models.QueryResource:
     """Return everything that the header of a query declares."""
     name = name_query(query)
     header = query.header
-    return models.Query(
+    return models.QueryResource(
         **name.model_dump(),
         parameters=[
             models.QueryParameter(

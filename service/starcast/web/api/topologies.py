@@ -47,7 +47,7 @@ def list_topologies(
 @router.get("/topologies/{spec}", responses=with_formats("svg"))
 def show_topology(
     spec: SpecParameter, service: ServiceParameter, output: FormatParameter = "json"
-) -> models.Topology:
+) -> models.TopologyResource:
     """Show the counts and distances of a topology, and what is defined on it."""
     if output == "svg":
         picture = service.workers.run(computations.draw_topology, spec)
@@ -55,7 +55,9 @@ def show_topology(
     _refuse(output, "json", "svg")
     facts = service.workers.run(computations.describe_topology, spec)
     path = f"{quote(facts['spec'])}"
-    return models.Topology(**facts, labels_url=f"{path}/labels", neighbors_url=f"{path}/neighbors")
+    return models.TopologyResource(
+        **facts, labels_url=f"{path}/labels", neighbors_url=f"{path}/neighbors"
+    )
 
 
 @router.get("/topologies/{spec}/labels")
@@ -87,7 +89,7 @@ def list_forests_on(
     service: ServiceParameter,
     after: AfterParameter = None,
     limit: LimitParameter = 1_000,
-) -> Page[models.Entry]:
+) -> Page[models.ListedArtifact]:
     """List the forests of a topology: those of all constructions, and further stored forests."""
     computed = service.workers.run(computations.list_forests, spec)
     items = _with_stored(service, "forests", spec, computed)
@@ -101,7 +103,7 @@ def list_schedules_on(
     service: ServiceParameter,
     after: AfterParameter = None,
     limit: LimitParameter = 1_000,
-) -> Page[models.Entry]:
+) -> Page[models.ListedArtifact]:
     """List the schedules of a topology: those of all algorithms, and further stored schedules."""
     computed = service.workers.run(computations.list_schedules, spec)
     items = _with_stored(service, "schedules", spec, computed)
@@ -110,7 +112,7 @@ def list_schedules_on(
 
 def _with_stored(
     service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
-) -> list[models.Entry]:
+) -> list[models.ListedArtifact]:
     """Return what can be computed and, if a store is running, what else is stored."""
     stored: set[str] = set()
     try:
@@ -121,7 +123,10 @@ def _with_stored(
         stored = set()
     names = dict(computed)
     names |= {each: each.partition(":")[2] for each in sorted(stored - names.keys())}
-    return [models.Entry(id=each, name=name, stored=each in stored) for each, name in names.items()]
+    return [
+        models.ListedArtifact(id=each, name=name, stored=each in stored)
+        for each, name in names.items()
+    ]
 
 
 def _refuse(output: Format, *known: Format) -> Any:

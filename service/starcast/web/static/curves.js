@@ -272,7 +272,7 @@ async function load(element) {
   const status = create("p", "Loading the curves.", element);
   status.setAttribute("role", "status");
   try {
-    const response = await fetch(element.dataset.comparison ?? "");
+    const response = await fetch(element.dataset.curves ?? "");
     const data = await response.json();
     if (!response.ok) {
       status.textContent = `${data.detail} (${data.hint})`;
@@ -285,6 +285,6 @@ async function load(element) {
   }
 }
 
-for (const element of document.querySelectorAll("[data-comparison]")) {
+for (const element of document.querySelectorAll("[data-curves]")) {
   void load(/** @type {HTMLElement} */ (element));
 }
