@@ -1,4 +1,4 @@
-"""Pictures of a whole topology in one of its layouts: once, or as panels side by side.
+"""Pictures of a topology in one of its layouts: alone, or as panels side by side.
 
 A node has the same place in all panels, and the same as in the explorer.
 """
