@@ -86,12 +86,9 @@ export function listen(explorer) {
   addEventListener("hashchange", () => explorer.source.isComplete && explorer.open(explorer.address));
   addEventListener("popstate", () => explorer.source.isComplete || explorer.open(explorer.address));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
-  let [width, height] = [explorer.stage.clientWidth, explorer.stage.clientHeight];
   new ResizeObserver(() => {
-    const { clientWidth, clientHeight } = explorer.stage;
     if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
-    else explorer.camera.recentre(clientWidth - width, clientHeight - height);
-    [width, height] = [clientWidth, clientHeight];
+    else explorer.camera.recentre();
   }).observe(explorer.stage);
   if (explorer.source.isComplete) document.querySelector(".home")?.removeAttribute("href");
 }
