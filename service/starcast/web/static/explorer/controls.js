@@ -83,8 +83,8 @@ export function listen(explorer) {
     if (node >= 0) explorer.select(node);
   });
   addEventListener("keydown", (event) => onKey(explorer, event));
-  addEventListener("hashchange", () => explorer.source.isComplete && explorer.open(explorer.address));
-  addEventListener("popstate", () => explorer.source.isComplete || explorer.open(explorer.address));
+  addEventListener("hashchange", () => explorer.source.isComplete && explorer.reopen());
+  addEventListener("popstate", () => explorer.source.isComplete || explorer.reopen());
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
   new ResizeObserver(() => {
     if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
