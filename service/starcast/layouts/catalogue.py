@@ -111,9 +111,7 @@ def check_name(name: str) -> LayoutName:
     for known in LAYOUT_NAMES:
         if name == known:
             return known
-    raise InputError(
-        f"unknown layout '{name}'", hint=f"the layouts are {', '.join(LAYOUT_NAMES)}"
-    )
+    raise InputError(f"unknown layout '{name}'", hint=f"the layouts are {', '.join(LAYOUT_NAMES)}")
 
 
 def torus_periods(name: str) -> NDArray[np.float64] | None:
