@@ -38,6 +38,7 @@ class Layout(StrEnum):
 
 #: Positions of all nodes of a topology; see `starcast.layouts`.
 LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "quotient"]
+LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
 #: Least level of the records in starcast's log; off keeps no log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]

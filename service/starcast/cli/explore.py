@@ -69,5 +69,5 @@ def explore(
     page = explorer.build_page(network, forests, schedules, state).encode()
     with atomic_write(out) as file:
         file.write(page)
-    contents = [each.id for each in (*forests, *schedules)] or [network.spec]
+    contents = [each.id for each in forests] + [each.id for each in schedules] or [network.spec]
     say(f"wrote {', '.join(contents)} to {out}: {len(page) / 1e6:,.2f} MB")

@@ -49,11 +49,12 @@ def write(picture: str, out: Path | None, sentence: str) -> None:
     Raises:
         InputError: the file cannot be written, or a package for its format is not installed.
     """
-    from starcast.drawing.files import PICTURE_FORMATS, convert
+    from starcast.drawing.files import PICTURE_FORMATS, PictureFormat, convert
     from starcast.support.atomic import atomic_write
 
     suffix = "" if out is None else out.suffix.lower().removeprefix(".")
-    form = next((name for name in PICTURE_FORMATS if name == suffix), "svg")
+    formats: dict[str, PictureFormat] = {name: name for name in PICTURE_FORMATS}
+    form: PictureFormat = formats.get(suffix, "svg")
     if out is None or form == "svg":
         write_text(picture, out, sentence)
         return

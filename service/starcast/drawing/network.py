@@ -1,4 +1,4 @@
-"""Pictures of a whole topology in one of its layouts: once, or as panels side by side.
+"""Pictures of a topology in one of its layouts: alone, or as panels side by side.
 
 A node has the same place in all panels, and the same as in the explorer.
 """
@@ -20,7 +20,7 @@ from starcast.topologies import Topology
 #: The colour of links that carry nothing, and of nodes by what they hold.
 LINE, ACCENT = "#D0D7DE", "#0072B2"
 
-_LINK = 22.0  # the visible part of the shortest link between boxes
+_LINK = 36.0  # the visible part of the shortest link between boxes
 _PANEL = 224.0  # width of one of several panels
 _GAP, _CAPTION = 26.0, 20.0
 _WIDEST = 1_000.0

@@ -72,7 +72,8 @@ def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Sc
             f"{MOST_NODES:,}",
             hint="choose a smaller topology, such as S8",
         )
-    for built in (*forests, *schedules):
+    artifacts: list[Forest | Schedule] = [*forests, *schedules]
+    for built in artifacts:
         if built.topology != topology:
             raise InputError(
                 f"{built.id} is on {built.topology.spec}, not on {topology.spec}",

@@ -1,7 +1,6 @@
 """The layouts that a topology has, and the choice of the first of them."""
 
 from collections.abc import Callable
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from starcast.layouts.necklaces import place_necklaces
 from starcast.layouts.substars import place_by_substars
 from starcast.layouts.torus import PERIODS, place_on_torus
 from starcast.topologies import Topology, as_topology
-from starcast.vocabulary import LayoutName
+from starcast.vocabulary import LAYOUT_NAMES, LayoutName
 
 Positions = NDArray[np.float32]
 
@@ -109,12 +108,10 @@ def check_name(name: str) -> LayoutName:
     Raises:
         InputError: no topology has such a layout.
     """
-    for known in get_args(LayoutName):
+    for known in LAYOUT_NAMES:
         if name == known:
             return known
-    raise InputError(
-        f"unknown layout '{name}'", hint=f"the layouts are {', '.join(get_args(LayoutName))}"
-    )
+    raise InputError(f"unknown layout '{name}'", hint=f"the layouts are {', '.join(LAYOUT_NAMES)}")
 
 
 def torus_periods(name: str) -> NDArray[np.float64] | None:

@@ -12,6 +12,7 @@ export class Camera {
     this.x = 0; // of the drawing's origin, in pixels
     this.y = 0;
     this.isFitted = true;
+    this.size = { width: 0, height: 0 };
     this.onChange = onChange;
     /** @type {Map<number, {x: number, y: number}>} */
     const pointers = new Map();
@@ -79,6 +80,7 @@ export class Camera {
 
   /** @param {{left: number, top: number, right: number, bottom: number}} box */
   fit(box) {
+    this.measure();
     const width = this.host.clientWidth || 1;
     const height = this.host.clientHeight || 1;
     const margin = Math.min(36, width / 8);
@@ -91,11 +93,18 @@ export class Camera {
     this.onChange(false);
   }
 
-  /** Keep the centre of the view after the host's size changed. @param {number} dx @param {number} dy */
-  recentre(dx, dy) {
-    this.x += dx / 2;
-    this.y += dy / 2;
+  /** Keep the centre of the view after the host's size changed. */
+  recentre() {
+    const { width, height } = this.size;
+    this.measure();
+    this.x += (this.size.width - width) / 2;
+    this.y += (this.size.height - height) / 2;
     this.onChange(false);
+  }
+
+  /** Note the size for which the view was computed. */
+  measure() {
+    this.size = { width: this.host.clientWidth, height: this.host.clientHeight };
   }
 
   /** @returns {string} for the URL: the centre of the view in the drawing, and the scale */
@@ -109,6 +118,7 @@ export class Camera {
   fromText(text) {
     const [x, y, scale, ...rest] = text.split(",").map(Number);
     if (![x, y, scale].every(Number.isFinite) || rest.length || scale <= 0) return false;
+    this.measure();
     this.scale = Math.min(Math.max(scale, 1e-3), 1e4);
     this.x = this.host.clientWidth / 2 - x * this.scale;
     this.y = this.host.clientHeight / 2 - y * this.scale;

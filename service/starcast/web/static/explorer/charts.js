@@ -42,12 +42,18 @@ function write(svg, x, y, text, anchor) {
   svg.append(element);
 }
 
-/** @param {SVGElement} svg @param {number} step @param {number} steps @param {number} height */
-function addCursor(svg, step, steps, height) {
-  if (step < 1) return;
-  const width = (WIDTH - LEFT) / steps;
-  const x = LEFT + (step - 1) * width;
-  svg.append(svgElement("rect", { x, y: 1, width, height: height - BOTTOM - 1, class: "cursor" }));
+/** @param {SVGElement} svg @param {number} height */
+function addCursor(svg, height) {
+  svg.append(svgElement("rect", { y: 1, height: height - BOTTOM - 1, class: "cursor" }));
+}
+
+/** @param {HTMLElement} host @param {number} step 0 for none @param {number} steps */
+export function moveCursors(host, step, steps) {
+  const width = (WIDTH - LEFT) / Math.max(steps, 1);
+  for (const cursor of host.querySelectorAll(".cursor")) {
+    cursor.setAttribute("x", String(LEFT + (step - 1) * width));
+    cursor.setAttribute("width", String(step ? width : 0));
+  }
 }
 
 /** @param {SVGElement} svg @param {number} steps @param {number} height */
@@ -57,16 +63,16 @@ function labelSteps(svg, steps, height) {
 }
 
 /**
- * @param {string} title @param {Int32Array} values @param {number} step
+ * @param {string} title @param {Int32Array} values
  * @param {(step: number) => void} onStep @param {string} noun
  * @returns {HTMLElement}
  */
-function bars(title, values, step, onStep, noun) {
+function bars(title, values, onStep, noun) {
   const steps = values.length;
   const greatest = values.reduce((most, value) => Math.max(most, value), 1);
-  const text = `${noun}: at most ${greatest}, ${values[step - 1] ?? 0} in step ${step}`;
+  const text = `${noun} by step: ${steps > 40 ? `at most ${greatest}` : values.join(", ")}`;
   const { figure, svg } = frame(title, text, HEIGHT, steps, onStep);
-  addCursor(svg, step, steps, HEIGHT);
+  addCursor(svg, HEIGHT);
   const width = (WIDTH - LEFT) / steps;
   const tall = HEIGHT - BOTTOM - 6;
   values.forEach((value, index) => {
@@ -89,8 +95,8 @@ function bars(title, values, step, onStep, noun) {
   return figure;
 }
 
-/** @param {Replay} replay @param {number} step @param {(step: number) => void} onStep @returns {HTMLElement} */
-function heatMap(replay, step, onStep) {
+/** @param {Replay} replay @param {(step: number) => void} onStep @returns {HTMLElement} */
+function heatMap(replay, onStep) {
   const { byPort } = replay.profile();
   const { steps } = replay;
   const { ports } = replay.network.data;
@@ -118,24 +124,24 @@ function heatMap(replay, step, onStep) {
       svg.append(cell);
     });
   });
-  addCursor(svg, step, steps, height);
+  addCursor(svg, height);
   labelSteps(svg, steps, height);
   return figure;
 }
 
 /**
- * @param {HTMLElement} host @param {Replay} replay @param {number} step
+ * @param {HTMLElement} host @param {Replay} replay
  * @param {(step: number) => void} onStep
  */
-export function drawCharts(host, replay, step, onStep) {
+export function drawCharts(host, replay, onStep) {
   const figures = replay.profile();
   if (!replay.steps) {
     host.replaceChildren();
     return;
   }
   host.replaceChildren(
-    bars("Directed links busy", figures.linksUsed, step, onStep, "links"),
-    heatMap(replay, step, onStep),
-    bars("Greatest load of a directed link so far", figures.greatestLoad, step, onStep, "units"),
+    bars("Directed links busy", figures.linksUsed, onStep, "links"),
+    heatMap(replay, onStep),
+    bars("Greatest load of a directed link so far", figures.greatestLoad, onStep, "units"),
   );
 }

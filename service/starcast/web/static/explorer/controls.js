@@ -83,15 +83,12 @@ export function listen(explorer) {
     if (node >= 0) explorer.select(node);
   });
   addEventListener("keydown", (event) => onKey(explorer, event));
-  addEventListener("hashchange", () => explorer.source.isComplete && explorer.open(explorer.address));
-  addEventListener("popstate", () => explorer.source.isComplete || explorer.open(explorer.address));
+  addEventListener("hashchange", () => explorer.source.isComplete && explorer.reopen());
+  addEventListener("popstate", () => explorer.source.isComplete || explorer.reopen());
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
-  let [width, height] = [explorer.stage.clientWidth, explorer.stage.clientHeight];
   new ResizeObserver(() => {
-    const { clientWidth, clientHeight } = explorer.stage;
     if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
-    else explorer.camera.recentre(clientWidth - width, clientHeight - height);
-    [width, height] = [clientWidth, clientHeight];
+    else explorer.camera.recentre();
   }).observe(explorer.stage);
   if (explorer.source.isComplete) document.querySelector(".home")?.removeAttribute("href");
 }

@@ -2,7 +2,7 @@
 
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
-import { drawCharts } from "./charts.js";
+import { drawCharts, moveCursors } from "./charts.js";
 import { byId, fillSelect, listen } from "./controls.js";
 import { showFaults, showSelection } from "./details.js";
 import { ForestModel } from "./forest.js";
@@ -43,6 +43,8 @@ export class Explorer {
     this.schedule = null;
     /** @type {Replay | null} */
     this.replay = null;
+    /** the replay that the charts show @type {Replay | null} */
+    this.charted = null;
     /** @type {SvgView | CanvasView | GlView | null} */
     this.view = null;
     /** @type {Scene | null} */
@@ -57,7 +59,7 @@ export class Explorer {
   /** @returns {string} the spec of the page's topology */
   get spec() {
     if (this.source.isComplete) return /** @type {any} */ (this.source).stored.spec;
-    return decodeURIComponent(location.pathname.split("/").pop() ?? "");
+    return decodeURIComponent(location.pathname.split("/").filter(Boolean).pop() ?? "");
   }
 
   /** @returns {string} the part of the address that holds the state */
@@ -114,12 +116,18 @@ export class Explorer {
     );
   }
 
+  /** Show the state of an address that was changed by hand or by going back. */
+  reopen() {
+    this.problems = [];
+    return this.open(this.address);
+  }
+
   /** Show a state: what of it is possible. @param {string} text */
   async open(text) {
     const network = /** @type {Network} */ (this.network);
     this.stop();
     const { state, problems } = parseState(text, network);
-    this.problems = problems;
+    this.problems.push(...problems);
     this.state = state;
     const { view } = state;
     this.selectedLink = -1;
@@ -307,7 +315,11 @@ export class Explorer {
     byId("step").setAttribute("aria-valuetext", `step ${state.step} of ${steps}`);
     const links = this.replay?.profile().linksUsed[state.step - 1] ?? 0;
     byId("step-text").textContent = state.step ? `step ${state.step} of ${steps}: ${links} links busy` : `before step 1 of ${steps}`;
-    if (this.replay) drawCharts(byId("charts"), this.replay, state.step, (step) => this.goTo(step));
+    if (this.replay && this.charted !== this.replay) {
+      this.charted = this.replay;
+      drawCharts(byId("charts"), this.replay, (step) => this.goTo(step));
+    }
+    moveCursors(byId("charts"), state.step, steps);
     if (this.forest) this.describeLoad();
     showSelection(byId("selection"), this);
     showFaults(byId("faults"), this);

@@ -164,7 +164,7 @@ export function paintForest(scene, forest, trees, mode) {
     load.forEach((count, at) => {
       if (!count) return;
       const share = count / greatest;
-      scene.strokes.add(at >> 1, at % 2 === 1, mix(theme.line, theme.accent, 0.35 + 0.65 * share), 1 + 5 * share, 2.5, false);
+      scene.strokes.add(at >> 1, at % 2 === 1, mix(theme.line, theme.accent, 0.3 + 0.7 * share), 0.8 + 4 * share, 2.5, false);
     });
   } else {
     const lanes = new Uint8Array(drawing.linkCount);

@@ -51,6 +51,9 @@ export class SvgView {
     host.append(this.svg);
     /** @type {import("./network.js").Drawing | null} */
     this.drawing = null;
+    /** @type {Scene | null} */
+    this.scene = null;
+    this.place = "";
   }
 
   destroy() {
@@ -81,13 +84,18 @@ export class SvgView {
   /** @param {Scene} scene @param {Camera} camera @param {number} progress of packets, 0 to 1 */
   draw(scene, camera, progress) {
     this.prepare(scene);
-    const { drawing, theme } = scene;
-    update(this.svg, { "aria-label": `${drawing.network.data.spec}, ${drawing.layout}` });
-    this.drawBase(scene, camera);
-    this.drawStrokes(scene, camera);
-    this.drawNodes(scene, camera);
+    const { drawing } = scene;
+    const place = `${camera.scale} ${camera.x} ${camera.y}`;
+    // Between two steps only packets move.
+    if (this.scene !== scene || this.place !== place) {
+      this.scene = scene;
+      this.place = place;
+      update(this.svg, { "aria-label": `${drawing.network.data.spec}, ${drawing.layout}` });
+      this.drawBase(scene, camera);
+      this.drawStrokes(scene, camera);
+      this.drawNodes(scene, camera);
+    }
     this.drawPackets(scene, camera, progress);
-    update(this.svg, { fill: css(theme.ink) });
   }
 
   /** @param {Scene} scene @param {Camera} camera */
@@ -108,7 +116,7 @@ export class SvgView {
   }
 
   /** @param {Scene} scene @param {Camera} camera */
-  drawStrokes({ drawing, strokes, theme }, camera) {
+  drawStrokes({ drawing, strokes }, camera) {
     const drawn = [];
     const { half, high } = this.nodeSize(drawing, camera);
     const thin = strokeScale(drawing, camera);
@@ -123,7 +131,6 @@ export class SvgView {
       if (strokes.packet[at]) drawn.push(arrowHead(parts[parts.length - 1], half, high, width, colour));
     }
     this.strokes.replaceChildren(...drawn);
-    update(this.strokes, { color: css(theme.ink) });
   }
 
   /**
