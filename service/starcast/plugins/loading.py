@@ -87,7 +87,7 @@ class _Loader(SourceFileLoader):
     for unchanged, and would run the plug-in as it was before the edit.
     """
 
-    def get_code(self, fullname: str) -> CodeType:
+    def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the name is fixed
         """Return the code of the file as it is now."""
         return self.source_to_code(self.get_data(self.path), self.path)
 
