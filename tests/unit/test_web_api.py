@@ -325,10 +325,12 @@ def test_a_plug_in_that_never_returns_is_stopped(
 def test_the_workers_end_with_the_server(service: Service) -> None:
     workers = Workers(count=1)
     assert workers.run(computations.node_labels, "S2") == ["12", "21"]
-    worker = workers._slots[0].worker
-    assert worker is not None
+    executor = workers._slots[0].executor
+    assert executor is not None
+    (process,) = (worker._process for worker in executor._workers)
+    assert process is not None
     workers.close()
-    assert not worker._process.is_alive()
+    assert not process.is_alive()
     assert service.workers.count == 1
 
 

@@ -272,8 +272,7 @@ class Run(Base):
     """One algorithm, executed and priced at one point of a grid.
 
     Points that differ only in message_bytes, t_s, t_c and seed share one execution, unless it is
-    asynchronous: their runs have equal timings and equal started_at. Do not add up timings over
-    runs.
+    asynchronous: their runs have equal timings and started_at. Do not add up timings over runs.
     """
 
     __tablename__ = "run"
