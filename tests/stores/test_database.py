@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
+import warnings
 from alembic import command
 from sqlalchemy import URL, Engine, Text, column, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
@@ -589,7 +590,11 @@ def _no_garbage() -> Iterator[None]:
     gc.collect()
     gc.disable()
     yield
-    gc.enable()
+    # A connection that is interrupted before the pool has it is closed by the garbage collection.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.enable()
+        gc.collect()
 
 
 @pytest.mark.usefixtures("_no_garbage")
