@@ -4,11 +4,11 @@ import gc
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
-import warnings
 from alembic import command
 from sqlalchemy import URL, Engine, Text, column, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
