@@ -500,7 +500,9 @@ def test_runs_are_listed_on_a_terminal_without_folding(
     in_title = {part.split()[0] for part in title.split(", ")} | set(
         gone[1].split(", ") if gone else []
     )
-    usual = {"base": None, "status": "complete", "seed": 0, "missing": 0}
+    usual = {
+        "base": None, "status": "complete", "seed": 0, "missing": 0, "execution": "synchronous",
+    }  # fmt: skip
     assert set(rows[0]) - set(head) - in_title <= {
         name for name in usual if all(row[name] == usual[name] for row in rows)
     }

@@ -4,6 +4,7 @@ import gc
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -589,7 +590,11 @@ def _no_garbage() -> Iterator[None]:
     gc.collect()
     gc.disable()
     yield
-    gc.enable()
+    # A connection that is interrupted before the pool has it is closed by the garbage collection.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.enable()
+        gc.collect()
 
 
 @pytest.mark.usefixtures("_no_garbage")

@@ -193,7 +193,7 @@ def test_an_m_that_one_network_lacks_is_flagged_not_guessed() -> None:
 def test_what_makes_another_job_cannot_be_crossed(axis: str) -> None:
     with pytest.raises(InputError, match=f"^{axis} cannot be crossed: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
-    assert "topology, ports, t_s, t_c" in refused.value.hint
+    assert "topology, ports, execution, t_s, t_c" in refused.value.hint
 
 
 @pytest.mark.parametrize("axis", CHOICE)

@@ -488,7 +488,8 @@ def test_a_page_across_topologies_states_the_size_of_each_network() -> None:
         + ["Q7: 128 nodes of degree 7, 448 links"] * 2
     )
     assert (
-        "Runs with the same collective, ports, t_s, t_c, message_bytes, faults that deliver" in text
+        "Runs with the same collective, ports, execution, t_s, t_c, message_bytes, faults that"
+        " deliver" in text
     )
     plain = " ".join(Page(page(three())).words)
     assert "networks of different size" not in plain

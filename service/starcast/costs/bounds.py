@@ -128,7 +128,7 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     """Return ForestColl's optimum of an all-port allgather: the bandwidth of the bottleneck cut.
 
     The m bytes of every node of a set S have to leave S, unless S has all nodes. So an allgather
-    takes max |S| m T_c / B(S) or more over all such S, where B(S) is the number of links that leave
+    takes max size(S) m T_c / B(S) or more over all such S, where B(S) links leave
     S. Zhao et al. prove that spanning trees attain this bound on any network as messages are split
     into more and more parts; it has no start-ups.
 
