@@ -12,7 +12,7 @@ from marked import fill_tables, head, row
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
-from starcast.costs import Machine, execute_asynchronously, price_simulation
+from starcast.costs import Machine, execute_in_model, price_simulation
 from starcast.simulator import Simulation, simulate, timing
 from starcast.topologies import topology
 from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel, Ports
@@ -114,7 +114,7 @@ def _least_time(n: int, name: str, ports: Ports, model: ExecutionModel, m: int) 
         critical = None
         simulation = _simulation(n, name, ports, segments)
         if model == "asynchronous":
-            simulation, critical = execute_asynchronously(built, unit, machine)
+            simulation, critical = execute_in_model(built, unit, machine, model)
         times.append(price_simulation(simulation, unit, machine, critical).time)
     return min(times)
 

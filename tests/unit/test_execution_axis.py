@@ -17,11 +17,10 @@ from starcast.errors import InputError
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid, Point, group_by_structure
 from starcast.topologies import topology
-from starcast.vocabulary import ExecutionModel, Ports
+from starcast.vocabulary import EXECUTION_MODELS, Ports
 from support.stored_runs import along, side
 
 POINT = Point("S4", "broadcast", "multiple", "all", 4, Fraction(768), Fraction(100), Fraction(1))
-BOTH: tuple[ExecutionModel, ...] = ("synchronous", "asynchronous")
 MACHINE = costs.Machine(Fraction(100), Fraction(1))
 S4 = topology("S4")
 
@@ -62,7 +61,7 @@ def test_an_asynchronous_run_takes_the_time_of_the_library(
 
 def test_the_figures_that_unrelated_simulators_agree_with() -> None:
     times = []
-    for execution in BOTH:
+    for execution in EXECUTION_MODELS:
         point = in_model(execution)
         run = price_run(point, execute(point))
         assert run.execution == execution
@@ -72,12 +71,12 @@ def test_the_figures_that_unrelated_simulators_agree_with() -> None:
 
 def test_asynchronous_points_of_several_machines_do_not_share_an_execution() -> None:
     sizes = (Fraction(64), Fraction(128))
-    grid = Grid(("S4",), ("multiple",), sizes, execution=BOTH)
+    grid = Grid(("S4",), ("multiple",), sizes, execution=EXECUTION_MODELS)
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
 
 
 def test_the_axis_is_stored_and_is_part_of_the_command() -> None:
-    grid = Grid(("S4",), ("multiple",), (Fraction(64),), execution=BOTH)
+    grid = Grid(("S4",), ("multiple",), (Fraction(64),), execution=EXECUTION_MODELS)
     assert grid.execution == ("asynchronous", "synchronous")
     assert Grid.from_json(grid.as_json()) == grid
     command = grid.command("models")
@@ -108,7 +107,10 @@ def test_faults_leave_the_same_units_missing_in_both_models() -> None:
         "S4", "broadcast", "multiple", "all", 2, Fraction(64), Fraction(100), Fraction(1),
         faults=("2134",),
     )  # fmt: skip
-    runs = [price_run(each, execute(each)) for each in (in_model(name, point) for name in BOTH)]
+    runs = [
+        price_run(each, execute(each))
+        for each in (in_model(name, point) for name in EXECUTION_MODELS)
+    ]
     assert runs[0].missing == runs[1].missing > 0
 
 
@@ -125,7 +127,7 @@ def test_cost_tables_simulate_in_the_model_that_they_are_given() -> None:
 
 def test_execution_models_can_be_crossed() -> None:
     sizes = (16, 256)
-    runs = [run for name in BOTH for run in along(6, 5, sizes, execution=name)]
+    runs = [run for name in EXECUTION_MODELS for run in along(6, 5, sizes, execution=name)]
     with pytest.raises(InputError, match="nothing to compare"):
         compare([side("models", runs)])
     comparison = compare([side("models", runs)], across=["execution"])
@@ -142,7 +144,7 @@ def test_the_crossovers_of_the_page_are_those_of_the_executions() -> None:
     ports: Ports
     for ports in ("all", "one"):
         (line,) = (line for line in lines if line.startswith(f"| S4 | {ports} |"))
-        for model, text in zip(BOTH, line.split("|")[3:5], strict=True):
+        for model, text in zip(EXECUTION_MODELS, line.split("|")[3:5], strict=True):
             m = int(text.replace(" ", ""))
             faster = [
                 execution_models._least_time(4, "multiple", ports, model, size)

@@ -56,7 +56,10 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="AXIS",
-            help="Compare runs that differ in topology, ports, t_s or t_c; may be repeated.",
+            help=(
+                "Compare runs that differ in topology, ports, execution, t_s or t_c; may be"
+                " repeated."
+            ),
         ),
     ] = None,
     conditions: axes.ConditionsOption = None,

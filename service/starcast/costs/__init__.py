@@ -13,7 +13,7 @@ from starcast.costs.machine import (
     Cost,
     CriticalWork,
     Machine,
-    execute_asynchronously,
+    execute_in_model,
     price_simulation,
 )
 
@@ -24,7 +24,7 @@ __all__ = [
     "Machine",
     "bottleneck_cut",
     "closed_form",
-    "execute_asynchronously",
+    "execute_in_model",
     "greatest_proper_divisor",
     "lower_bound",
     "multiple_height",

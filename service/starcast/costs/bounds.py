@@ -128,9 +128,9 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
     """Return ForestColl's optimum of an all-port allgather: the bandwidth of the bottleneck cut.
 
     The m bytes of every node of a set S have to leave S, unless S has all nodes. So an allgather
-    takes max size(S) m T_c / B(S) or more over all such S, where B(S) links leave
-    S. Zhao et al. prove that spanning trees attain this bound on any network as messages are split
-    into more and more parts; it has no start-ups.
+    takes max size(S) m T_c / B(S) or more over all such S, where B(S) links leave S. Zhao et al.
+    prove that spanning trees attain this bound on any network as messages are split into more and
+    more parts; it has no start-ups.
 
     *The maximum is (N-1)/degree.* The set of all nodes but one is left by ``degree`` links. Any
     other S has at most N-1 nodes and is left by ``degree`` links or more: topologies are connected

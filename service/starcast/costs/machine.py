@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from starcast.collectives.model import Schedule
 from starcast.errors import InputError
-from starcast.simulator import Simulation, timing
+from starcast.simulator import Simulation, simulate, timing
 from starcast.simulator.faults import FaultLike
 
 
@@ -121,24 +121,33 @@ class CriticalWork:
     units: int
 
 
-def execute_asynchronously(
-    schedule: Schedule, unit: Fraction, machine: Machine, faults: Iterable[FaultLike] = ()
-) -> tuple[Simulation, CriticalWork]:
-    """Execute a schedule in the asynchronous model.
+def execute_in_model(
+    schedule: Schedule,
+    unit: Fraction,
+    machine: Machine,
+    execution: str,
+    faults: Iterable[FaultLike] = (),
+) -> tuple[Simulation, CriticalWork | None]:
+    """Execute a schedule in an execution model.
 
     Args:
         schedule: the schedule.
         unit: bytes per unit; 0 for a message of 0 bytes.
         machine: T_s and T_c, which decide which packets wait.
+        execution: the execution model, as in `starcast.timing`.
         faults: as in `starcast.simulate`.
 
     Returns:
-        The simulation, and the work of the critical path, which decides the time.
+        The simulation, and of an asynchronous execution the work of the critical path, which
+        decides the time. A synchronous execution depends neither on the unit nor on the machine.
 
     Raises:
-        RejectedError: the schedule violates its model.
+        RejectedError: the schedule violates its port model; of a synchronous execution, the
+            simulation has the violation instead.
         LimitError: it does not fit into memory.
     """
+    if execution == "synchronous":
+        return simulate(schedule, faults), None
     result = timing(schedule, 1, machine.t_s, unit * machine.t_c, "asynchronous", faults)
     path = result.critical_path
     return result.simulation, CriticalWork(len(path), sum(send.units for send in path))

@@ -15,12 +15,11 @@ from starcast.costs.machine import (
     Form,
     Machine,
     check_message,
-    execute_asynchronously,
+    execute_in_model,
     price_simulation,
 )
 from starcast.costs.printed import PrintedRow, bound_name, printed_rows
 from starcast.errors import InputError, LimitError, RejectedError
-from starcast.simulator import simulate
 from starcast.simulator.execution_models import check_execution
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
@@ -178,11 +177,7 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
         )
     built = schedule(topology, collective, row.name, ports=problem.ports, **row.arguments)
     unit = Fraction(problem.message_bytes) / max(1, built.message_units)
-    critical = None
-    if problem.execution == "synchronous":
-        simulation = simulate(built)
-    else:
-        simulation, critical = execute_asynchronously(built, unit, problem.machine)
+    simulation, critical = execute_in_model(built, unit, problem.machine, problem.execution)
     if simulation.violation or not simulation.complete:
         raise RejectedError(
             f"{algorithm} on {topology.spec}: {simulation.violation or 'incomplete'}",

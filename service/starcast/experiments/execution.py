@@ -21,7 +21,7 @@ from starcast.collectives.model import MULTI_SOURCE
 from starcast.database import models
 from starcast.errors import LimitError, RejectedError
 from starcast.experiments.point import Point
-from starcast.simulator import Fault, Simulation, simulate
+from starcast.simulator import Fault, Simulation
 from starcast.simulator.step_profile import Profile, profile
 from starcast.support import parallel, processes
 from starcast.support.provenance import provenance
@@ -102,13 +102,11 @@ def execute_unchecked(point: Point) -> Execution:
                 schedule.forest.verify()
         with _measure(execution.timings, "simulate"):
             faults = [Fault.parse(fault) for fault in point.faults]
-            if point.execution == "synchronous":
-                execution.simulation = simulate(schedule, faults)
-            else:
-                unit = point.message_bytes / execution.message_units
-                execution.simulation, execution.critical_work = costs.execute_asynchronously(
-                    schedule, unit, costs.Machine(point.t_s, point.t_c), faults
-                )
+            unit = point.message_bytes / execution.message_units
+            machine = costs.Machine(point.t_s, point.t_c)
+            execution.simulation, execution.critical_work = costs.execute_in_model(
+                schedule, unit, machine, point.execution, faults
+            )
     except RejectedError as error:
         execution.error = error.message
     else:

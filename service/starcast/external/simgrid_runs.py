@@ -19,10 +19,10 @@ import numpy as np
 from starcast.collectives import Schedule
 from starcast.errors import LimitError, RejectedError, UnavailableError
 from starcast.external import simgrid_program
-from starcast.simulator.execution_models import make_ticks
+from starcast.simulator.execution_models import execute_valid, make_ticks
 from starcast.simulator.faults import FaultLike
-from starcast.simulator.simulation import Executed, execute
-from starcast.simulator.ticks import Number, Ticks
+from starcast.simulator.simulation import Executed
+from starcast.simulator.ticks import Number, Ticks, simplify
 from starcast.vocabulary import ExecutionModel
 
 #: SimGrid computes with floating-point numbers and a precision of 1e-9.
@@ -97,12 +97,7 @@ def run_simgrid(
         2124
     """
     ticks = make_ticks(unit_bytes, t_s, t_c, execution)
-    executed = execute(schedule.expand(), faults)
-    if executed.simulation.violation is not None:
-        raise RejectedError(
-            f"{schedule.id} has no time, because it is invalid: {executed.simulation.violation}",
-            hint="correct its rows",
-        )
+    executed = execute_valid(schedule.expand(), faults)
     _check_size(schedule, executed, ticks)
     return execute_rows(executed, ticks, execution, installation)
 
@@ -141,8 +136,7 @@ def _check_size(schedule: Schedule, executed: Executed, ticks: Ticks) -> None:
                 f"{schedule.id} has {count:,} {name} for SimGrid; at most {limit:,} are supported",
                 hint="use a smaller topology, or fewer segments or messages",
             )
-    sent = int(executed.simulation.packet_sizes.sum())
-    latest = executed.simulation.steps * ticks.start_up + sent * ticks.per_unit
+    latest = ticks.end_of_steps(executed.simulation)
     if latest > MAX_TICKS:
         raise LimitError(
             f"the time may have {latest:,} times the greatest common divisor of its parts, and "
@@ -220,5 +214,4 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
 def _exact(time: float, ticks: Ticks) -> int | Fraction:
     """Return a time of SimGrid's clock, without the rounding of floating-point numbers."""
     nearest = round(time)
-    exact = (nearest if abs(time - nearest) < _ROUNDING else Fraction(time)) * ticks.tick
-    return int(exact) if exact.denominator == 1 else exact
+    return simplify((nearest if abs(time - nearest) < _ROUNDING else Fraction(time)) * ticks.tick)

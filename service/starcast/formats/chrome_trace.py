@@ -14,17 +14,18 @@ from starcast.simulator.rows import Rows
 
 
 def write_chrome_trace(
-    schedule: Schedule, timing: Timing, parameters: dict[str, str | int]
+    rows: Rows, timing: Timing, parameters: dict[str, str | int]
 ) -> Iterator[str]:
     """Yield a trace with one complete event per packet, from its start to its end.
 
     One unit of time of T_s and T_c is displayed as a microsecond.
 
     Args:
-        schedule: a schedule that is not symmetric.
+        rows: the rows of all sources, in the order of packets.
         timing: its times.
         parameters: the parameters of the times, by name.
     """
+    schedule = rows.schedule
     labels = schedule.topology.labels().tolist()
     about = {"schedule": schedule.id, **parameters, "execution": timing.execution}
     yield f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(about)}, "traceEvents": ['
@@ -32,7 +33,6 @@ def write_chrome_trace(
     for event in _name_events(schedule, labels):
         yield separator + json.dumps(event)
         separator = ",\n"
-    rows = Rows(schedule)  # in the order of packets
     packets = timing.packets
     begin = np.cumsum(packets.units) - packets.units
     columns = (packets.step, packets.sender, packets.port, packets.receiver)

@@ -9,7 +9,7 @@ from typing import Any
 from starcast.collectives import Schedule
 from starcast.errors import InputError, RejectedError
 from starcast.formats import chrome_trace, goal, graphs, msccl, tables
-from starcast.simulator import timing
+from starcast.simulator.execution_models import make_ticks, time_executed
 from starcast.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
 from starcast.support.text import did_you_mean
@@ -53,12 +53,13 @@ def _msccl(schedule: Schedule, options: Values) -> Parts:  # noqa: ARG001 - the 
 
 
 def _chrome_trace(schedule: Schedule, options: Values) -> Parts:
-    executed = _execute(schedule).rows.schedule
+    executed = _execute(schedule)
     unit_bytes = options["unit_bytes"]
     t_s, t_c = Fraction(options["t_s"]), Fraction(options["t_c"])
-    times = timing(executed, unit_bytes, t_s, t_c, options["execution"])
+    ticks = make_ticks(unit_bytes, t_s, t_c, options["execution"])
+    times = time_executed(executed, ticks, options["execution"])
     parameters: dict[str, str | int] = {"unit_bytes": unit_bytes, "t_s": str(t_s), "t_c": str(t_c)}
-    return chrome_trace.write_chrome_trace(executed, times, parameters)
+    return chrome_trace.write_chrome_trace(executed.rows, times, parameters)
 
 
 SCHEDULE_FORMATS: dict[ScheduleFormat, FileFormat] = {

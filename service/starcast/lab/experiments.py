@@ -157,7 +157,8 @@ class Experiments(Connection):
         Args:
             names: experiments by name, runs by number; a single experiment is split by algorithm,
                 base and copies.
-            across: axes in which the compared runs may differ: topology, ports, t_s or t_c.
+            across: axes in which the compared runs may differ: topology, ports, execution, t_s or
+                t_c.
             conditions: only runs with these values: ``{"topology": ["S5", "Q7"]}``, or
                 ``["topology=S5"]``.
             baseline: the side that the others are compared with; by default the first.

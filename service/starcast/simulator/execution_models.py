@@ -161,20 +161,31 @@ def timing(
     ticks = make_ticks(unit_bytes, t_s, t_c, execution)
     if schedule.symmetric and not schedule.topology.translation_keeps_ports:
         schedule = schedule.expand()
+    return time_executed(execute_valid(schedule, faults), ticks, execution)
+
+
+def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
+    """Execute a schedule whose times are asked for.
+
+    Raises:
+        RejectedError: the schedule violates its port model, so it has no times.
+    """
     executed = execute(schedule, faults)
-    simulation = executed.simulation
-    if simulation.violation is not None:
+    violation = executed.simulation.violation
+    if violation is not None:
         raise RejectedError(
-            f"{schedule.id} has no time, because it is invalid: {simulation.violation}",
+            f"{schedule.id} has no time, because it is invalid: {violation}",
             hint="correct its rows",
         )
-    steps = simulation.steps
-    sent = int(simulation.packet_sizes.sum())
-    ticks.choose_dtype(
-        steps * ticks.start_up + sent * ticks.per_unit,
-        schedule.topology.degree * schedule.topology.nodes,
-    )
-    clock = ticks.full(steps + 1, 0)
+    return executed
+
+
+def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -> Timing:
+    """Return the times of rows that have been executed without a violation; see `timing`."""
+    simulation = executed.simulation
+    topology = executed.rows.schedule.topology
+    ticks.choose_dtype(ticks.end_of_steps(simulation), topology.degree * topology.nodes)
+    clock = ticks.full(simulation.steps + 1, 0)
     clock[1:] = np.cumsum(ticks.durations(simulation.packet_sizes))
     packets = Packets(executed)
     if execution == "synchronous":

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.errors import InputError
+from starcast.simulator.simulation import Simulation
 
 #: Values of these types have an exact value as a fraction.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
@@ -51,6 +52,11 @@ class Ticks:
         self.wide_dtype = np.int64 if 2 * (self.never + 1) * (links + 2) < _LARGEST else object
         self.dtype = np.int32 if self.never < _LARGEST_SHORT else self.wide_dtype
 
+    def end_of_steps(self, simulation: Simulation) -> int:
+        """Return when a synchronous execution ends, in ticks; no execution ends later."""
+        sent = int(simulation.packet_sizes.sum())
+        return simulation.steps * self.start_up + sent * self.per_unit
+
     def full(self, size: int, value: int) -> Times:
         """Return an array of ``size`` equal times."""
         return np.full(size, value, dtype=self.dtype)
@@ -61,8 +67,7 @@ class Ticks:
 
     def time(self, ticks: int) -> int | Fraction:
         """Return a time; an int if it is a whole number."""
-        exact = int(ticks) * self.tick
-        return int(exact) if exact.denominator == 1 else exact
+        return simplify(int(ticks) * self.tick)
 
     def times(self, ticks: Times) -> Times:
         """Return times, and -1 for `never`.
@@ -78,6 +83,11 @@ class Ticks:
         exact = np.full(ticks.shape, -1, dtype=object)
         exact[known] = [self.time(value) for value in ticks[known].tolist()]
         return exact
+
+
+def simplify(time: Fraction) -> int | Fraction:
+    """Return a time, as an int if it is a whole number."""
+    return int(time) if time.denominator == 1 else time
 
 
 def exact_number(value: object, name: str) -> Fraction:
