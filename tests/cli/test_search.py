@@ -162,8 +162,8 @@ def test_a_proof_is_made_again_and_a_damaged_file_is_rejected(
 ) -> None:
     proof, formula = tmp_path / "s4.drat", tmp_path / "s4.cnf"
     words = ("records", "prove", "congestion-trees", "S4")
-    made = starcast(*words, "--out", str(proof), "--formula", str(formula))
-    assert (made.code, "accepts the proof" in made.err) == (0, True)
+    created = starcast(*words, "--out", str(proof), "--formula", str(formula))
+    assert (created.code, "accepts the proof" in created.err) == (0, True)
     assert formula.read_text().startswith("p cnf ")
     checked = starcast(*words, "--proof", str(proof))
     assert (checked.code, "accepts" in checked.err) == (0, True)
