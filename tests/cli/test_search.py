@@ -157,7 +157,7 @@ def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Pa
     assert "is damaged" in result.err
 
 
-def test_a_proof_is_made_again_and_a_damaged_file_is_rejected(
+def test_a_proof_is_computed_again_and_a_damaged_file_is_rejected(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     proof, formula = tmp_path / "s4.drat", tmp_path / "s4.cnf"
