@@ -3,6 +3,8 @@ ARG PYTHON=python:3.13-slim
 
 # Dependencies come before the sources, so that their layer stays cached when only code changes.
 FROM ${PYTHON} AS dependencies
+# Verification by blocks needs the extra `blocks` too, a compiler of 200 MB.
+ARG EXTRAS="backup dask web"
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
 # An environment without pip: the base image has one already.
@@ -10,7 +12,7 @@ RUN python -m venv --without-pip /opt/starcast
 COPY pyproject.toml ./
 RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
         extras = p['project']['optional-dependencies']; \
-        packages = [each for name in ('backup', 'blocks', 'dask', 'web') for each in extras[name]]; \
+        packages = [each for name in '${EXTRAS}'.split() for each in extras[name]]; \
         open('/tmp/run', 'w').write('\n'.join(p['project']['dependencies'] + packages)); \
         open('/tmp/build', 'w').write('\n'.join(p['build-system']['requires']))"
 # numpy's tests are a seventh of the environment and never run here. Of PostgreSQL only the programs of
@@ -26,6 +28,7 @@ FROM dependencies AS wheel
 COPY README.md LICENSE references.bib ./
 COPY migrations migrations
 COPY queries queries
+COPY records records
 COPY examples examples
 COPY service service
 RUN pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /tmp/wheel .

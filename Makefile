@@ -25,11 +25,11 @@ $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.embedded: $(VENV)/bin/pip pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[embedded]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[embedded]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/pip pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@ $(VENV)/.embedded
 
 demo: $(VENV)/.embedded ## ingest, query and compare on the embedded servers
@@ -107,7 +107,7 @@ wheel-test: $(WHEEL_VENV)/.created ## build the wheel and run the main job from 
 	tests/wheel/smoke $(abspath $(WHEEL_VENV)/bin/starcast)
 
 bench: $(VENV)/.dev ## run the benchmarks; figures are ratios within one run
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[bench]'
 	$(BIN)/python -m benchmarks
 
 compose-test: ## docker compose up, for real (needs root and a network)
