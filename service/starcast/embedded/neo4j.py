@@ -232,6 +232,7 @@ class Neo4j(Server):
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
             f"-Djdk.net.hosts.file={home}/conf/hosts",
+            f"-Djna.tmpdir={home}/run",  # otherwise it leaves a folder in the user's cache
             self.marker,
             *shlex.split(settings.neo4j_java_options),
             "-cp",
