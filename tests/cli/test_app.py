@@ -61,6 +61,18 @@ def test_startup_imports_no_heavy_package() -> None:
     assert result.stdout.strip() == ""
 
 
+def test_the_driver_of_neo4j_does_not_import_pandas() -> None:
+    pytest.importorskip("pandas")
+    script = (
+        "import sys, starcast.graph.connection; "
+        "print('pandas' in sys.modules); import pandas; print(pandas.__name__)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.split() == ["False", "pandas"]
+
+
 def test_version_is_the_version_of_the_package() -> None:
     from importlib.metadata import version
 
