@@ -32,9 +32,11 @@ def page() -> str:
 
 @cache
 def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tuple[int, int] | None:
-    """Return the synchronous and the asynchronous time on S_n; None for too many rows."""
+    """Return both times on S_n; None for too many rows, or without such an algorithm on S_n."""
     spec = f"S{n}"
     algorithm = _find(n, collective, name)
+    if algorithm is None:
+        return None
     arguments = {} if algorithm.split_argument is None else {algorithm.split_argument: pieces}
     if (
         algorithm.count(
@@ -47,13 +49,12 @@ def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tupl
     return int(timing(built).time), int(timing(built, execution="asynchronous").time)
 
 
-def _find(n: int, collective: str, name: str) -> Algorithm:
-    (entry,) = [
-        entry
-        for entry in algorithms_on(topology(f"S{n}"))
-        if (entry.collective, entry.name) == (collective, name)
-    ]
-    return entry
+def _find(n: int, collective: str, name: str) -> Algorithm | None:
+    """Return an algorithm; None if there is no record on S_n that it could execute."""
+    entries = algorithms_on(topology(f"S{n}"))
+    return next(
+        (each for each in entries if (each.collective, each.name) == (collective, name)), None
+    )
 
 
 def overstatement() -> Iterator[str]:
