@@ -25,6 +25,8 @@ Neighbours = NDArray[np.int64]
 
 #: Starts of the random matchings.
 _STARTS = 100
+#: Random matchings of which the best is completed by a formula, and the share of the time for it.
+_TRIES, _PART = 10, 0.2
 
 
 def counting_bound(nodes: int, degree: int) -> int:
@@ -150,6 +152,32 @@ def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget
     return OPEN if best is None else Decision("witness", best)
 
 
+def _complete_rounds(graph: Topology, args: Arguments, target: int, budget: Budget) -> Decision:
+    """Match all rounds but the last few, at random, and let a formula decide about those."""
+    subject = f"a broadcast on {graph.spec}"
+    require_fit(_literals(graph, args, target), budget.memory, subject)
+    formula, informed, sends = _formula(graph, target, None)
+    clauses = len(formula.clauses)
+    starts: list[Witness] = []
+    while budget.left > 0:
+        seed = budget.seed + len(starts)
+        starts.append(_matched_rounds(graph, random.Random(seed)))  # noqa: S311 - not a secret
+        if len(starts) % _TRIES:
+            continue
+        # The start that informs most nodes in time is the most promising.
+        rounds = max(starts[-_TRIES:], key=lambda each: np.sum(each["round"] <= target))["round"]
+        last = target - 2 - (len(starts) // _TRIES) % 3
+        del formula.clauses[clauses:]
+        for now in range(last + 1):
+            for node in range(graph.nodes):
+                sign = 1 if rounds[node] <= now else -1
+                formula.add(sign * int(informed[node, now]))
+        status, values = solve(formula, budget.part(_PART), f"{subject} from round {last}")
+        if status == "satisfiable" and values is not None:
+            return Decision("witness", _read_schedule(graph, values[sends], None))
+    return OPEN
+
+
 def _formula(
     graph: Topology, target: int, images: NDArray[np.int64] | None
 ) -> tuple[Formula, NDArray[np.int32], NDArray[np.int32]]:
@@ -262,27 +290,33 @@ def _solve_symmetric(
 def _search_formula(
     graph: Topology, target: int, budget: Budget, images: NDArray[np.int64] | None
 ) -> Decision:
-    formula, informed, sends = _formula(graph, target, images)
+    formula, _, sends = _formula(graph, target, images)
     subject = f"broadcast on {graph.spec} in {target} rounds"
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":
         return Decision("none", formula=formula)
     if values is None:
         return OPEN
+    return Decision("witness", _read_schedule(graph, values[sends], images))
+
+
+def _read_schedule(
+    graph: Topology, sends: NDArray[np.bool_], images: NDArray[np.int64] | None
+) -> Witness:
+    """Return the witness of the values of ``sends`` [nodes, ports, rounds + 1]."""
     table = _table(graph)
     informer = np.full(graph.nodes, -1)
     rounds = np.zeros(graph.nodes, dtype=np.int64)
     informer[0] = 0
     if images is not None:
         informer[images[0]], rounds[images[0]] = 0, 1
-    for now in range(1, target + 1):
-        used = np.argwhere(values[sends[:, :, now]])
+    for now in range(1, sends.shape[2]):
+        used = np.argwhere(sends[:, :, now])
         for node, port in used.tolist():
             receiver = table[node, port]
             if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
                 informer[receiver], rounds[receiver] = node, now
-    del informed
-    return Decision("witness", _as_witness(graph, informer, rounds))
+    return _as_witness(graph, informer, rounds)
 
 
 def _as_witness(graph: Topology, informer: NDArray[np.int64], rounds: NDArray[np.int64]) -> Witness:
@@ -319,6 +353,7 @@ PROBLEM = SearchProblem(
     start=_start,
     methods=(
         Method("rounds of maximum matchings, random", _match_rounds, 0.1),
+        Method("rounds of maximum matchings, the last by a formula", _complete_rounds, 0.4),
         Method("formula, symmetric after round 1", _solve_symmetric, 0.5),
         Method("formula", _solve_formula),
     ),
