@@ -112,7 +112,7 @@ def _finder(record: Record, papers: PaperValue | None) -> str:
     """Return the search that found the witness, or the paper that reaches the same value."""
     if papers is not None and papers.value == record.value:
         return papers.source
-    found = [attempt.method for attempt in record.tried if attempt.result == "witness"]
+    found = [attempt.method for attempt in record.tried if attempt.value == record.value]
     return f"starcast, {found[-1] if found else 'first object of the search'}"
 
 

@@ -81,11 +81,10 @@ def test_no_solver_outlives_a_killed_search() -> None:
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         solvers: list[psutil.Process] = []
         for _ in range(600):
-            solvers = [
-                child
-                for child in psutil.Process(process.pid).children()
-                if "spawn_main" in " ".join(child.cmdline())
-            ]
+            # The solvers are children of the server that forks them.
+            started = psutil.Process(process.pid)
+            servers = started.children()
+            solvers = [child for child in started.children(recursive=True) if child not in servers]
             if solvers:
                 break
             time.sleep(0.1)

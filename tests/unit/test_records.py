@@ -29,6 +29,7 @@ from starcast.search import verify_bound
 from starcast.topologies import topology
 
 SHIPPED = list(load_all(shipped_folder()))
+PROOF = shipped_record("edge-disjoint-trees", "S5").fields()["proof"]
 by_id = pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])
 #: Known values, found independently of this code (design.md section 15).
 SETTLED = {
@@ -209,6 +210,8 @@ def test_the_better_of_two_folders_is_listed(tmp_path: Path) -> None:
         ({"problem": "other"}, "unknown problem 'other'"),
         ({"optimal": False}, "says optimal: False"),
         ({"tried": [{"method": 1}]}, "not a record"),
+        ({"proof": {"format": "DRAT"}}, "not a record"),
+        ({"proof": {**PROOF, "format": "belief"}}, "its proof has the format 'belief'"),
         ({"witness": {"file": "missing.npz", "sha256": ""}}, "missing.npz cannot be read"),
         ({"witness": {}}, "not a record"),
     ],

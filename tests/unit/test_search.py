@@ -292,13 +292,12 @@ def test_a_wrong_known_record_is_rejected() -> None:
 
 def test_at_the_time_limit_the_best_bounds_are_returned() -> None:
     recorder = Recorder()
-    record = search("bisection-width", "S5", Budget(seconds=3, reporter=recorder))
+    record = search("bisection-width", "S6", Budget(seconds=1, reporter=recorder))
     assert not record.optimal
-    assert record.bound >= 30
-    assert record.value <= 60
+    assert record.bound >= 180
     assert record.tried
     verify(record)
-    assert any("looking for 30" in line for line in recorder.lines)
+    assert any("looking for 180" in line for line in recorder.lines)
 
 
 def test_an_improvement_is_kept_before_the_search_ends() -> None:

@@ -103,7 +103,9 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
         raise StarcastError(f"claim {claim_id} has no {', '.join(missing)}")
     record = table.get("record", "")
     if record and record not in PROBLEM_NAMES:
-        raise StarcastError(f"claim {claim_id} points to the records of an unknown problem: {record}")
+        raise StarcastError(
+            f"claim {claim_id} points to the records of an unknown problem: {record}"
+        )
     texts = {key: _one_line(table.get(key, "")) for key in _TEXTS}
     return ClaimEntry(
         claim_id,

@@ -25,8 +25,10 @@ Neighbours = NDArray[np.int64]
 
 #: Starts of the random matchings.
 _STARTS = 100
-#: Random matchings of which the best is completed by a formula, and the share of the time for it.
-_TRIES, _PART = 10, 0.2
+#: Most random matchings of which the best is completed by a formula.
+_TRIES = 10
+#: Shares of the remaining time for these matchings, and for each completion.
+_MATCHING, _COMPLETION = 0.2, 0.3
 
 
 def counting_bound(nodes: int, degree: int) -> int:
@@ -76,11 +78,16 @@ def _table(graph: Topology) -> Neighbours:
 
 
 def _start(graph: Topology, _arguments: Arguments, budget: Budget) -> Witness:
-    return _matched_rounds(graph, random.Random(budget.seed))  # noqa: S311 - not a secret
+    chance = random.Random(budget.seed)  # noqa: S311 - not a secret
+    return _as_witness(graph, *_matched_rounds(graph, chance))
 
 
-def _matched_rounds(graph: Topology, chance: random.Random) -> Witness:
-    """Inform, in each round, as many nodes as possible, and those with most to inform first."""
+def _matched_rounds(graph: Topology, chance: random.Random) -> tuple[Neighbours, Neighbours]:
+    """Inform, in each round, as many nodes as possible, and those with most to inform first.
+
+    Returns:
+        The node that informs each node, and the round in which it does.
+    """
     table = _table(graph)
     informer = np.full(graph.nodes, -1)
     rounds = np.zeros(graph.nodes, dtype=np.int64)
@@ -97,7 +104,7 @@ def _matched_rounds(graph: Topology, chance: random.Random) -> Witness:
         matched = _match(table, ~is_new, receivers[np.argsort(-weight)].tolist())
         for sender, receiver in matched.items():
             informer[receiver], rounds[receiver] = sender, now
-    return _as_witness(graph, informer, rounds)
+    return informer, rounds
 
 
 def _match(table: Neighbours, can_send: NDArray[np.bool_], receivers: list[int]) -> dict[int, int]:
@@ -144,7 +151,8 @@ def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget
     """Repeat the matched rounds with other random choices."""
     best: Witness | None = None
     for seed in range(budget.seed, budget.seed + _STARTS):
-        witness = _matched_rounds(graph, random.Random(seed))  # noqa: S311 - not a secret
+        chance = random.Random(seed)  # noqa: S311 - not a secret
+        witness = _as_witness(graph, *_matched_rounds(graph, chance))
         if best is None or witness["round"].max() < best["round"].max():
             best = witness
         if int(best["round"].max()) <= target or budget.left <= 0:
@@ -152,30 +160,85 @@ def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget
     return OPEN if best is None else Decision("witness", best)
 
 
-def _complete_rounds(graph: Topology, args: Arguments, target: int, budget: Budget) -> Decision:
+def _complete_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget) -> Decision:
     """Match all rounds but the last few, at random, and let a formula decide about those."""
-    subject = f"a broadcast on {graph.spec}"
-    require_fit(_literals(graph, args, target), budget.memory, subject)
-    formula, informed, sends = _formula(graph, target, None)
-    clauses = len(formula.clauses)
-    starts: list[Witness] = []
+    seed = budget.seed
     while budget.left > 0:
-        seed = budget.seed + len(starts)
-        starts.append(_matched_rounds(graph, random.Random(seed)))  # noqa: S311 - not a secret
-        if len(starts) % _TRIES:
-            continue
+        starts: list[tuple[Neighbours, Neighbours]] = []
+        limit = budget.part(_MATCHING)
+        while len(starts) < _TRIES and (limit.left > 0 or not starts):
+            starts.append(_matched_rounds(graph, random.Random(seed)))  # noqa: S311 - not a secret
+            seed += 1
         # The start that informs most nodes in time is the most promising.
-        rounds = max(starts[-_TRIES:], key=lambda each: np.sum(each["round"] <= target))["round"]
-        last = target - 2 - (len(starts) // _TRIES) % 3
-        del formula.clauses[clauses:]
-        for now in range(last + 1):
-            for node in range(graph.nodes):
-                sign = 1 if rounds[node] <= now else -1
-                formula.add(sign * int(informed[node, now]))
-        status, values = solve(formula, budget.part(_PART), f"{subject} from round {last}")
-        if status == "satisfiable" and values is not None:
-            return Decision("witness", _read_schedule(graph, values[sends], None))
+        informer, rounds = max(starts, key=lambda each: int(np.sum(each[1] <= target)))
+        for count in (3, 4, 2):
+            found = _complete(graph, informer, rounds, target, count, budget.part(_COMPLETION))
+            if found is not None:
+                return Decision("witness", found)
     return OPEN
+
+
+def _complete(
+    graph: Topology,
+    informer: Neighbours,
+    rounds: Neighbours,
+    target: int,
+    count: int,
+    budget: Budget,
+) -> Witness | None:
+    """Return a broadcast that differs in its last rounds only, ``count`` of them, or None."""
+    last = target - count
+    subject = f"a broadcast on {graph.spec} from round {last}"
+    if last < 0:
+        return None
+    open_nodes = int(np.sum(rounds > last))
+    require_fit(open_nodes * count * graph.degree * 8, budget.memory, subject)
+    formula, sends = _formula_of_last_rounds(graph, rounds, last, target)
+    status, values = solve(formula, budget, subject)
+    if status != "satisfiable" or values is None:
+        return None
+    is_known = rounds <= last
+    return _read_schedule(
+        graph, values[sends], np.where(is_known, informer, -1), np.where(is_known, rounds, 0)
+    )
+
+
+def _formula_of_last_rounds(
+    graph: Topology, rounds: Neighbours, last: int, target: int
+) -> tuple[Formula, NDArray[np.int32]]:
+    """Return the formula that all nodes without the message after a round get it in time.
+
+    Returns:
+        The formula; ``sends`` [nodes, ports, rounds + 1], 0 without a variable.
+    """
+    table = _table(graph)
+    formula = Formula()
+    is_open = rounds > last
+    informed = np.zeros((graph.nodes, target + 1), dtype=np.int32)
+    sends = np.zeros((graph.nodes, graph.degree, target + 1), dtype=np.int32)
+    nodes = np.flatnonzero(is_open)
+    informed[nodes, last + 1 :] = formula.new(len(nodes), target - last)
+    for now in range(last + 1, target + 1):
+        can_send = ~is_open if now == last + 1 else np.ones(graph.nodes, dtype=bool)
+        is_used = is_open[table] & can_send[:, None]
+        sends[is_used, now] = formula.new(int(is_used.sum()))
+    back = np.argmax(table[table] == np.arange(graph.nodes)[:, None, None], axis=2)
+    for now in range(last + 1, target + 1):
+        incoming = sends[table, back, now]
+        for node in range(graph.nodes):
+            own = [each for each in sends[node, :, now].tolist() if each]
+            formula.at_most_one(own)
+            if not is_open[node]:
+                continue
+            before = int(informed[node, now - 1])
+            for each in own:
+                formula.add(-each, before)
+            senders = [each for each in incoming[node].tolist() if each]
+            earlier = [before] if before else []
+            formula.add(-int(informed[node, now]), *earlier, *senders)
+    for node in nodes.tolist():
+        formula.add(int(informed[node, target]))
+    return formula, sends
 
 
 def _formula(
@@ -297,19 +360,26 @@ def _search_formula(
         return Decision("none", formula=formula)
     if values is None:
         return OPEN
-    return Decision("witness", _read_schedule(graph, values[sends], images))
-
-
-def _read_schedule(
-    graph: Topology, sends: NDArray[np.bool_], images: NDArray[np.int64] | None
-) -> Witness:
-    """Return the witness of the values of ``sends`` [nodes, ports, rounds + 1]."""
-    table = _table(graph)
     informer = np.full(graph.nodes, -1)
     rounds = np.zeros(graph.nodes, dtype=np.int64)
     informer[0] = 0
     if images is not None:
         informer[images[0]], rounds[images[0]] = 0, 1
+    return Decision("witness", _read_schedule(graph, values[sends], informer, rounds))
+
+
+def _read_schedule(
+    graph: Topology, sends: NDArray[np.bool_], informer: Neighbours, rounds: Neighbours
+) -> Witness:
+    """Complete a broadcast by the values of ``sends`` [nodes, ports, rounds + 1].
+
+    Args:
+        graph: the topology.
+        sends: whether a node sends over a port in a round.
+        informer: the node that informs each node, as far as is known; -1 otherwise.
+        rounds: the round in which it does.
+    """
+    table = _table(graph)
     for now in range(1, sends.shape[2]):
         used = np.argwhere(sends[:, :, now])
         for node, port in used.tolist():

@@ -141,11 +141,13 @@ class _Search:
             seconds = round(monotonic() - start, 1)
             is_reached = self._reaches(outcome, target)
             result = outcome.result if outcome.result == "none" or is_reached else "open"
-            attempt = Attempt(method.name, target, result, seconds)
+            is_better = self._reaches(outcome, record.value - self._sign)
+            value = self._value(outcome.witness) if is_better and outcome.witness else None
+            attempt = Attempt(method.name, target, result, seconds, value)
             record = replace(
                 record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
             )
-            if outcome.result == "none" or self._reaches(outcome, record.value - self._sign):
+            if outcome.result == "none" or is_better:
                 record = self._improved(record, outcome, target)
             if result != "open":
                 return record
