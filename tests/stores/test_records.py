@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import URL, Engine, text
 from sqlalchemy.exc import IntegrityError
 
+from starcast import Lab, connect
 from starcast.database.records import list_stored, load_stored, store_all
 from starcast.database.sessions import session
-from starcast import Lab, connect
 from starcast.errors import InputError, RejectedError
 from starcast.records import Record, load_all, save_record, shipped_folder, shipped_record
 from support.fix_cli import name_store

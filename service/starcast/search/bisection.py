@@ -216,8 +216,13 @@ PROBLEM = SearchProblem(
     papers=_papers,
     start=_start,
     methods=(
-        Method("cutting planes", bound_cuts, 0.3, supports),
-        Method("exchanges of nodes between the halves (tabu search)", _exchange_nodes, 0.5),
+        Method("cutting planes", bound_cuts, 0.3, supports, solves_formulas=False),
+        Method(
+            "exchanges of nodes between the halves (tabu search)",
+            _exchange_nodes,
+            0.5,
+            solves_formulas=False,
+        ),
         Method("formula", _solve),
     ),
     literals=_literals,

@@ -331,8 +331,13 @@ PROBLEM = SearchProblem(
     papers=_papers,
     start=_start,
     methods=(
-        Method("exchanges between 2-factors of a quotient by a translation", _search_quotient, 0.6),
-        Method("exchanges between 2-factors", _search),
+        Method(
+            "exchanges between 2-factors of a quotient by a translation",
+            _search_quotient,
+            0.6,
+            solves_formulas=False,
+        ),
+        Method("exchanges between 2-factors", _search, solves_formulas=False),
     ),
     literals=lambda _graph, _arguments, _target: 0,
     statement=lambda _arguments, target: f"no {target} link-disjoint Hamiltonian cycles",

@@ -9,7 +9,7 @@ from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.model import EVIDENCE, Witness
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget, solver_name
-from starcast.search.problem import Decision, SearchProblem
+from starcast.search.problem import Decision, Method, SearchProblem
 from starcast.search.proofs import make_proof
 from starcast.topologies import Topology, as_topology
 
@@ -148,7 +148,7 @@ class _Search:
                 record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
             )
             if outcome.result == "none" or is_better:
-                record = self._improved(record, outcome, target)
+                record = self._improved(record, outcome, target, method)
             if result != "open":
                 return record
         return record
@@ -159,14 +159,15 @@ class _Search:
             return False
         return self._sign * self._value(outcome.witness) <= self._sign * target
 
-    def _improved(self, record: Record, outcome: Decision, target: int) -> Record:
+    def _improved(self, record: Record, outcome: Decision, target: int, method: Method) -> Record:
+        solver = solver_name(self._budget.engine) if method.solves_formulas else record.solver
         if outcome.result == "witness" and outcome.witness is not None:
             evidence = {name: each for name, each in record.witness.items() if name in EVIDENCE}
             better = replace(
                 record,
                 value=self._value(outcome.witness),
                 witness={**outcome.witness, **evidence},
-                solver=solver_name(self._budget.engine),
+                solver=solver,
             )
         else:
             refuted = target if outcome.target is None else outcome.target
@@ -181,7 +182,7 @@ class _Search:
                 reason=statement,
                 proof=proof,
                 witness={**_without_evidence(record.witness), **outcome.evidence},
-                solver=solver_name(self._budget.engine),
+                solver=solver,
             )
         verify(better)
         self._report(better)
