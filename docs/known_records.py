@@ -30,19 +30,47 @@ are those of one busy machine with two cores.
 #: Remarks on the results of a problem.
 _REMARKS = {
     "one-port-broadcast": """\
-The recursive substars of Sheu, Liaw & Chen need n(n-1)/2 rounds. The least numbers on S_3 to S_6
-are 3, 5, 8 and 10: the counting bound by degrees is met. `broadcast:optimal` executes the
-optimal records.""",
+The recursive substars of Sheu, Liaw & Chen need n(n-1)/2 rounds. The least numbers on S_3 to S_7
+are 3, 5, 8, 10 and 13: the counting bound by degrees is met. `broadcast:optimal` executes the
+optimal records.
+
+`broadcast:substar-doubling` is a construction for all S_{n,k}. With m = n-k+1 it takes R_k rounds:
+R_1 = ceil(log2 m), and R_j is R_{j-1} + 1 plus the least max(i + j-2, i + c_i) over i = 1..R_1, c_i
+the least c with (2^i - 1) 2^c >= m-1.
+
+*Proof.* Let A_j be the nodes whose symbols at the positions j+1..k are those of the root, and r_j
+the root's symbol at position j. A_1 is a complete graph with m nodes, which R_1 rounds inform. If
+all nodes of A_{j-1} are informed, let each send over port j. The exchange of the positions 1 and j
+maps A_{j-1} one to one to the nodes of A_j with r_j at position 1. Any other node y of A_j outside
+of A_{j-1} has r_j neither at position 1 nor at position j. If r_j is at position i of y,
+2 <= i < j, the neighbour across port i has it at position 1; if y has no r_j, exactly one
+neighbour in its complete graph has it. So each node x with r_j at position 1 informs its
+neighbours across the ports 2..j-1, and the m-1 others of its complete graph, and no two such nodes
+share one. Let x first send in its complete graph for i rounds, in which the informed nodes double:
+2^i - 1 besides x. These double among themselves in further rounds, c_i in all, while x sends over
+its j-2 ports. A test executes the construction and compares.
+
+* S_{n,1} takes ceil(log2 n) rounds, which is optimal: a round at most doubles the informed nodes.
+* S_{n,2} takes at most 2 ceil(log2(n-1)) + 1 rounds. If n-1 = 2^c, this is 2c+1 = ceil(log2 N), and
+  optimal. Otherwise it is at most two rounds more than ceil(log2 N): n-1 > 2^(c-1) for
+  c = ceil(log2(n-1)), so that N = n(n-1) > 2^(2c-2).
+* S_{n,n-1} takes n(n-1)/2 rounds, as many as the recursive substars.
+
+The records on S_{n,2} take ceil(log2 N) rounds or one more; S_{6,2} needs one more. No rule for all
+n is known, and none for S_n.""",
     "hamiltonian-decomposition": """\
 `allgather:hamiltonian-decomposition` sends messages round the cycles in both directions. For odd
 n and messages in multiples of (n-1)/2 it needs ceil(M(N-1)/(n-1)) steps, which is the lower bound:
 every link carries a new message in both directions in every step.
 
-S_8 is open: the exchanges were tried for 2,200 seconds with a quarter of a core, too little to
-join its 20,160 cycles.""",
+The cycles of S_8 were joined in its quotient by a translation of order 7, which has 5,760 nodes and
+no loops or double links. A Hamiltonian cycle of the quotient lifts to a single cycle unless the
+translations along it add up to the identity. Without a quotient the same exchanges were tried for
+2,200 seconds with a quarter of a core, too little to join the 20,160 cycles that they start from.
+S_9 is open, and was not tried.""",
     "edge-disjoint-trees": """\
 The trees EDT of Fragopoulou & Akl are of least height on S_5, and one level too high on S_4 and
-S_6. `optimal-edge-disjoint` is the construction that returns the optimal records.""",
+S_6: heights of 5, 7 and 8 are refuted. `optimal-edge-disjoint` is the construction that returns the optimal records.""",
     "fault-diameter": """\
 The proof of a bound consists of the paths of the record: faults of degree - 1 nodes leave one of
 the paths to every node, up to the symmetries that fix the identity.""",

@@ -23,6 +23,8 @@ from starcast.topologies import Topology
 
 Neighbours = NDArray[np.int64]
 
+#: Algorithms of this project, not of the papers.
+_OWN = ("optimal", "substar-doubling")
 #: Starts of the random matchings.
 _STARTS = 100
 #: Most random matchings of which the best is completed by a formula.
@@ -63,7 +65,7 @@ def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
     names = [
         algorithm
         for algorithm in algorithms_on(graph, "broadcast")
-        if "one" in algorithm.ports and algorithm.name != "optimal"
+        if "one" in algorithm.ports and algorithm.name not in _OWN
     ]
     values = [
         PaperValue(schedule(graph, "broadcast", each.name, "one").steps, each.source)
