@@ -70,7 +70,8 @@ translations along it add up to the identity. Without a quotient the same exchan
 S_9 is open, and was not tried.""",
     "edge-disjoint-trees": """\
 The trees EDT of Fragopoulou & Akl are of least height on S_5, and one level too high on S_4 and
-S_6: heights of 5, 7 and 8 are refuted. `optimal-edge-disjoint` is the construction that returns the optimal records.""",
+S_6, where no trees of height 8 exist. `optimal-edge-disjoint` is the construction that returns the
+optimal records.""",
     "fault-diameter": """\
 The proof of a bound consists of the paths of the record: faults of degree - 1 nodes leave one of
 the paths to every node, up to the symmetries that fix the identity.""",

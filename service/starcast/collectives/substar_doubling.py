@@ -1,7 +1,7 @@
 """One-port broadcast on S_{n,k} through growing substars; see docs/records.md for the proof.
 
-The substar A_j holds the nodes whose symbols at the positions j+1..k are those of the root. A_1 is a
-complete graph, in which the informed nodes double in each round. Then, for j = 2..k:
+The substar A_j holds the nodes with the root's symbols at the positions j+1..k. A_1 is a complete
+graph, in which the informed nodes double in each round. Then, for j = 2..k:
 
 * every node of A_{j-1} sends over port j. This informs the nodes of A_j with the symbol r_j of the
   root's position j at position 1, once each;
@@ -28,7 +28,7 @@ _Integers = NDArray[np.int64]
 
 
 class _Turns(NamedTuple):
-    """How the nodes of a complete graph are informed by one of them, the centre.
+    """An order in which a node of a complete graph, the centre, informs the others.
 
     Attributes:
         own: the centre sends to others in this many rounds, then it is free for other links.
