@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.catalogue import algorithms_on, schedule
+from starcast.collectives.model import Schedule
 from starcast.records import Witness
 from starcast.search.engines import Budget, solve
 from starcast.search.formula import Formula, require_fit
@@ -25,7 +26,8 @@ Neighbours = NDArray[np.int64]
 
 #: Algorithms of this project, not of the papers.
 _OWN = ("optimal", "substar-doubling")
-#: Starts of the random matchings.
+#: Nodes up to which rounds are matched, and starts of the random matchings.
+_MOST_NODES = 50_000
 _STARTS = 100
 #: Most random matchings of which the best is completed by a formula.
 _TRIES = 10
@@ -80,8 +82,31 @@ def _table(graph: Topology) -> Neighbours:
 
 
 def _start(graph: Topology, _arguments: Arguments, budget: Budget) -> Witness:
+    """Return matched rounds; on large topologies the best broadcast of the catalogue, if any."""
+    if not _is_small(graph):
+        schedules = [
+            schedule(graph, "broadcast", algorithm.name, "one")
+            for algorithm in algorithms_on(graph, "broadcast")
+            if "one" in algorithm.ports and algorithm.name != "optimal"
+        ]
+        if schedules:
+            return _from_schedule(graph, min(schedules, key=lambda each: each.steps))
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
     return _as_witness(graph, *_matched_rounds(graph, chance))
+
+
+def _is_small(graph: Topology) -> bool:
+    """Return whether rounds can be matched in seconds or minutes."""
+    return graph.nodes <= _MOST_NODES
+
+
+def _from_schedule(graph: Topology, broadcast: Schedule) -> Witness:
+    """Return the witness of a schedule that sends one unit to each node once."""
+    informer = np.zeros(graph.nodes, dtype=np.int64)
+    rounds = np.zeros(graph.nodes, dtype=np.int64)
+    informer[broadcast.receiver] = broadcast.sender
+    rounds[broadcast.receiver] = broadcast.step
+    return _as_witness(graph, informer, rounds)
 
 
 def _matched_rounds(graph: Topology, chance: random.Random) -> tuple[Neighbours, Neighbours]:
@@ -424,8 +449,16 @@ PROBLEM = SearchProblem(
     papers=_papers,
     start=_start,
     methods=(
-        Method("rounds of maximum matchings, random", _match_rounds, 0.1, solves_formulas=False),
-        Method("rounds of maximum matchings, the last by a formula", _complete_rounds, 0.4),
+        Method(
+            "rounds of maximum matchings, random",
+            _match_rounds,
+            0.1,
+            _is_small,
+            solves_formulas=False,
+        ),
+        Method(
+            "rounds of maximum matchings, the last by a formula", _complete_rounds, 0.4, _is_small
+        ),
         Method("formula, symmetric after round 1", _solve_symmetric, 0.5),
         Method("formula", _solve_formula),
     ),

@@ -9,12 +9,15 @@ from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.model import EVIDENCE, Witness
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget, solver_name
+from starcast.search.formula import require_fit
 from starcast.search.problem import Decision, Method, SearchProblem
 from starcast.search.proofs import make_proof
 from starcast.topologies import Topology, as_topology
 
 #: The share of the remaining time for the best conceivable value, before values in between.
 _BEST_FIRST = 0.5
+#: Literals for each directed link, at least.
+_LITERALS = 3
 
 
 def search(
@@ -54,6 +57,8 @@ def search(
     values = declared.resolve_arguments(arguments)
     # A budget's time begins when the search does.
     limits = Budget() if budget is None else replace(budget)
+    # Formulas are estimated where they are written; no model is smaller than this.
+    require_fit(_LITERALS * graph.nodes * graph.degree, limits.memory, f"{problem} on {graph.spec}")
     return _Search(declared, graph, values, limits, keep).run(known)
 
 
