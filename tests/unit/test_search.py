@@ -326,7 +326,7 @@ def test_a_formula_that_does_not_fit_is_refused_before_it_is_written() -> None:
 
 
 def test_a_topology_whose_arrays_do_not_fit_is_refused_before_anything_is_computed() -> None:
-    with pytest.raises(LimitError, match="needs about .* MB, and the limit is 4,000 MB"):
+    with pytest.raises(LimitError, match=r"needs about .* MB, and the limit is 4,000 MB"):
         search("one-port-broadcast", "S12")
 
 
@@ -360,12 +360,12 @@ def test_cycles_of_a_quotient_lift_to_hamiltonian_cycles(spec: str) -> None:
 
 def test_a_quotient_has_neither_loops_nor_double_links() -> None:
     graph = topology("S5")
-    classes = hamiltonian.quotient(graph, random.Random(1))
+    classes = hamiltonian.quotient(graph, random.Random(1))  # noqa: S311
     assert classes is not None
     assert np.bincount(classes).tolist() == [5] * 24
     for port in graph.ports:
         assert (classes[graph.neighbours(port)] != classes).all()
-    assert hamiltonian.quotient(topology("S4,2"), random.Random(1)) is None
+    assert hamiltonian.quotient(topology("S4,2"), random.Random(1)) is None  # noqa: S311
 
 
 def test_groups_of_translations_move_classes_on_as_stated() -> None:
