@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from starcast import permutations
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.model import Schedule, build_schedule
-from starcast.collectives.rows import Columns
+from starcast.collectives.broadcast import build_rounds
+from starcast.collectives.model import Schedule
 from starcast.topologies import Topology
-from starcast.trees import Forest
 from starcast.vocabulary import Ports
 
 NAME = "substar-doubling"
@@ -147,32 +146,13 @@ def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Inte
     return number
 
 
-def _build(topology: Topology, root: int, ports: Ports) -> Schedule:
+def _build(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
     informer, rounds = _broadcast_rounds(topology)
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
     for port in topology.ports:
         parent_port[topology.neighbours(port) == informer] = port
     parent_port[0] = 0
-    receiver = np.arange(1, topology.nodes)
-    rows = Columns(
-        step=rounds[1:].astype(np.int32),
-        sender=informer[1:],
-        port=topology.reverse_ports()[parent_port[1:]],
-        receiver=receiver,
-        tree=np.zeros(len(receiver), dtype=np.uint8),
-        unit=np.zeros(len(receiver), dtype=np.int32),
-    )
-    schedule = build_schedule(
-        rows,
-        topology=topology,
-        collective="broadcast",
-        algorithm=NAME,
-        ports=ports,
-        units=1,
-        packets=False,
-        forest=Forest(topology, parent_port[None, :]),
-    )
-    return schedule.translate(root)
+    return build_rounds(topology, parent_port, rounds, root, NAME)
 
 
 ALGORITHMS = (
