@@ -63,16 +63,17 @@ def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
     )
 
 
-def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
-    names = [
-        algorithm
+def _catalogue(graph: Topology, *omitted: str) -> list[tuple[Schedule, str]]:
+    """Return the one-port broadcasts of the catalogue, with their sources."""
+    return [
+        (schedule(graph, "broadcast", algorithm.name, "one"), algorithm.source)
         for algorithm in algorithms_on(graph, "broadcast")
-        if "one" in algorithm.ports and algorithm.name not in _OWN
+        if "one" in algorithm.ports and algorithm.name not in omitted
     ]
-    values = [
-        PaperValue(schedule(graph, "broadcast", each.name, "one").steps, each.source)
-        for each in names
-    ]
+
+
+def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
+    values = [PaperValue(each.steps, source) for each, source in _catalogue(graph, *_OWN)]
     return min(values, default=None)
 
 
@@ -84,11 +85,7 @@ def _table(graph: Topology) -> Neighbours:
 def _start(graph: Topology, _arguments: Arguments, budget: Budget) -> Witness:
     """Return matched rounds; on large topologies the best broadcast of the catalogue, if any."""
     if not _is_small(graph):
-        schedules = [
-            schedule(graph, "broadcast", algorithm.name, "one")
-            for algorithm in algorithms_on(graph, "broadcast")
-            if "one" in algorithm.ports and algorithm.name != "optimal"
-        ]
+        schedules = [each for each, _ in _catalogue(graph, "optimal") if each.units == 1]
         if schedules:
             return _from_schedule(graph, min(schedules, key=lambda each: each.steps))
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
