@@ -298,12 +298,12 @@ def test_a_wrong_known_record_is_rejected() -> None:
 
 def test_at_the_time_limit_the_best_bounds_are_returned() -> None:
     recorder = Recorder()
-    record = search("bisection-width", "S6", Budget(seconds=1, reporter=recorder))
+    record = search("bisection-width", "S5", Budget(seconds=1, reporter=recorder))
     assert not record.optimal
-    assert record.bound >= 180
+    assert record.bound >= 30
     assert record.tried
     verify(record)
-    assert any("looking for 180" in line for line in recorder.lines)
+    assert any("looking for 30" in line for line in recorder.lines)
 
 
 def test_an_improvement_is_kept_before_the_search_ends() -> None:
@@ -321,8 +321,8 @@ def test_an_improvement_is_kept_before_the_search_ends() -> None:
 
 
 def test_a_formula_that_does_not_fit_is_refused_before_it_is_written() -> None:
-    with pytest.raises(LimitError, match=r"needs about .* MB, and the limit is 200 MB"):
-        search("edge-disjoint-trees", "S8", Budget(seconds=10, memory=200))
+    with pytest.raises(LimitError, match=r"needs about .* MB, and the limit is 20 MB"):
+        search("edge-disjoint-trees", "S6", Budget(seconds=60, memory=20))
 
 
 def test_a_topology_whose_arrays_do_not_fit_is_refused_before_anything_is_computed() -> None:
@@ -342,17 +342,17 @@ def test_on_a_large_topology_the_search_starts_from_the_catalogue(
 def test_the_last_rounds_of_a_broadcast_are_completed_by_a_formula() -> None:
     """Random matchings take 8 or 9 rounds on S5."""
     method = next(each for each in broadcast.PROBLEM.methods if "by a formula" in each.name)
-    found = method.run(topology("S5"), {}, 8, LIMITS)
+    found = method.run(topology("S5"), {}, 8, Budget(seconds=60))
     assert found.witness is not None
     assert witness_value("one-port-broadcast", "S5", {}, found.witness) == 8
-    assert method.run(topology("S3"), {}, 2, replace(LIMITS, seconds=0.1)).result == "open"
+    assert method.run(topology("S3"), {}, 2, Budget(seconds=0.1)).result == "open"
 
 
 @pytest.mark.parametrize("spec", ["S5", "S6"])
 def test_cycles_of_a_quotient_lift_to_hamiltonian_cycles(spec: str) -> None:
     graph = topology(spec)
     method = hamiltonian.PROBLEM.methods[0]
-    found = method.run(graph, {}, graph.degree // 2, LIMITS)
+    found = method.run(graph, {}, graph.degree // 2, Budget(seconds=60))
     assert found.witness is not None
     value = witness_value("hamiltonian-decomposition", spec, {}, found.witness)
     assert value == graph.degree // 2

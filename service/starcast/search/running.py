@@ -137,6 +137,9 @@ class _Search:
         part = self._budget.part(share)
         methods = [each for each in self._problem.methods if each.supports(self._graph)]
         for method in methods:
+            # Some methods prepare their work before they look at the clock.
+            if self._budget.left <= 0:
+                break
             start = monotonic()
             self._budget.reporter.say(
                 f"{self._problem.name} on {self._graph.spec}: value {record.value}, bound "
