@@ -101,7 +101,7 @@ def test_no_solver_outlives_a_killed_search() -> None:
         (("bisection-width", "S0"), 2, "the star graph S0 is out of range"),
         (("bisection-width", "S2"), 2, "is not defined on S2"),
         (("bisection-width", "S4", "--congestion", "2"), 2, "has no argument 'congestion'"),
-        (("edge-disjoint-trees", "S8", "--memory", "200"), 7, "the limit is 200 MB"),
+        (("edge-disjoint-trees", "S12", "--memory", "200"), 7, "the limit is 200 MB"),
         (("bisection-width", "S4", "--timeout", "-1"), 2, "timeout"),
     ],
 )
