@@ -160,7 +160,7 @@ def test_a_proof_is_made_again_and_a_damaged_file_is_rejected(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     proof, formula = tmp_path / "s4.drat", tmp_path / "s4.cnf"
-    words = ("records", "prove", "congestion-trees", "S4")
+    words = ("records", "prove", "fault-diameter", "S4")
     created = starcast(*words, "--out", str(proof), "--formula", str(formula))
     assert (created.code, "accepts the proof" in created.err) == (0, True)
     assert formula.read_text().startswith("p cnf ")

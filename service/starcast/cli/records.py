@@ -176,8 +176,8 @@ def prove(
     Formula and proof are files that other checkers, such as drat-trim, accept too.
 
     \b
-    starcast records prove congestion-trees S4 --formula s4.cnf --out s4.drat
-    starcast records prove congestion-trees S4 --proof s4.drat
+    starcast records prove fault-diameter S5 --formula s5.cnf --out s5.drat
+    starcast records prove fault-diameter S5 --proof s5.drat
     """
     from starcast.search.proofs import check_record_proof, formula_of, prove_again
 
