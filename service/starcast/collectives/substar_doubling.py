@@ -61,12 +61,14 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 def _doublings(number: _Integers, own: int) -> _Integers:
     """Return how often the nodes 1..2^own - 1 fit before a node; the centre does not send to it."""
-    return np.maximum((number - 1) // (2**own - 1), 1)
+    times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
+    return times
 
 
 def _log2(values: _Integers) -> _Integers:
     """Return the integral part of the logarithm of positive numbers."""
-    return np.frexp(values.astype(float))[1].astype(np.int64) - 1
+    exponents: _Integers = np.frexp(values.astype(float))[1].astype(np.int64)
+    return exponents - 1
 
 
 def _broadcast_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
