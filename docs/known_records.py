@@ -12,8 +12,9 @@ _INTRODUCTION = """\
 The best known objects of seven problems, from the files in `records/`. `starcast search PROBLEM
 TOPOLOGY` starts from these records and improves them, `starcast records show` prints one of them,
 and `starcast records verify --proofs` checks all witnesses and makes all proofs again. The tests
-make the DRAT proofs up to 300 kB again, in a few seconds; the three longer ones, of S_6, take
-minutes each.
+make the DRAT proofs up to 300 kB again, in a few seconds. Of the three longer ones, of S_6, that of
+congestion-trees takes 7 seconds, those of fault-diameter and edge-disjoint-trees more than half a
+minute.
 
 A *witness* is an object with the stated value; it is checked from its definition by code that
 shares nothing with the searches (`starcast.records.checks`). A *bound* is a value that no object

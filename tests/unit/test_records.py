@@ -52,7 +52,7 @@ def test_the_bound_of_a_shipped_record_follows_from_theory_or_its_proof(record: 
     verify_bound(record)
 
 
-#: Longest DRAT proof that is made again here. The longer ones take minutes:
+#: Longest DRAT proof that is made again here. The longer ones take longer:
 #: ``starcast records verify --proofs`` makes them (docs/records.md).
 MOST_BYTES = 300_000
 PROVEN = [record for record in SHIPPED if record.proof and record.proof.proof_bytes < MOST_BYTES]
