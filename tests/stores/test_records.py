@@ -1,16 +1,20 @@
 """Records in PostgreSQL: verified before they are stored, and never replaced by worse ones."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import URL, Engine, text
 from sqlalchemy.exc import IntegrityError
 
+from starcast import Lab, connect
 from starcast.database.records import list_stored, load_stored, store_all
 from starcast.database.sessions import session
-from starcast.errors import RejectedError
-from starcast.records import load_all, shipped_folder, shipped_record
+from starcast.errors import InputError, RejectedError
+from starcast.records import Record, load_all, save_record, shipped_folder, shipped_record
+from support.fix_cli import name_store
 
 
 def test_all_shipped_records_are_stored_and_read_again(engine: Engine) -> None:
@@ -54,3 +58,60 @@ def test_postgresql_refuses_an_optimal_record_whose_bound_differs(engine: Engine
         store_all(opened, [shipped_record("one-port-broadcast", "S4")])
     with pytest.raises(IntegrityError, match="ck_record_optimal"), engine.begin() as connection:
         connection.execute(text("update record set bound = 4"))
+
+
+def test_a_stored_witness_that_is_damaged_is_an_error(engine: Engine) -> None:
+    with session(engine) as opened:
+        store_all(opened, [shipped_record("one-port-broadcast", "S4")])
+    with engine.begin() as connection:
+        connection.execute(text("update record set witness = substring(witness from 9)"))
+    expected = "the witness of the stored one-port-broadcast:S4 cannot be read"
+    with pytest.raises(InputError, match=expected), session(engine) as opened:
+        load_stored(opened)
+
+
+@pytest.fixture
+def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    """A lab on an empty PostgreSQL, with a home of its own, that ships three records."""
+    name_store(monkeypatch, clean_database)
+    monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
+    shipped = tmp_path / "shipped"
+    for problem in ("one-port-broadcast", "fault-diameter", "bisection-width"):
+        save_record(shipped, shipped_record(problem, "S4"))
+    monkeypatch.setattr("starcast.lab.questions.shipped_folder", lambda: shipped)
+    with connect() as opened:
+        yield opened
+
+
+def test_a_lab_stores_the_shipped_records_and_better_ones_of_the_user(lab: Lab) -> None:
+    assert len(lab.records(stored=True)) == 0
+    assert lab.store_records() == 3
+    assert lab.store_records() == 0
+    worse = replace(shipped_record("one-port-broadcast", "S4"), bound=4)
+    other = shipped_record("one-port-broadcast", "S5")
+    for record in (worse, other):
+        save_record(lab.settings.home / "records", record)
+    assert lab.store_records() == 1
+    stored = lab.records("one-port-broadcast", stored=True)
+    assert [(row["topology"], row["bound"]) for row in stored] == [("S4", 5), ("S5", 8)]
+    assert stored.rows == lab.records("one-port-broadcast").rows
+    assert stored.columns == lab.records().columns
+
+
+def test_a_lab_does_not_know_the_records_of_an_unknown_problem(lab: Lab) -> None:
+    with pytest.raises(InputError, match="unknown problem 'bisection'"):
+        lab.records("bisection")
+
+
+def unproven(record: Record) -> Record:
+    """Return a record with a bound that nothing proves."""
+    return replace(record, bound=record.value, proof=None, reason="belief")
+
+
+def test_a_lab_stores_nothing_if_a_bound_does_not_follow(lab: Lab) -> None:
+    save_record(
+        lab.settings.home / "records", unproven(shipped_record("one-port-broadcast", "S6,3"))
+    )
+    with pytest.raises(RejectedError, match="without a proof"):
+        lab.store_records()
+    assert len(lab.records(stored=True)) == 0

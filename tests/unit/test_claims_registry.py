@@ -44,6 +44,7 @@ def test_an_entry_is_joined_to_one_line() -> None:
     [
         ({"id": "NK.L1"}, "'NK.L1' needs an id that begins with 'TS.'"),
         ({"words": ""}, "claim TS.X1 has unknown keys: words"),
+        ({"record": "optimal-trees"}, "claim TS.X1 points to the records of an unknown problem"),
         ({"sizes": {"family": "torus"}}, "claim TS.X1 has unknown family 'torus'"),
         ({"sizes": {"family": "star", "quick": 4}}, "claim TS.X1 has malformed sizes"),
         ({"sizes": {"only": ["S4,9"]}}, "claim TS.X1 has a malformed size"),
@@ -52,6 +53,13 @@ def test_an_entry_is_joined_to_one_line() -> None:
 def test_a_malformed_entry_is_an_error(change: dict[str, Any], message: str) -> None:
     with pytest.raises(StarcastError, match=message):
         parse_entry({**ENTRY, **change}, PAPER)
+
+
+def test_claims_of_optimality_point_to_the_records_of_their_problem() -> None:
+    claims = catalogue.claims()
+    assert claims["EDT.depth"].record == "edge-disjoint-trees"
+    assert claims["SLC.LB-oneport"].record == "one-port-broadcast"
+    assert parse_entry(ENTRY, PAPER).record == ""
 
 
 def test_a_missing_key_is_an_error() -> None:

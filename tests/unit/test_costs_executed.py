@@ -33,6 +33,7 @@ EXACT = {
     ("broadcast", "recursive-substar", "one"),
     ("broadcast", "binomial", "all"),
     ("broadcast", "optimal", "one"),
+    ("broadcast", "substar-doubling", "one"),
     ("allgather", "hamiltonian-decomposition", "all"),
     ("allgather", "dimension-change", "all"),
     ("allgather", "dimension-change", "one"),

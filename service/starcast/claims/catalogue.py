@@ -115,6 +115,7 @@ def _claim(entry: ClaimEntry) -> Claim:
         registered.section,
         statement=entry.statement,
         paper=entry.paper,
+        record=entry.record,
     )
     if registered.bytes_per_node is None:
         return claim

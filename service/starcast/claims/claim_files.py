@@ -9,6 +9,7 @@ from typing import Any
 
 from starcast.claims.model import FAMILIES, Paper, Sizes, family_sizes, only
 from starcast.errors import StarcastError
+from starcast.records import PROBLEM_NAMES
 from starcast.support.text import as_sentence
 from starcast.topologies import topology
 from starcast.vocabulary import LEVELS
@@ -22,7 +23,7 @@ PAPER_PACKAGES = (
     "nk_star",
 )
 _TEXTS = ("id", "number", "statement", "notation", "reading")
-_KEYS = frozenset({*_TEXTS, "sizes", "conjunction"})
+_KEYS = frozenset({*_TEXTS, "sizes", "conjunction", "record"})
 _SIZE_KEYS = frozenset({"family", *LEVELS, "least", "beyond", "omit"})
 
 
@@ -40,6 +41,7 @@ class ClaimEntry:
     reading: str
     sizes: Sizes | None
     paper: Paper
+    record: str = ""
 
     @property
     def is_conjunction(self) -> bool:
@@ -85,8 +87,8 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
     """Convert one ``[[claim]]`` table.
 
     Raises:
-        StarcastError: the id is not an id of the paper, a key is unknown or missing, or the sizes
-            are malformed.
+        StarcastError: the id is not an id of the paper, a key is unknown or missing, the sizes
+            are malformed, or the record is not one of a search problem.
     """
     claim_id = table.get("id", "")
     if not isinstance(claim_id, str) or not claim_id.startswith(f"{paper.key}."):
@@ -99,6 +101,11 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
     missing = sorted(required - table.keys())
     if missing:
         raise StarcastError(f"claim {claim_id} has no {', '.join(missing)}")
+    record = table.get("record", "")
+    if record and record not in PROBLEM_NAMES:
+        raise StarcastError(
+            f"claim {claim_id} points to the records of an unknown problem: {record}"
+        )
     texts = {key: _one_line(table.get(key, "")) for key in _TEXTS}
     return ClaimEntry(
         claim_id,
@@ -108,6 +115,7 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
         as_sentence(texts["reading"]),
         None if is_conjunction else parse_sizes(claim_id, table["sizes"]),
         paper,
+        record,
     )
 
 

@@ -99,6 +99,7 @@ def claim_facts(claim: Claim, stored: Stored) -> Row:
     facts = {
         **claim_row(claim),
         "reading": claim.reading,
+        "record": claim.record,
         **{f"{level}_sizes": list(claim.sizes.at(level)) for level in LEVELS},
         "beyond": list(claim.sizes.beyond),
         "parts": list(claim.parts),

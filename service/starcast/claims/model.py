@@ -162,6 +162,8 @@ class Claim:
         section: module of its check, such as ``tseng_sheu.trees``. Claims of one section are
             verified together, so that they share topologies, forests and schedules.
         paper: the paper that makes the claim.
+        record: the search problem whose records hold the best known values of what the claim is
+            about; empty without one. The verdict does not depend on them.
         bytes_per_node: estimate of the memory that the check needs, in bytes per node.
     """
 
@@ -176,6 +178,7 @@ class Claim:
     statement: str = ""
     parts: tuple[str, ...] = ()
     paper: Paper | None = None
+    record: str = ""
 
     @property
     def citation(self) -> str:

@@ -179,6 +179,8 @@ def _failure(row: ReportRow) -> Iterator[str]:
     yield f"  * Counterexample: {_escaped(row.difference)}."
     for correction in row.corrections:
         yield f"  * True instead: {_escaped(correction)}."
+    if row.claim.record:
+        yield f"  * Best known: {_record_link(row.claim)}."
     yield ""
 
 
@@ -186,7 +188,14 @@ def _cells(row: ReportRow) -> tuple[str, ...]:
     claim, verdict = row.claim, row.verdict
     word = f"{SIGNS[verdict.verdict]} {verdict.verdict}"
     identification = (claim.id, claim.number, claim.statement, word)
-    return *identification, row.sizes, row.counterexample, verdict.detail
+    detail = verdict.detail
+    if claim.record:
+        detail += f" Best known: {_record_link(claim)}."
+    return *identification, row.sizes, row.counterexample, detail
+
+
+def _record_link(claim: Claim) -> str:
+    return f"[records of {claim.record}](records.md#{claim.record})"
 
 
 def _table(columns: Sequence[str], rows_of_cells: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -176,8 +176,8 @@ def prove(
     Formula and proof are files that other checkers, such as drat-trim, accept too.
 
     \b
-    starcast records prove congestion-trees S4 --formula s4.cnf --out s4.drat
-    starcast records prove congestion-trees S4 --proof s4.drat
+    starcast records prove fault-diameter S5 --formula s5.cnf --out s5.drat
+    starcast records prove fault-diameter S5 --proof s5.drat
     """
     from starcast.search.proofs import check_record_proof, formula_of, prove_again
 
@@ -199,12 +199,19 @@ def prove(
 def store_records(
     ctx: typer.Context, folder: FolderOption = None, output: FormatOption = Format.TABLE
 ) -> None:
-    """Verify all records, and store them in PostgreSQL. A better stored record stays."""
+    """Verify all records, and store them in PostgreSQL. A better stored record stays.
+
+    Bounds have to follow from theory, or their proofs have to be about the right formulas; the
+    proofs are not made again.
+    """
     from starcast.database.records import store_all
     from starcast.database.sessions import session
     from starcast.records.listing import load_files
+    from starcast.search import verify_bound
 
     records = load_files([_shipped(), own_folder(ctx, folder)])
+    for record in records:
+        verify_bound(record)
     with store(ctx) as engine, session(engine) as opened:
         written = store_all(opened, records)
     sentence = f"stored {written} of {len(records)} records; the others were stored before"

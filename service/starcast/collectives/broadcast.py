@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.collectives.algorithm import MESSAGES, SEGMENTS, Algorithm, Arguments
 from starcast.collectives.model import Schedule, build_schedule
-from starcast.collectives.rows import flood_units
+from starcast.collectives.rows import Columns, flood_units
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS
@@ -43,6 +43,46 @@ def build_pipeline(
         gap = forest.topology.degree
         first = (first - 1) * gap + _sub_slots(forest)
     return _build_stream(forest, ports, units_per_tree, first, gap, **parameters)
+
+
+def build_rounds(
+    topology: Topology,
+    parent_port: NDArray[np.uint8],
+    rounds: NDArray[np.integer[Any]],
+    root: int,
+    algorithm: str,
+) -> Schedule:
+    """Return the one-port broadcast of one unit in which each node is informed in a given round.
+
+    Args:
+        topology: the topology.
+        parent_port: the port to the node that informs each node if rank 0 is the root, 0 there;
+            uint8 ``[nodes]``.
+        rounds: the round in which it does, 0 at the root; ``[nodes]``.
+        root: rank of the root; the broadcast from rank 0 is translated.
+        algorithm: name of the algorithm.
+    """
+    forest = Forest(topology, parent_port[None, :])
+    receiver = np.arange(1, topology.nodes)
+    rows = Columns(
+        step=rounds[1:].astype(np.int32),
+        sender=forest.parents()[0, 1:],
+        port=topology.reverse_ports()[parent_port[1:]],
+        receiver=receiver,
+        tree=np.zeros(len(receiver), dtype=np.uint8),
+        unit=np.zeros(len(receiver), dtype=np.int32),
+    )
+    schedule = build_schedule(
+        rows,
+        topology=topology,
+        collective="broadcast",
+        algorithm=algorithm,
+        ports="one",
+        units=1,
+        packets=False,
+        forest=forest,
+    )
+    return schedule.translate(root)
 
 
 def build_substar_stream(

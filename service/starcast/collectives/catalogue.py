@@ -10,6 +10,7 @@ from starcast.collectives import (
     gather,
     recorded,
     scatter,
+    substar_doubling,
 )
 from starcast.collectives.algorithm import Algorithm, Arguments
 from starcast.collectives.model import (
@@ -28,7 +29,8 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
     collective: Registry(f"{collective} algorithm") for collective in COLLECTIVES
 }
 _MODULES = (
-    *(broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint, recorded, any_forest),
+    *(broadcast, allgather, scatter, gather, alltoall, exact, edge_disjoint),
+    *(recorded, substar_doubling, any_forest),
 )
 for _module in _MODULES:
     for _algorithm in _module.ALGORITHMS:

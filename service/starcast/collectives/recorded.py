@@ -7,44 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments
+from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns, concatenate_rows
 from starcast.records import shipped_record
 from starcast.records.files import missing_reason
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
-from starcast.trees import Forest
 from starcast.vocabulary import Ports
 
 _FAMILIES = ("star", "nk-star", "hypercube")
 _BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"
 
 
-def _build_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:
+def _build_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
     """Inform each node in the round of the record."""
     witness = shipped_record(_BROADCAST, topology.spec).witness
-    forest = Forest(topology, witness["parent_port"][None, :])
-    receiver = np.arange(1, topology.nodes)
-    to_parent = witness["parent_port"][1:]
-    rows = Columns(
-        step=witness["round"][1:].astype(np.int32),
-        sender=forest.parents()[0, 1:],
-        port=topology.reverse_ports()[to_parent],
-        receiver=receiver,
-        tree=np.zeros(len(receiver), dtype=np.uint8),
-        unit=np.zeros(len(receiver), dtype=np.int32),
-    )
-    schedule = build_schedule(
-        rows,
-        topology=topology,
-        collective="broadcast",
-        algorithm="optimal",
-        ports=ports,
-        units=1,
-        packets=False,
-        forest=forest,
-    )
-    return schedule.translate(root)
+    return build_rounds(topology, witness["parent_port"], witness["round"], root, "optimal")
 
 
 def _build_allgather(topology: Topology, root: int, ports: Ports, messages: int) -> Schedule:  # noqa: ARG001 - all sources are written out

@@ -54,6 +54,7 @@ FORMS = {
     ("broadcast", "binomial"): Entry(hypercube.binomial),
     ("broadcast", "edge-disjoint-binomial"): Entry(hypercube.edge_disjoint_binomial),
     ("broadcast", "optimal"): Entry(recorded.optimal_broadcast),
+    ("broadcast", "substar-doubling"): Entry(recorded.substar_doubling),
     ("allgather", "dimension-change"): Entry(tseng_sheu.dimension_change, each_tree=True),
     ("allgather", "rotated-hamiltonian"): Entry(fragopoulou_akl.rotated_hamiltonian),
     ("allgather", "necklace"): Entry(fragopoulou_akl.necklace),

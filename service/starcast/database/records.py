@@ -3,16 +3,14 @@
 As in `starcast.database.repository`, every function works in the given session and never commits.
 """
 
-import io
 from collections.abc import Iterable
-from typing import Any
 
-import numpy as np
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from starcast.database.record_table import StoredRecord
 from starcast.records import Record, is_better, verify
+from starcast.records.files import pack_witness, unpack_witness
 from starcast.records.listing import as_table
 from starcast.records.model import FIELDS, FORMAT
 from starcast.support.table import Table
@@ -63,14 +61,12 @@ def as_record(row: StoredRecord) -> Record:
         InputError: the row was changed by hand, and is not a record.
     """
     fields = {name: getattr(row, name) for name in (*FIELDS, "optimal")}
-    with np.load(io.BytesIO(row.witness), allow_pickle=False) as archive:
-        witness = dict(archive)
-    return Record.from_fields({"format": FORMAT, **fields}, witness, f"the stored {row.id}")
+    source = f"the stored {row.id}"
+    witness = unpack_witness(row.witness, f"of {source}")
+    return Record.from_fields({"format": FORMAT, **fields}, witness, source)
 
 
 def _as_row(record: Record) -> StoredRecord:
     fields = record.fields()
     fields.pop("format")
-    packed = io.BytesIO()
-    np.savez_compressed(packed, **dict[str, Any](record.witness))
-    return StoredRecord(id=record.id, witness=packed.getvalue(), **fields)
+    return StoredRecord(id=record.id, witness=pack_witness(record.witness), **fields)

@@ -21,6 +21,7 @@ from starcast.queries.plan import find_problems, has_indexes
 from starcast.queries.statement import run_statement
 from starcast.records import listing as record_listing
 from starcast.records import shipped_folder
+from starcast.search import find_problem, verify_bound
 from starcast.support.integers import check_count
 from starcast.support.table import Row, Table
 from starcast.vocabulary import Level, VerdictWord
@@ -129,8 +130,10 @@ class Questions(Connection):
             stored: those in PostgreSQL; by default those in files, shipped and of the user.
 
         Raises:
-            InputError: a file is damaged.
+            InputError: the problem is unknown, or a file is damaged.
         """
+        if problem is not None:
+            find_problem(problem)
         if stored:
             with self._session() as session:
                 found = list_stored(session)
@@ -148,8 +151,11 @@ class Questions(Connection):
         Raises:
             RejectedError: a record is wrong; nothing is stored.
         """
+        records = record_listing.load_files(self._record_folders())
+        for record in records:
+            verify_bound(record)
         with self._session() as session:
-            return store_all(session, record_listing.load_files(self._record_folders()))
+            return store_all(session, records)
 
     def _record_folders(self) -> list[Path]:
         return [shipped_folder(), self.settings.home / "records"]

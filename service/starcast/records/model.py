@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,8 @@ Witness = Mapping[str, NDArray[Any]]
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
 EVIDENCE = ("paths", *CERTIFICATE)
 
+ProofFormat = Literal["DRAT", "second solver"]
+
 
 @dataclass(frozen=True)
 class Proof:
@@ -49,7 +51,7 @@ class Proof:
     """
 
     statement: str
-    format: Literal["DRAT", "second solver"]
+    format: ProofFormat
     formula_sha256: str
     proof_sha256: str
     proof_bytes: int
@@ -66,12 +68,15 @@ class Attempt:
         target: the value that was looked for.
         result: ``witness``, ``none`` or ``open``.
         seconds: how long it took.
+        value: the value of the object that it found, if that was better than what was known; it
+            need not reach the target.
     """
 
     method: str
     target: int
     result: Literal["witness", "none", "open"]
     seconds: float
+    value: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +153,9 @@ class Record:
         _check_types(fields, source)
         try:
             values = {name: fields[name] for name in FIELDS}
-            values["proof"] = None if fields["proof"] is None else Proof(**fields["proof"])
+            values["proof"] = None if fields["proof"] is None else _as_proof(fields["proof"])
             values["tried"] = tuple(Attempt(**attempt) for attempt in fields["tried"])
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{source} is not a record: {error}", hint="restore the file, or search again"
             ) from None
@@ -162,6 +167,13 @@ class Record:
                 hint="restore the file, or search again",
             )
         return record
+
+
+def _as_proof(fields: Mapping[str, Any]) -> Proof:
+    proof = Proof(**fields)
+    if proof.format not in get_args(ProofFormat):
+        raise ValueError(f"its proof has the format {proof.format!r}")
+    return proof
 
 
 _TYPES: dict[str, tuple[type, ...]] = {

@@ -5,6 +5,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast import permutations
 from starcast.records import Witness
 from starcast.records.cut_bounds import round_cut
 from starcast.search.cut_bounds import bound_cuts, supports
@@ -60,16 +61,28 @@ def _second_eigenvalue(graph: Topology) -> float:
 
 
 def _start(graph: Topology, _arguments: Arguments, _budget: Budget) -> Witness:
-    """Return the halves of the nodes in rank order: substars, with one of them divided."""
+    return {"side": _substar_halves(graph)}
+
+
+def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
+    """Return halves that consist of substars, one of which is divided in the same way for odd n.
+
+    The substars of S_n and S_{n,k} are those of the last symbol; the halves of other families are
+    those in rank order.
+    """
+    order = np.arange(graph.nodes)
+    if graph.family in ("star", "nk-star"):
+        # The last key of lexsort counts most.
+        order = np.lexsort(permutations.arrangements(graph.n, graph.k or graph.n).T)
     side = np.zeros(graph.nodes, dtype=np.uint8)
-    side[: graph.nodes // 2] = 1
-    return {"side": side}
+    side[order[: graph.nodes // 2]] = 1
+    return side
 
 
 def _exchange_nodes(
     graph: Topology, _arguments: Arguments, target: int, budget: Budget
 ) -> Decision:
-    """Exchange pairs of nodes by tabu search, from random halves and from the last best."""
+    """Exchange pairs of nodes by tabu search, from substars, random halves and the last best."""
     generator = np.random.default_rng(budget.seed)
     table = graph.table().astype(np.int64)
     best: NDArray[np.uint8] | None = None
@@ -78,8 +91,12 @@ def _exchange_nodes(
         for _ in range(_STARTS):
             if budget.left <= 0:
                 break
-            is_fresh = best is None or generator.random() < 0.5
-            side = _random_halves(graph, generator) if is_fresh else _perturbed(best, generator)
+            if best is None:
+                side = _substar_halves(graph)
+            elif generator.random() < 0.5:
+                side = _random_halves(graph, generator)
+            else:
+                side = _perturbed(best, generator)
             side, cut = _tabu(table, side, generator, target, budget)
             if cut < best_cut:
                 best, best_cut = side, cut
@@ -96,9 +113,7 @@ def _random_halves(graph: Topology, generator: np.random.Generator) -> NDArray[n
     return side
 
 
-def _perturbed(side: NDArray[np.uint8] | None, generator: np.random.Generator) -> NDArray[np.uint8]:
-    if side is None:
-        raise ValueError("nothing to change")
+def _perturbed(side: NDArray[np.uint8], generator: np.random.Generator) -> NDArray[np.uint8]:
     changed = side.copy()
     count = max(len(side) // 10, 1)
     for value in (0, 1):
@@ -201,8 +216,13 @@ PROBLEM = SearchProblem(
     papers=_papers,
     start=_start,
     methods=(
-        Method("cutting planes", bound_cuts, 0.3, supports),
-        Method("exchanges of nodes between the halves (tabu search)", _exchange_nodes, 0.5),
+        Method("cutting planes", bound_cuts, 0.3, supports, solves_formulas=False),
+        Method(
+            "exchanges of nodes between the halves (tabu search)",
+            _exchange_nodes,
+            0.5,
+            solves_formulas=False,
+        ),
         Method("formula", _solve),
     ),
     literals=_literals,

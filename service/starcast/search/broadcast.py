@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.catalogue import algorithms_on, schedule
+from starcast.collectives.model import Schedule
 from starcast.records import Witness
 from starcast.search.engines import Budget, solve
 from starcast.search.formula import Formula, require_fit
@@ -23,8 +24,15 @@ from starcast.topologies import Topology
 
 Neighbours = NDArray[np.int64]
 
-#: Starts of the random matchings.
+#: Algorithms of this project, not of the papers.
+_OWN = ("optimal", "substar-doubling")
+#: Nodes up to which rounds are matched, and starts of the random matchings.
+_MOST_NODES = 50_000
 _STARTS = 100
+#: Most random matchings of which the best is completed by a formula.
+_TRIES = 10
+#: Shares of the remaining time for these matchings, and for each completion.
+_MATCHING, _COMPLETION = 0.2, 0.3
 
 
 def counting_bound(nodes: int, degree: int) -> int:
@@ -55,16 +63,17 @@ def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
     )
 
 
-def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
-    names = [
-        algorithm
+def _catalogue(graph: Topology, *omitted: str) -> list[tuple[Schedule, str]]:
+    """Return the one-port broadcasts of the catalogue, with their sources."""
+    return [
+        (schedule(graph, "broadcast", algorithm.name, "one"), algorithm.source)
         for algorithm in algorithms_on(graph, "broadcast")
-        if "one" in algorithm.ports and algorithm.name != "optimal"
+        if "one" in algorithm.ports and algorithm.name not in omitted
     ]
-    values = [
-        PaperValue(schedule(graph, "broadcast", each.name, "one").steps, each.source)
-        for each in names
-    ]
+
+
+def _papers(graph: Topology, _arguments: Arguments) -> PaperValue | None:
+    values = [PaperValue(each.steps, source) for each, source in _catalogue(graph, *_OWN)]
     return min(values, default=None)
 
 
@@ -74,11 +83,35 @@ def _table(graph: Topology) -> Neighbours:
 
 
 def _start(graph: Topology, _arguments: Arguments, budget: Budget) -> Witness:
-    return _matched_rounds(graph, random.Random(budget.seed))  # noqa: S311 - not a secret
+    """Return matched rounds; on large topologies the best broadcast of the catalogue, if any."""
+    if not _is_small(graph):
+        schedules = [each for each, _ in _catalogue(graph, "optimal") if each.units == 1]
+        if schedules:
+            return _from_schedule(graph, min(schedules, key=lambda each: each.steps))
+    chance = random.Random(budget.seed)  # noqa: S311 - not a secret
+    return _as_witness(graph, *_matched_rounds(graph, chance))
 
 
-def _matched_rounds(graph: Topology, chance: random.Random) -> Witness:
-    """Inform, in each round, as many nodes as possible, and those with most to inform first."""
+def _is_small(graph: Topology) -> bool:
+    """Return whether rounds can be matched in seconds or minutes."""
+    return graph.nodes <= _MOST_NODES
+
+
+def _from_schedule(graph: Topology, broadcast: Schedule) -> Witness:
+    """Return the witness of a schedule that sends one unit to each node once."""
+    informer = np.zeros(graph.nodes, dtype=np.int64)
+    rounds = np.zeros(graph.nodes, dtype=np.int64)
+    informer[broadcast.receiver] = broadcast.sender
+    rounds[broadcast.receiver] = broadcast.step
+    return _as_witness(graph, informer, rounds)
+
+
+def _matched_rounds(graph: Topology, chance: random.Random) -> tuple[Neighbours, Neighbours]:
+    """Inform, in each round, as many nodes as possible, and those with most to inform first.
+
+    Returns:
+        The node that informs each node, and the round in which it does.
+    """
     table = _table(graph)
     informer = np.full(graph.nodes, -1)
     rounds = np.zeros(graph.nodes, dtype=np.int64)
@@ -95,7 +128,7 @@ def _matched_rounds(graph: Topology, chance: random.Random) -> Witness:
         matched = _match(table, ~is_new, receivers[np.argsort(-weight)].tolist())
         for sender, receiver in matched.items():
             informer[receiver], rounds[receiver] = sender, now
-    return _as_witness(graph, informer, rounds)
+    return informer, rounds
 
 
 def _match(table: Neighbours, can_send: NDArray[np.bool_], receivers: list[int]) -> dict[int, int]:
@@ -142,12 +175,94 @@ def _match_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget
     """Repeat the matched rounds with other random choices."""
     best: Witness | None = None
     for seed in range(budget.seed, budget.seed + _STARTS):
-        witness = _matched_rounds(graph, random.Random(seed))  # noqa: S311 - not a secret
+        chance = random.Random(seed)  # noqa: S311 - not a secret
+        witness = _as_witness(graph, *_matched_rounds(graph, chance))
         if best is None or witness["round"].max() < best["round"].max():
             best = witness
         if int(best["round"].max()) <= target or budget.left <= 0:
             break
     return OPEN if best is None else Decision("witness", best)
+
+
+def _complete_rounds(graph: Topology, _args: Arguments, target: int, budget: Budget) -> Decision:
+    """Match all rounds but the last few, at random, and let a formula decide about those."""
+    seed = budget.seed
+    while budget.left > 0:
+        starts: list[tuple[Neighbours, Neighbours]] = []
+        limit = budget.part(_MATCHING)
+        while len(starts) < _TRIES and (limit.left > 0 or not starts):
+            starts.append(_matched_rounds(graph, random.Random(seed)))  # noqa: S311 - not a secret
+            seed += 1
+        # The start that informs most nodes in time is the most promising.
+        informer, rounds = max(starts, key=lambda each: int(np.sum(each[1] <= target)))
+        for count in (3, 4, 2):
+            found = _complete(graph, informer, rounds, target, count, budget.part(_COMPLETION))
+            if found is not None:
+                return Decision("witness", found)
+    return OPEN
+
+
+def _complete(
+    graph: Topology,
+    informer: Neighbours,
+    rounds: Neighbours,
+    target: int,
+    count: int,
+    budget: Budget,
+) -> Witness | None:
+    """Return a broadcast that differs in its last rounds only, ``count`` of them, or None."""
+    last = target - count
+    subject = f"a broadcast on {graph.spec} from round {last}"
+    if last < 0:
+        return None
+    open_nodes = int(np.sum(rounds > last))
+    require_fit(open_nodes * count * graph.degree * 8, budget.memory, subject)
+    formula, sends = _formula_of_last_rounds(graph, rounds, last, target)
+    status, values = solve(formula, budget, subject)
+    if status != "satisfiable" or values is None:
+        return None
+    is_known = rounds <= last
+    return _read_schedule(
+        graph, values[sends], np.where(is_known, informer, -1), np.where(is_known, rounds, 0)
+    )
+
+
+def _formula_of_last_rounds(
+    graph: Topology, rounds: Neighbours, last: int, target: int
+) -> tuple[Formula, NDArray[np.int32]]:
+    """Return the formula that all nodes without the message after a round get it in time.
+
+    Returns:
+        The formula; ``sends`` [nodes, ports, rounds + 1], 0 without a variable.
+    """
+    table = _table(graph)
+    formula = Formula()
+    is_open = rounds > last
+    informed = np.zeros((graph.nodes, target + 1), dtype=np.int32)
+    sends = np.zeros((graph.nodes, graph.degree, target + 1), dtype=np.int32)
+    nodes = np.flatnonzero(is_open)
+    informed[nodes, last + 1 :] = formula.new(len(nodes), target - last)
+    for now in range(last + 1, target + 1):
+        can_send = ~is_open if now == last + 1 else np.ones(graph.nodes, dtype=bool)
+        is_used = is_open[table] & can_send[:, None]
+        sends[is_used, now] = formula.new(int(is_used.sum()))
+    back = np.argmax(table[table] == np.arange(graph.nodes)[:, None, None], axis=2)
+    for now in range(last + 1, target + 1):
+        incoming = sends[table, back, now]
+        for node in range(graph.nodes):
+            own = [each for each in sends[node, :, now].tolist() if each]
+            formula.at_most_one(own)
+            if not is_open[node]:
+                continue
+            before = int(informed[node, now - 1])
+            for each in own:
+                formula.add(-each, before)
+            senders = [each for each in incoming[node].tolist() if each]
+            earlier = [before] if before else []
+            formula.add(-int(informed[node, now]), *earlier, *senders)
+    for node in nodes.tolist():
+        formula.add(int(informed[node, target]))
+    return formula, sends
 
 
 def _formula(
@@ -262,27 +377,40 @@ def _solve_symmetric(
 def _search_formula(
     graph: Topology, target: int, budget: Budget, images: NDArray[np.int64] | None
 ) -> Decision:
-    formula, informed, sends = _formula(graph, target, images)
+    formula, _, sends = _formula(graph, target, images)
     subject = f"broadcast on {graph.spec} in {target} rounds"
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":
         return Decision("none", formula=formula)
     if values is None:
         return OPEN
-    table = _table(graph)
     informer = np.full(graph.nodes, -1)
     rounds = np.zeros(graph.nodes, dtype=np.int64)
     informer[0] = 0
     if images is not None:
         informer[images[0]], rounds[images[0]] = 0, 1
-    for now in range(1, target + 1):
-        used = np.argwhere(values[sends[:, :, now]])
+    return Decision("witness", _read_schedule(graph, values[sends], informer, rounds))
+
+
+def _read_schedule(
+    graph: Topology, sends: NDArray[np.bool_], informer: Neighbours, rounds: Neighbours
+) -> Witness:
+    """Complete a broadcast by the values of ``sends`` [nodes, ports, rounds + 1].
+
+    Args:
+        graph: the topology.
+        sends: whether a node sends over a port in a round.
+        informer: the node that informs each node, as far as is known; -1 otherwise.
+        rounds: the round in which it does.
+    """
+    table = _table(graph)
+    for now in range(1, sends.shape[2]):
+        used = np.argwhere(sends[:, :, now])
         for node, port in used.tolist():
             receiver = table[node, port]
             if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
                 informer[receiver], rounds[receiver] = node, now
-    del informed
-    return Decision("witness", _as_witness(graph, informer, rounds))
+    return _as_witness(graph, informer, rounds)
 
 
 def _as_witness(graph: Topology, informer: NDArray[np.int64], rounds: NDArray[np.int64]) -> Witness:
@@ -318,7 +446,16 @@ PROBLEM = SearchProblem(
     papers=_papers,
     start=_start,
     methods=(
-        Method("rounds of maximum matchings, random", _match_rounds, 0.1),
+        Method(
+            "rounds of maximum matchings, random",
+            _match_rounds,
+            0.1,
+            _is_small,
+            solves_formulas=False,
+        ),
+        Method(
+            "rounds of maximum matchings, the last by a formula", _complete_rounds, 0.4, _is_small
+        ),
         Method("formula, symmetric after round 1", _solve_symmetric, 0.5),
         Method("formula", _solve_formula),
     ),

@@ -9,6 +9,7 @@ import random
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starcast.records import Witness
 from starcast.search.engines import Budget
@@ -22,6 +23,7 @@ from starcast.search.problem import (
     TheoryBound,
     too_small,
 )
+from starcast.search.symmetry import orbits
 from starcast.topologies import Topology
 
 #: Lengths of the closed walks.
@@ -31,6 +33,9 @@ _NOISE = 0.002
 #: Length of cycles up to which all exchanges are kept that leave the number of cycles as it is.
 #: They are needed for variety, but all nodes of the cycles are numbered again.
 _CHEAP = 800
+#: Nodes up to which a quotient is tried, and the translations that are tried for it.
+_MOST_NODES = 50_000
+_SAMPLES = 200
 
 Walk = list[int]
 
@@ -144,23 +149,104 @@ def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]
 def _search(graph: Topology, _arguments: Arguments, target: int, budget: Budget) -> Decision:
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
     adjacent, rest = two_factors(graph)
-    factors = [_Factor(each, is_counted=True) for each in adjacent[:target]]
-    spare = [_Factor(each, is_counted=False) for each in adjacent[target:]]
-    if rest and rest[0]:
-        spare.append(_Factor(rest, is_counted=False))
-    everything = factors + spare
+    factors, everything = _as_factors(adjacent, rest, target)
+    if _join_cycles(graph, factors, everything, chance, budget):
+        return _finished(graph, [factor.adjacent for factor in factors])
+    return OPEN
+
+
+def _search_quotient(
+    graph: Topology, _arguments: Arguments, target: int, budget: Budget
+) -> Decision:
+    """Join cycles of a quotient by a translation; each must lift to a single cycle."""
+    chance = random.Random(budget.seed)  # noqa: S311 - not a secret
+    classes = quotient(graph, chance)
+    if classes is None:
+        return OPEN
+    leaders = np.unique(classes, return_index=True)[1]
+    adjacent, rest = two_factors(graph)
+    parts = [classes[np.array(part)[leaders]].tolist() for part in adjacent]
+    rest_part = classes[np.array(rest, dtype=np.int64)[leaders]].tolist()
+    while budget.left > 0:
+        factors, everything = _as_factors(parts, rest_part, target)
+        if not _join_cycles(graph, factors, everything, chance, budget):
+            return OPEN
+        lifted = [_lift(graph, factor.adjacent, classes) for factor in factors]
+        if all(_Factor(each, is_counted=True).count == 1 for each in lifted):
+            return _finished(graph, lifted)
+    return OPEN
+
+
+def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None:
+    """Return the class of each node under a translation of the greatest odd order that fits.
+
+    The classes must form a graph without loops and double links, on which every port is a port. A
+    cycle through all classes lifts to one cycle through all nodes if its start is not mapped to
+    itself by a power of the translation that generates less. Of even orders some cannot do that:
+    they exchange the two colours of the nodes.
+
+    Returns:
+        int64 ``[nodes]``, or None if there is no such translation.
+    """
+    if not graph.translation_keeps_ports or graph.nodes > _MOST_NODES:
+        return None
+    best, best_order = None, 1
+    for node in chance.sample(range(graph.nodes), min(graph.nodes, _SAMPLES)):
+        images = graph.translation(node).astype(np.int64)
+        order, image = 1, int(images[0])
+        while image:
+            order, image = order + 1, int(images[image])
+        if order % 2 == 0 or order <= best_order:
+            continue
+        least = orbits(graph.nodes, [images])
+        near = np.sort(least[graph.table().astype(np.int64)], axis=0)
+        if (near[1:] != near[:-1]).all() and (near != least).all():
+            best, best_order = np.unique(least, return_inverse=True)[1].astype(np.int64), order
+    return best
+
+
+def _lift(
+    graph: Topology, adjacent: list[list[int]], classes: NDArray[np.int64]
+) -> list[list[int]]:
+    """Return the links over those of a 2-factor of the classes."""
+    table = graph.table().T
+    wanted = np.array(adjacent)[classes]
+    is_used = (classes[table][:, :, None] == wanted[:, None, :]).any(axis=2)
+    lifted: list[list[int]] = table[is_used].reshape(graph.nodes, 2).tolist()
+    return lifted
+
+
+def _as_factors(
+    adjacent: list[list[list[int]]], rest: list[list[int]], target: int
+) -> tuple[list[_Factor], list[_Factor]]:
+    """Return the 2-factors that become cycles, and these with all other links."""
+    copies = [[list(each) for each in part] for part in (*adjacent, rest)]
+    factors = [_Factor(each, is_counted=True) for each in copies[:target]]
+    spare = [_Factor(each, is_counted=False) for each in copies[target:] if each and each[0]]
+    return factors, factors + spare
+
+
+def _join_cycles(
+    graph: Topology,
+    factors: list[_Factor],
+    everything: list[_Factor],
+    chance: random.Random,
+    budget: Budget,
+) -> bool:
+    """Exchange links until each factor is a single cycle; return whether that was reached."""
     if len(everything) == 1:
-        return _finished(graph, factors) if factors[0].count == 1 else OPEN
+        return factors[0].count == 1
+    nodes = len(factors[0].adjacent)
     with budget.reporter.task(f"Hamiltonian cycles of {graph.spec}", 100, "%") as task:
         shown = 0
         while sum(factor.count for factor in factors) > len(factors):
             if budget.left <= 0:
-                return OPEN
-            _step(everything, chance, graph.nodes)
+                return False
+            _step(everything, chance, nodes)
             done = int(100 * (1 - budget.left / budget.seconds))
             task.advance(done - shown)
             shown = done
-    return _finished(graph, factors)
+    return True
 
 
 def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
@@ -199,14 +285,14 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
     return None
 
 
-def _finished(graph: Topology, factors: list[_Factor]) -> Decision:
+def _finished(graph: Topology, factors: list[list[list[int]]]) -> Decision:
     table = {port: graph.neighbours(port).tolist() for port in graph.ports}
     rows = []
     for factor in factors:
         before, node = -1, 0
         row: list[int] = []
         while not row or node != 0:
-            a, b = factor.adjacent[node]
+            a, b = factor[node]
             following = b if a == before else a
             row.append(next(port for port in graph.ports if table[port][node] == following))
             before, node = node, following
@@ -236,11 +322,23 @@ PROBLEM = SearchProblem(
     question="most link-disjoint Hamiltonian cycles",
     variables="the 2-factor of each link",
     constraints="each 2-factor is a single cycle",
-    symmetry="none; the search starts from the ports, and only finds witnesses",
+    symmetry=(
+        "the first method admits only cycles that a translation of odd order maps to themselves, "
+        "and joins cycles of the quotient; the second has none. Both start from the ports, and "
+        "only find witnesses"
+    ),
     bound=_bound,
     papers=_papers,
     start=_start,
-    methods=(Method("exchanges between 2-factors", _search),),
+    methods=(
+        Method(
+            "exchanges between 2-factors of a quotient by a translation",
+            _search_quotient,
+            0.6,
+            solves_formulas=False,
+        ),
+        Method("exchanges between 2-factors", _search, solves_formulas=False),
+    ),
     literals=lambda _graph, _arguments, _target: 0,
     statement=lambda _arguments, target: f"no {target} link-disjoint Hamiltonian cycles",
     unsupported=too_small(3),

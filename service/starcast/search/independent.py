@@ -9,11 +9,11 @@ for every class that is not connected and for every component that is a tree.
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast import permutations
 from starcast.records import Witness
 from starcast.search.engines import Budget, race, require
 from starcast.search.formula import Formula, require_fit
@@ -32,6 +32,10 @@ from starcast.topologies import Topology
 #: ``literal(node, class)``.
 Literal = Callable[[int, int], int]
 Table = list[list[int]]
+#: Generators of a group: images of the nodes, and the number of classes that it moves a class on.
+Symmetry = list[tuple[NDArray[np.int64], int]]
+#: Nodes up to which translations are tried.
+_MOST_NODES = 10_000
 
 
 def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:
@@ -45,9 +49,9 @@ def _search(exact: bool, symmetric: bool) -> Callable[..., Decision]:
         require_fit(_literals(graph, {}, target), budget.memory, f"trees on {graph.spec}")
         if exact and graph.degree != 2 * target:
             return OPEN
-        images = _translations(graph, target) if symmetric else [None]
-        for each in images:
-            part = budget.part(1 / len(images))
+        groups = symmetries(graph, target) if symmetric else [[]]
+        for number, each in enumerate(groups):
+            part = budget.part(1 / (len(groups) - number))
             subject = f"{target} completely independent trees on {graph.spec}"
             work = (graph.table().T.tolist(), target, exact, each)
             classes = race(partition, work, part, subject)
@@ -58,36 +62,61 @@ def _search(exact: bool, symmetric: bool) -> Callable[..., Decision]:
     return search
 
 
-def _translations(graph: Topology, classes: int) -> list[NDArray[np.int64]]:
-    """Return translations whose order is a multiple of the number of classes, highest first.
+def symmetries(graph: Topology, classes: int) -> list[Symmetry]:
+    """Return groups of translations that may map classes to each other, the largest groups first.
 
-    All cycles of a translation have the same length, its order.
+    A group is given by generators, each with the number of classes that it moves a class on. They
+    are the cyclic groups whose order is a multiple of the number of classes, one of each order,
+    and for prime n, S_n and a divisor of n - 1 as the number of classes, the maps x -> a x + b of
+    the symbols modulo n: those with a = 1 keep the classes.
     """
-    by_order: dict[int, NDArray[np.int64]] = {}
+    if graph.nodes > _MOST_NODES:
+        return []
+    by_order: dict[int, Symmetry] = {}
     for node in range(1, graph.nodes):
-        images = graph.translation(node).astype(np.int64) if graph.nodes <= 10_000 else None
-        if images is None:
-            break
+        images = graph.translation(node).astype(np.int64)
         order, image = 1, int(images[0])
         while image:
             order, image = order + 1, int(images[image])
         if order % classes == 0 and order not in by_order:
-            by_order[order] = images
-    return [by_order[order] for order in sorted(by_order, reverse=True)]
+            by_order[order] = [(images, 1)]
+    return [*_affine(graph, classes), *(by_order[order] for order in sorted(by_order)[::-1])]
 
 
-def partition(work: tuple[Table, int, bool, Any], seed: int) -> NDArray[np.int64]:
+def _affine(graph: Topology, classes: int) -> Iterator[Symmetry]:
+    size = graph.n
+    is_prime = size > 3 and all(size % each for each in range(2, size))
+    if graph.family != "star" or not is_prime or (size - 1) % classes:
+        return
+    symbols = np.arange(size)
+    root = next(
+        a for a in range(2, size) if len({pow(a, i, size) for i in range(size)}) == size - 1
+    )
+    shift = _translation(graph, (symbols + 1) % size)
+    for exponent in range(1, size):
+        if (size - 1) % (exponent * classes) == 0:
+            factor = pow(root, exponent, size)
+            yield [(shift, 0), (_translation(graph, factor * symbols % size), 1)]
+
+
+def _translation(graph: Topology, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the translation of S_n that renames the symbols 0..n-1."""
+    rank = permutations.arrangement_rank((symbols[None, :] + 1).astype(np.uint8), graph.n)
+    return graph.translation(int(rank[0])).astype(np.int64)
+
+
+def partition(work: tuple[Table, int, bool, Symmetry], seed: int) -> NDArray[np.int64]:
     """Return the class of each node, or no classes if there are none.
 
     Args:
         work: the neighbours, the number of classes, whether every node must have two neighbours in
-            each class, and a translation that maps each class to the next one, or None.
+            each class, and translations that map classes to each other.
         seed: random seed.
     """
     from pysat.solvers import Solver  # noqa: PLC0415 - an optional library
 
-    table, classes, exact, images = work
-    formula, literal = _local_formula(table, classes, exact=exact, images=images)
+    table, classes, exact, symmetry = work
+    formula, literal = _local_formula(table, classes, exact=exact, symmetry=symmetry)
     with Solver(name="cadical195") as solver:
         solver.configure({"seed": seed, "phase": seed % 2})
         solver.append_formula(formula.clauses)
@@ -106,18 +135,11 @@ def partition(work: tuple[Table, int, bool, Any], seed: int) -> NDArray[np.int64
 
 
 def _local_formula(
-    table: Table, classes: int, *, exact: bool, images: NDArray[np.int64] | None
+    table: Table, classes: int, *, exact: bool, symmetry: Symmetry
 ) -> tuple[Formula, Literal]:
     formula = Formula()
     nodes = len(table)
-    first, shift = np.arange(nodes), np.zeros(nodes, dtype=np.int64)
-    if images is not None:
-        for node in range(nodes):
-            image = int(images[node])
-            while image != node and first[node] == node and first[image] == image:
-                steps = _steps(images, node, image)
-                first[image], shift[image] = node, steps % classes
-                image = int(images[image])
+    first, shift = _orbits(nodes, classes, symmetry)
     variables = formula.new(nodes, classes)
 
     def literal(node: int, number: int) -> int:
@@ -139,11 +161,22 @@ def _local_formula(
     return formula, literal
 
 
-def _steps(images: NDArray[np.int64], node: int, image: int) -> int:
-    steps = 0
-    while node != image:
-        node, steps = int(images[node]), steps + 1
-    return steps
+def _orbits(
+    nodes: int, classes: int, symmetry: Symmetry
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first node of each node's orbit, and by how many classes it is behind the node."""
+    first, shift = np.full(nodes, -1), np.zeros(nodes, dtype=np.int64)
+    for start in range(nodes):
+        if first[start] >= 0:
+            continue
+        first[start], front = start, [start]
+        for node in front:
+            for images, step in symmetry:
+                image = int(images[node])
+                if first[image] < 0:
+                    first[image], shift[image] = start, (shift[node] + step) % classes
+                    front.append(image)
+    return first, shift
 
 
 def _violated(
@@ -324,15 +357,15 @@ PROBLEM = SearchProblem(
         "no component between two of them is a tree, by clauses that are added when they fail"
     ),
     symmetry=(
-        "none in the last method. The others admit only partitions that a translation maps to each "
-        "other, or with two neighbours of each node in each class; they find witnesses"
+        "none in the last method. The others admit only partitions that a group of translations "
+        "maps to themselves, or with two neighbours of each node in each class; they find witnesses"
     ),
     bound=_bound,
     papers=_papers,
     start=_start,
     methods=(
-        Method("classes, two neighbours in each, by a translation", _search(True, True), 0.4),
-        Method("classes by a translation", _search(False, True), 0.4),
+        Method("classes, two neighbours in each, by translations", _search(True, True), 0.4),
+        Method("classes by translations", _search(False, True), 0.4),
         Method("classes", _search(False, False)),
     ),
     literals=_literals,

@@ -63,12 +63,14 @@ class Method:
         run: the search.
         share: the share of the remaining time that it gets; the last method gets all.
         supports: whether it can be used on a topology.
+        solves_formulas: whether it uses the engine of the budget.
     """
 
     name: str
     run: Run
     share: float = 1.0
     supports: Callable[[Topology], bool] = lambda _topology: True
+    solves_formulas: bool = True
 
 
 def _no_formula(_graph: Topology, _args: Arguments, _target: int, _witness: Witness) -> Formula:

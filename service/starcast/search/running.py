@@ -9,12 +9,15 @@ from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.model import EVIDENCE, Witness
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget, solver_name
-from starcast.search.problem import Decision, SearchProblem
+from starcast.search.formula import require_fit
+from starcast.search.problem import Decision, Method, SearchProblem
 from starcast.search.proofs import make_proof
 from starcast.topologies import Topology, as_topology
 
 #: The share of the remaining time for the best conceivable value, before values in between.
 _BEST_FIRST = 0.5
+#: Literals for each directed link, at least.
+_LITERALS = 3
 
 
 def search(
@@ -54,6 +57,8 @@ def search(
     values = declared.resolve_arguments(arguments)
     # A budget's time begins when the search does.
     limits = Budget() if budget is None else replace(budget)
+    # Formulas are estimated where they are written; no model is smaller than this.
+    require_fit(_LITERALS * graph.nodes * graph.degree, limits.memory, f"{problem} on {graph.spec}")
     return _Search(declared, graph, values, limits, keep).run(known)
 
 
@@ -132,6 +137,9 @@ class _Search:
         part = self._budget.part(share)
         methods = [each for each in self._problem.methods if each.supports(self._graph)]
         for method in methods:
+            # Some methods prepare their work before they look at the clock.
+            if self._budget.left <= 0:
+                break
             start = monotonic()
             self._budget.reporter.say(
                 f"{self._problem.name} on {self._graph.spec}: value {record.value}, bound "
@@ -141,12 +149,14 @@ class _Search:
             seconds = round(monotonic() - start, 1)
             is_reached = self._reaches(outcome, target)
             result = outcome.result if outcome.result == "none" or is_reached else "open"
-            attempt = Attempt(method.name, target, result, seconds)
+            is_better = self._reaches(outcome, record.value - self._sign)
+            value = self._value(outcome.witness) if is_better and outcome.witness else None
+            attempt = Attempt(method.name, target, result, seconds, value)
             record = replace(
                 record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
             )
-            if outcome.result == "none" or self._reaches(outcome, record.value - self._sign):
-                record = self._improved(record, outcome, target)
+            if outcome.result == "none" or is_better:
+                record = self._improved(record, outcome, target, method)
             if result != "open":
                 return record
         return record
@@ -157,14 +167,15 @@ class _Search:
             return False
         return self._sign * self._value(outcome.witness) <= self._sign * target
 
-    def _improved(self, record: Record, outcome: Decision, target: int) -> Record:
+    def _improved(self, record: Record, outcome: Decision, target: int, method: Method) -> Record:
+        solver = solver_name(self._budget.engine) if method.solves_formulas else record.solver
         if outcome.result == "witness" and outcome.witness is not None:
             evidence = {name: each for name, each in record.witness.items() if name in EVIDENCE}
             better = replace(
                 record,
                 value=self._value(outcome.witness),
                 witness={**outcome.witness, **evidence},
-                solver=solver_name(self._budget.engine),
+                solver=solver,
             )
         else:
             refuted = target if outcome.target is None else outcome.target
@@ -179,7 +190,7 @@ class _Search:
                 reason=statement,
                 proof=proof,
                 witness={**_without_evidence(record.witness), **outcome.evidence},
-                solver=solver_name(self._budget.engine),
+                solver=solver,
             )
         verify(better)
         self._report(better)

@@ -366,6 +366,7 @@ class ClaimDetail(ClaimResource):
     """A claim with everything that is known about this claim."""
 
     reading: str
+    record: str = Field(description="the search problem with the best known values; often empty")
     parts: list[str]
     detail: str
     run: int | None = Field(description="the verification run; null if computed for this request")

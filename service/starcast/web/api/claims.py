@@ -64,6 +64,7 @@ def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.Claim
     return models.ClaimDetail(
         **claim_fields(row),
         reading=claim.reading,
+        record=claim.record,
         parts=list(claim.parts),
         detail="" if verdict is None else verdict.detail,
         run=None if run is None else run.id,

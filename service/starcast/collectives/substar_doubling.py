@@ -1,0 +1,166 @@
+"""One-port broadcast on S_{n,k} through growing substars; see docs/records.md for the proof.
+
+The substar A_j holds the nodes with the root's symbols at the positions j+1..k. A_1 is a complete
+graph, in which the informed nodes double in each round. Then, for j = 2..k:
+
+* every node of A_{j-1} sends over port j. This informs the nodes of A_j with the symbol r_j of the
+  root's position j at position 1, once each;
+* each other node of A_j outside of A_{j-1} is a neighbour of exactly one of these: across port i if
+  its position i holds r_j, otherwise in a complete graph. Each of them informs its neighbours: some
+  in the complete graph, who inform the others, then those across the ports 2..j-1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast import permutations
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.broadcast import build_rounds
+from starcast.collectives.model import Schedule
+from starcast.topologies import Topology
+from starcast.vocabulary import Ports
+
+NAME = "substar-doubling"
+_Integers = NDArray[np.int64]
+
+
+class _Turns(NamedTuple):
+    """An order in which a node of a complete graph, the centre, informs the others.
+
+    Attributes:
+        own: the centre sends to others in this many rounds, then it is free for other links.
+        rounds: the rounds until all are informed, and the centre has used the other links.
+    """
+
+    own: int
+    rounds: int
+
+
+def _best_turns(size: int, others: int) -> _Turns:
+    """Return the fastest order for a complete graph, and for ``others`` other links afterwards."""
+    choices = []
+    for own in range(1, max(size - 1, 1).bit_length() + 1):
+        last = int(_round_in_clique(np.array([size - 1]), own)[0])
+        choices.append(_Turns(own, max(own + others, last)))
+    return min(choices, key=lambda turns: (turns.rounds, turns.own))
+
+
+def _round_in_clique(number: _Integers, own: int) -> _Integers:
+    """Return the round in which node ``number`` of a complete graph is informed, from 1."""
+    return np.where(number < 2**own, _log2(number) + 1, own + 1 + _log2(_doublings(number, own)))
+
+
+def _sender_in_clique(number: _Integers, own: int) -> _Integers:
+    """Return the node that informs node ``number``; the centre is node 0."""
+    active = 2**own - 1
+    late = number - (active << _log2(_doublings(number, own)))
+    return np.where(number <= active, number - (1 << _log2(number)), late)
+
+
+def _doublings(number: _Integers, own: int) -> _Integers:
+    """Return how often the nodes 1..2^own - 1 fit before a node; the centre does not send to it."""
+    times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
+    return times
+
+
+def _log2(values: _Integers) -> _Integers:
+    """Return the integral part of the logarithm of positive numbers."""
+    exponents: _Integers = np.frexp(values.astype(float))[1].astype(np.int64)
+    return exponents - 1
+
+
+def _broadcast_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
+    """Return the node that informs each node, and in which round; 0 and 0 at the root, rank 0."""
+    n, k = topology.n, int(topology.k or 1)
+    size = n - k + 1
+    symbols = permutations.arrangements(n, k).astype(np.int64)
+    informer = np.zeros(topology.nodes, dtype=np.int64)
+    rounds = np.zeros(topology.nodes, dtype=np.int64)
+    # outermost[v] is the last position that differs from the root's, from 1.
+    differs = symbols != np.arange(1, k + 1)
+    outermost = np.where(differs.any(axis=1), k - differs[:, ::-1].argmax(axis=1), 0)
+    done = 0
+    for position in range(1, k + 1):
+        turns = _best_turns(size, max(position - 2, 0))
+        nodes = np.flatnonzero(outermost == position)
+        senders = symbols[nodes].copy()
+        if position == 1:
+            number = _replace_by_sender(senders, 1, n, turns.own)
+            rounds[nodes] = _round_in_clique(number, turns.own)
+            done = turns.rounds
+        else:
+            rounds[nodes] = done + _inform_outside(senders, position, n, turns.own)
+            done += 1 + turns.rounds
+        informer[nodes] = permutations.arrangement_rank(senders.astype(np.uint8), n)
+    return informer, rounds
+
+
+def _inform_outside(nodes: _Integers, position: int, n: int, own: int) -> _Integers:
+    """Replace nodes of a substar by those that inform them.
+
+    Args:
+        nodes: their symbols, int64 ``[count, k]``; each has another symbol than the root at the
+            position, and the root's symbols at all later ones.
+        position: the position, from 2.
+        n: number of symbols.
+        own: rounds in which a node sends in its complete graph.
+
+    Returns:
+        The round in which each is informed; the first is that in which all send over the port.
+    """
+    rounds = np.ones(len(nodes), dtype=np.int64)
+    is_first = nodes[:, 0] == position
+    nodes[is_first, 0] = nodes[is_first, position - 1]
+    nodes[is_first, position - 1] = position
+    is_absent = ~is_first
+    for place in range(1, position - 1):
+        is_here = nodes[:, place] == position
+        is_here &= ~is_first
+        nodes[is_here, place] = nodes[is_here, 0]
+        nodes[is_here, 0] = position
+        rounds[is_here] = 1 + own + place
+        is_absent &= ~is_here
+    rest = nodes[is_absent]
+    rounds[is_absent] = 1 + _round_in_clique(_replace_by_sender(rest, position, n, own), own)
+    nodes[is_absent] = rest
+    return rounds
+
+
+def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Integers:
+    """Replace nodes by those that inform them in their complete graphs.
+
+    The nodes of a complete graph differ at position 1 only. The centre has the symbol ``centre``
+    there and the number 0; the others are numbered from 1 in the order of their symbols.
+
+    Returns:
+        The number of each node.
+    """
+    every = np.arange(len(nodes))
+    is_free = np.ones((len(nodes), n), dtype=bool)
+    is_free[every[:, None], nodes[:, 1:] - 1] = False
+    is_free[:, centre - 1] = False
+    number = np.cumsum(is_free, axis=1)[every, nodes[:, 0] - 1]
+    ordered = np.argsort(~is_free, axis=1, kind="stable") + 1
+    sender = _sender_in_clique(number, own)
+    nodes[:, 0] = np.where(sender == 0, centre, ordered[every, np.maximum(sender - 1, 0)])
+    return number
+
+
+def _build(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
+    informer, rounds = _broadcast_rounds(topology)
+    parent_port = np.zeros(topology.nodes, dtype=np.uint8)
+    for port in topology.ports:
+        parent_port[topology.neighbours(port) == informer] = port
+    parent_port[0] = 0
+    return build_rounds(topology, parent_port, rounds, root, NAME)
+
+
+ALGORITHMS = (
+    Algorithm(
+        "broadcast", NAME, ("nk-star",), ("one",), (), "starcast: records", _build,
+        rows=lambda topology, _: topology.nodes - 1,
+        forest_construction=lambda *_: None,
+    ),
+)  # fmt: skip
