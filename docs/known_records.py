@@ -13,8 +13,8 @@ The best known objects of seven problems, from the files in `records/`. `starcas
 TOPOLOGY` starts from these records and improves them, `starcast records show` prints one of them,
 and `starcast records verify --proofs` checks all witnesses and makes all proofs again. The tests
 make the DRAT proofs up to 300 kB again, in a few seconds. Of the three longer ones, of S_6, that of
-congestion-trees takes 7 seconds and that of fault-diameter 36; that of edge-disjoint-trees is twice
-as long.
+congestion-trees takes 7 seconds and that of fault-diameter 36; that of edge-disjoint-trees is the
+longest.
 
 A *witness* is an object with the stated value; it is checked from its definition by code that
 shares nothing with the searches (`starcast.records.checks`). A *bound* is a value that no object
