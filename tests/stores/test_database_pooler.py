@@ -136,9 +136,7 @@ def test_a_restore_is_refused_before_anything_changes(
     assert sessions.current(engine) == before
 
 
-def test_the_doctor_mentions_the_pooler(
-    pooled_engine: Engine, graph_address: GraphAddress
-) -> None:
+def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: GraphAddress) -> None:
     settings = Settings.load(
         postgres_uri=without_password(pooled_engine.url),
         postgres_password=pooled_engine.url.password,

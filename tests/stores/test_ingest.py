@@ -330,7 +330,7 @@ def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, stored_plan
 def test_a_second_process_is_refused_or_waits(stores: Stores, stored_plan: Plan) -> None:
     """The lock is held in PostgreSQL."""
     with ExitStack() as stack:
-        lock = lock_stores(stores.engine, wait=False, reporter=Silent(), task="dropping Q3")
+        lock = lock_stores(stores, wait=False, reporter=Silent(), task="dropping Q3")
         stack.enter_context(lock)
         calls: list[Callable[[], object]] = [
             lambda: ingest(stores, stored_plan),

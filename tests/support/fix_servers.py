@@ -38,6 +38,14 @@ from starcast.settings import Settings
 #: ingest would discard all plans too: `stack_settings` keeps it from that.
 _KEEP_PLANS = "dbms.cypher.min_replan_interval=1h\n"
 
+#: Connections with and without TLS are accepted at the same port.
+_TLS = """
+dbms.ssl.policy.bolt.enabled=true
+dbms.ssl.policy.bolt.base_directory={folder}
+dbms.ssl.policy.bolt.client_auth=NONE
+server.bolt.tls_level=OPTIONAL
+"""
+
 _KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY", "STARCAST_NEO4J_JAVA_OPTIONS")
 _USED = pytest.StashKey[str]()
 _HOME = pytest.StashKey[str | None]()
@@ -98,7 +106,8 @@ def stack_settings(
     was_running = _is_running(settings)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Neo4j, "configuration", CONFIGURATION + _KEEP_PLANS)
+            tls = _TLS.format(folder=_certificate(settings.home))
+            patch.setattr(Neo4j, "configuration", CONFIGURATION + _KEEP_PLANS + tls)
             stack.up(settings, Silent())
     except StarcastError as error:
         pytest.fail(f"the servers for the tests do not start: {error}", pytrace=False)
@@ -110,6 +119,30 @@ def stack_settings(
     finally:
         if not was_running:
             stack.down(settings.home, Silent())
+
+
+def _certificate(home: Path) -> Path:
+    """Create a self-signed certificate, and return its folder, which the server can read."""
+    folder = home.with_name(f"{home.name}-tls")
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 30"
+    command += " -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    files = ["-keyout", folder / "private.key", "-out", folder / "public.crt"]
+    subprocess.run([*command.split(), *files], check=True, capture_output=True)
+    (folder / "private.key").chmod(0o644)  # for root's servers, which run as another user
+    return folder
+
+
+@pytest.fixture
+def certificate(stack_settings: Settings, graph_address: GraphAddress) -> Path:
+    """The certificate of the test run's Neo4j, which accepts TLS."""
+    query = "SHOW SETTINGS 'server.bolt.tls_level' YIELD value"
+    with _driver(graph_address) as driver:
+        level = driver.execute_query(query).records[0]["value"]
+    if level != "OPTIONAL":
+        pytest.skip("the server was restarted without TLS, or runs in a home that is kept")
+    home = stack_settings.home
+    return home.with_name(f"{home.name}-tls") / "public.crt"
 
 
 def _is_running(settings: Settings) -> bool:

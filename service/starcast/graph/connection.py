@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from socket import gaierror
+from ssl import SSLCertVerificationError, SSLError
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, cast
@@ -53,7 +55,7 @@ _FETCH = 10_000
 _SPARE = 2**28
 
 _NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
-_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+")
+_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 
 # Everything the driver logs is also in a QueryResult or in an error. Programs that configure
 # logging still receive it.
@@ -301,14 +303,31 @@ class Graph:
             case UnsupportedServerProduct():
                 return RejectedError(
                     f"the server at {self.uri} does not speak a known version of Bolt",
-                    hint=_NEEDED,
+                    hint=f"{_NEEDED}; if it requires TLS, write bolt+s:// or neo4j+s://",
                 )
+        return self._describe_unreachable(error)
+
+    def _describe_unreachable(self, error: Exception) -> UnavailableError:
+        message = f"Neo4j at {self.uri} cannot be reached or closed the connection"
         hint = "start it ('starcast up' starts the embedded Neo4j), then try again"
-        if "looks like HTTP" in str(error):
-            hint = "this port speaks HTTP; Bolt has another port, often 7687"
-        return UnavailableError(
-            f"Neo4j at {self.uri} cannot be reached or closed the connection", hint=hint
-        )
+        for cause in _causes(error):
+            if isinstance(cause, SSLCertVerificationError):
+                message = (
+                    f"the certificate of Neo4j at {self.uri} is not trusted: {cause.verify_message}"
+                )
+                hint = (
+                    "write +ssc instead of +s to accept any certificate, or name a file with the"
+                    " certificate of its issuer in SSL_CERT_FILE"
+                )
+            elif isinstance(cause, SSLError):
+                message = f"the server at {self.uri} does not speak TLS"
+                hint = "write bolt:// or neo4j:// for a connection without encryption"
+            elif isinstance(cause, gaierror):
+                message = f"the host of {self.uri} is unknown: {cause.strerror}"
+                hint = "correct its name in STARCAST_NEO4J_URI"
+            elif "looks like HTTP" in str(cause):
+                hint = "this port speaks HTTP; Bolt has another port, often 7687"
+        return UnavailableError(message, hint=hint)
 
     def _translate_server_error(self, error: Neo4jError, timeout: float | None) -> StarcastError:
         code = error.code or ""
@@ -338,6 +357,12 @@ class Graph:
                 f"Neo4j at {self.uri} has to be restarted: {text}",
                 hint="free some space if its disk is full, then restart it: 'starcast down' and "
                 "'starcast up' restart the embedded servers",
+            )
+        if "ForbiddenOnReadOnlyDatabase" in code or "NotALeader" in code:
+            return UnavailableError(
+                f"Neo4j at {self.uri} does not accept writes: {text}",
+                hint="write neo4j:// instead of bolt:// if it is a cluster; a read-only database"
+                " only answers queries",
             )
         if "DatabaseNotFound" in code:
             return UnavailableError(
@@ -449,6 +474,17 @@ def _create_driver(address: GraphAddress) -> Driver:
         raise _malformed_uri(address.uri) from None
 
 
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and its causes; the driver groups the errors of all routers."""
+    yield error
+    if isinstance(error, BaseExceptionGroup):
+        for member in error.exceptions:
+            yield from _causes(member)
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        yield from _causes(cause)
+
+
 def new_enough(version: str) -> bool:
     """Return whether a server version such as ``5.26.30`` or ``2026.08.1`` is at least `OLDEST`."""
     numbers = re.match(r"(\d+)\.(\d+)", version)
@@ -458,5 +494,6 @@ def new_enough(version: str) -> bool:
 def _malformed_uri(uri: str) -> InputError:
     return InputError(
         f"'{uri}' is not the URI of a Neo4j server",
-        hint="write bolt://HOST:7687 or neo4j://HOST:7687",
+        hint="write bolt://HOST:7687, or neo4j://HOST:7687 for a cluster; with TLS bolt+s:// or"
+        " neo4j+s://",
     )
