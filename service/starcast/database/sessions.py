@@ -49,8 +49,8 @@ _NO_RIGHT = {"42501", "25006"}
 _OBSTACLES = ("23", "2BP01")
 _LOCK_NOT_AVAILABLE = "55P03"
 _KEY = "hashtextextended(:key, 0)"
-# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The transaction that
-# holds a lock is idle, so its state last changed when it took the lock.
+# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The transaction
+# that holds a lock is idle, so its state last changed when it took the lock.
 _HOLDER_OF = text(
     "select pid, application_name, extract(epoch from clock_timestamp() - state_change) as seconds"
     " from pg_locks left join pg_stat_activity using (pid)"

@@ -60,11 +60,11 @@ def drop(
         LimitError: an import was requested that exceeds the limits or the disk.
     """
     listener = reporter or Silent()
-    with lock_stores(stores, wait, listener, f"dropping {artifact_id}") as stores:
-        ownership.claim(stores.graph, stores.id)
-        recover(stores, listener)
+    with lock_stores(stores, wait, listener, f"dropping {artifact_id}") as locked:
+        ownership.claim(locked.graph, locked.id)
+        recover(locked, listener)
         target = Reference(kind, artifact_id)
-        with stores.session() as session:
+        with locked.session() as session:
             find(session, kind, artifact_id)
             dependents = find_dependents(session, target)
         if dependents and not cascade:
@@ -73,13 +73,13 @@ def drop(
                 hint="drop them first, or add --cascade",
             )
         dropped = [*dependents, target]
-        chosen = _choose(stores, dropped, method)
+        chosen = _choose(locked, dropped, method)
         listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {chosen.reason}")
         if chosen.method is LoadMethod.IMPORT:
-            import_remaining(stores, dropped, listener, on_stage)
+            import_remaining(locked, dropped, listener, on_stage)
         for reference in dropped:
             if chosen.method is LoadMethod.BOLT:
-                _delete(stores, reference, listener)
+                _delete(locked, reference, listener)
             listener.say(f"{reference.kind} {reference.id}: dropped")
     return [reference.id for reference in dropped]
 

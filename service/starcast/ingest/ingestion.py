@@ -125,14 +125,14 @@ def ingest(
     listener = reporter or Silent()
     began = time.monotonic()
     sizes = request.sizes()
-    with lock_stores(stores, wait, listener, f"ingesting {sizes[0].id}") as stores:
-        _tidy(stores, listener)
-        ownership.claim(stores.graph, stores.id)
-        adopt(stores, listener)
-        recovered = recover(stores, listener)
-        missing = _find_missing(stores, sizes)
-        _refuse_other_trees(stores, request)
-        created = _create(stores, request, missing, method, listener, on_stage) if missing else []
+    with lock_stores(stores, wait, listener, f"ingesting {sizes[0].id}") as locked:
+        _tidy(locked, listener)
+        ownership.claim(locked.graph, locked.id)
+        adopt(locked, listener)
+        recovered = recover(locked, listener)
+        missing = _find_missing(locked, sizes)
+        _refuse_other_trees(locked, request)
+        created = _create(locked, request, missing, method, listener, on_stage) if missing else []
     present = [size.id for size in sizes if size not in missing]
     recovered_ids = [reference.id for reference in recovered]
     return Summary(created, present, recovered_ids, time.monotonic() - began)
@@ -240,25 +240,25 @@ def rebuild(
         BusyError: another process is changing the stores.
     """
     listener = reporter or Silent()
-    with lock_stores(stores, request.wait, listener, "rebuilding the graph") as stores:
-        _tidy(stores, listener)
-        is_outdated = _take_over(stores)
+    with lock_stores(stores, request.wait, listener, "rebuilding the graph") as locked:
+        _tidy(locked, listener)
+        is_outdated = _take_over(locked)
         ids = request.ids
         if is_outdated:
             listener.say(f"the graph has an older schema than {VERSION}: rebuilding everything")
             ids = ()
-        artifacts, others = _find_artifacts(stores, ids)
-        embedded = stores.embedded is not None
+        artifacts, others = _find_artifacts(locked, ids)
+        embedded = locked.embedded is not None
         chosen = choose_method(request.method, artifacts, others, embedded=embedded)
         # Without artifacts there is nothing to import, but an outdated graph must be cleaned.
         by_import = chosen.method is LoadMethod.IMPORT and bool(artifacts)
-        _refuse_rebuild_losses(stores, artifacts, request, listener, by_import=by_import)
+        _refuse_rebuild_losses(locked, artifacts, request, listener, by_import=by_import)
         if not artifacts and not is_outdated:
             return []
         listener.say(chosen.reason)
         if by_import:
-            return _rebuild_by_import(stores, artifacts, listener)
-        return _rebuild_over_bolt(stores, artifacts, listener, is_outdated=is_outdated)
+            return _rebuild_by_import(locked, artifacts, listener)
+        return _rebuild_over_bolt(locked, artifacts, listener, is_outdated=is_outdated)
 
 
 def _take_over(stores: Stores) -> bool:
