@@ -1,27 +1,27 @@
 """``make bench``: measure and print all benchmarks, or the modules named on the command line."""
 
 import argparse
+import os
 from importlib import import_module
 
-from benchmarks.measure import COLUMNS, Figure
+from benchmarks.measure import COLUMNS, Figure, Growth, Table
 from starcast.cli.output import emit, say
 
 MODULES = (
-    "arrays",
-    "simulator",
-    "timing",
-    "startup",
-    "trees",
+    "construction",
+    "verification",
+    "simulation",
     "stores",
-    "offline",
     "packs",
+    "startup",
+    "offline",
     "claims",
     "model",
     "explorer",
 )
-#: Modules that run only if they are named: the first takes 15 minutes, and its decision is final;
-#: the second needs npm and Chromium.
-ON_REQUEST = ("model", "explorer")
+#: Modules that run only if they are named: imports take minutes, `make pytest-claims` checks the
+#: claims, the decision about the model is final, and the explorer needs npm and Chromium.
+ON_REQUEST = ("offline", "claims", "model", "explorer")
 
 
 def main() -> None:
@@ -37,19 +37,49 @@ def main() -> None:
         action="store_true",
         help="write the figures of the query packs to queries/measured.json",
     )
+    parser.add_argument(
+        "--page",
+        action="store_true",
+        help="write docs/benchmarks.md, and keep the ratios in benchmarks/ratios.jsonl",
+    )
     arguments = parser.parse_args()
     for name in arguments.modules:
         if name not in MODULES:
             parser.error(f"unknown module '{name}'")
-    default = [name for name in MODULES if name not in ON_REQUEST]
-    measured: list[Figure] = []
-    for name in arguments.modules or default:
-        module = import_module(f"benchmarks.{name}")  # only `trees` needs its rivals installed
+    load = os.getloadavg()[0]
+    results: dict[str, list[Figure | Growth | Table]] = {}
+    for name in arguments.modules or [name for name in MODULES if name not in ON_REQUEST]:
+        module = import_module(f"benchmarks.{name}")  # only some need the other libraries
         flags = (arguments.write,) if name == "packs" else ()
-        for figure in module.figures(*flags):
-            say(f"{figure.what}: {figure.value:,.4g} {figure.unit}")
-            measured.append(figure)
-    emit([figure.row() for figure in measured], COLUMNS)
+        results[name] = []
+        for result in module.figures(*flags):
+            _print(result)
+            results[name].append(result)
+    figures = [each for part in results.values() for each in part if isinstance(each, Figure)]
+    emit([figure.row() for figure in figures], COLUMNS)
+    if arguments.page:
+        _write(results, load)
+
+
+def _print(result: Figure | Growth | Table) -> None:
+    match result:
+        case Figure():
+            say(f"{result.what}: {result.value:,.4g} {result.unit}")
+        case Growth():
+            rows = result.rows()
+            emit(rows, list(rows[0]), title=result.title)
+        case Table():
+            emit(result.content, result.columns, title=result.title)
+
+
+def _write(results: dict[str, list[Figure | Growth | Table]], load: float) -> None:
+    from benchmarks import report  # noqa: PLC0415 - needs matplotlib
+
+    record = report.make_record(results, load)
+    before = report.keep_record(record)
+    report.write_page(results, record, before)
+    for line in report.find_regressions(record, before):
+        say(f"worse: {line}")
 
 
 if __name__ == "__main__":

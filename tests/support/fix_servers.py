@@ -10,6 +10,7 @@ import os
 import platform
 import secrets
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,7 +107,7 @@ def stack_settings(
     was_running = _is_running(settings)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            tls = _TLS.format(folder=_certificate(settings.home))
+            tls = "" if kept else _TLS.format(folder=request.getfixturevalue("tls_folder"))
             patch.setattr(Neo4j, "configuration", CONFIGURATION + _KEEP_PLANS + tls)
             stack.up(settings, Silent())
     except StarcastError as error:
@@ -121,28 +122,30 @@ def stack_settings(
             stack.down(settings.home, Silent())
 
 
-def _certificate(home: Path) -> Path:
-    """Create a self-signed certificate, and return its folder, which the server can read."""
-    folder = home.with_name(f"{home.name}-tls")
-    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+@pytest.fixture(scope="session")
+def tls_folder() -> Iterator[Path]:
+    """A folder with a self-signed certificate, which the server can read."""
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 30"
     command += " -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
-    files = ["-keyout", folder / "private.key", "-out", folder / "public.crt"]
-    subprocess.run([*command.split(), *files], check=True, capture_output=True)
-    (folder / "private.key").chmod(0o644)  # for root's servers, which run as another user
-    return folder
+    # The servers of root run as another user, who cannot traverse the folders of pytest.
+    with tempfile.TemporaryDirectory(prefix="starcast-tls-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        files = ["-keyout", folder / "private.key", "-out", folder / "public.crt"]
+        subprocess.run([*command.split(), *files], check=True, capture_output=True)
+        (folder / "private.key").chmod(0o644)
+        yield folder
 
 
 @pytest.fixture
-def certificate(stack_settings: Settings, graph_address: GraphAddress) -> Path:
+def certificate(tls_folder: Path, graph_address: GraphAddress) -> Path:
     """The certificate of the test run's Neo4j, which accepts TLS."""
     query = "SHOW SETTINGS 'server.bolt.tls_level' YIELD value"
     with _driver(graph_address) as driver:
         level = driver.execute_query(query).records[0]["value"]
     if level != "OPTIONAL":
-        pytest.skip("the server was restarted without TLS, or runs in a home that is kept")
-    home = stack_settings.home
-    return home.with_name(f"{home.name}-tls") / "public.crt"
+        pytest.skip("the server was restarted without TLS, or is that of a kept home")
+    return tls_folder / "public.crt"
 
 
 def _is_running(settings: Settings) -> bool:
