@@ -111,9 +111,9 @@ wheel-test: $(WHEEL_VENV)/.created ## build the wheel and run the main job from 
 	$(WHEEL_PIP) install --no-compile 'starcast[embedded,web]'
 	tests/wheel/smoke $(abspath $(WHEEL_VENV)/bin/starcast)
 
-bench: $(VENV)/.dev ## run the benchmarks; figures are ratios within one run
+bench: $(VENV)/.dev ## measure, and write docs/benchmarks.md: ratios next to other libraries, per version
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --page
 
 compose-test: ## docker compose up, for real (needs root and a network)
 	tests/compose/run

@@ -127,32 +127,31 @@ def heights_numpy(parents: NDArray[np.int32]) -> int:
 
 
 def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
-    """Execute a broadcast in all-port mode as sets of units per node; return the deliveries.
+    """Execute a broadcast from node 0 as sets of units per node; return the units that all own.
 
     Args:
         rows: step, sender, receiver and unit, sorted by step.
         has_link: whether two nodes are adjacent.
 
     Raises:
-        ValueError: two nodes are not adjacent, a link is used twice in a step, or a sender does
-            not own what it sends at the beginning of the step.
+        ValueError: two nodes are not adjacent, or a sender does not own what it sends at the
+            beginning of the step.
     """
     owned: dict[int, set[int]] = {0: {row[3] for row in rows}}
-    busy: set[tuple[int, int]] = set()
     arrivals: list[tuple[int, int]] = []
     current = 0
     for step, sender, receiver, unit in rows:
         if step != current:
-            for node, arrived in arrivals:
-                owned.setdefault(node, set()).add(arrived)
-            busy.clear()
-            arrivals.clear()
+            _deliver(owned, arrivals)
             current = step
-        link = sender, receiver
-        if link in busy or unit not in owned.get(sender, ()) or not has_link(*link):
+        if unit not in owned.get(sender, ()) or not has_link(sender, receiver):
             raise ValueError(f"step {step} breaks a rule")
-        busy.add(link)
         arrivals.append((receiver, unit))
-    for node, arrived in arrivals:
-        owned.setdefault(node, set()).add(arrived)
+    _deliver(owned, arrivals)
     return sum(map(len, owned.values()))
+
+
+def _deliver(owned: dict[int, set[int]], arrivals: list[tuple[int, int]]) -> None:
+    for node, unit in arrivals:
+        owned.setdefault(node, set()).add(unit)
+    arrivals.clear()

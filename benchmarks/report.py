@@ -27,39 +27,41 @@ Result = Figure | Growth | Table
 SECTIONS: Mapping[str, tuple[str, str]] = {
     "construction": (
         "Construction",
-        (
-            "The other libraries receive a list of links, and build a graph; SageMath generates the"
-            " star graph itself. numpy sorts the permutations as numbers and looks up the neighbours."
-            " starcast computes the table of neighbours."
-        ),
+        """
+The other libraries receive a list of links and build a graph; SageMath generates the star graph
+itself. numpy sorts the permutations as numbers and looks up the neighbours. starcast computes the
+table of neighbours.
+""",
     ),
     "verification": (
         "Verification",
-        (
-            "Every library checks that each of the n-1 trees spans, and computes its height. NetworkX,"
-            " igraph and rustworkx build a directed graph from the edges of a tree, numpy follows the"
-            " parents of all nodes at once. starcast also checks ports."
-        ),
+        """
+Every library checks that each of the n-1 trees spans, and computes its height. NetworkX, igraph and
+rustworkx build a directed graph from the edges of a tree; numpy follows the parents of all nodes at
+once. starcast starts from the array of ports, and checks these as well.
+""",
     ),
     "simulation": (
         "Simulation",
-        (
-            "No library simulates schedules. The yardsticks are the time to sort as many integers, and"
-            " a plain simulator in Python: a set of units per node, with the links of the library's"
-            " graph. It checks adjacency, ownership and the use of links only."
-        ),
+        """
+None of the libraries simulates schedules. The yardsticks are the time to sort as many integers, and
+a plain simulator in Python: a set of units per node, and the links of the library's graph. It
+checks adjacency and ownership only.
+""",
     ),
     "stores": (
         "Ingestion",
-        "Rates of an embedded Neo4j and PostgreSQL, by elapsed time: other load counts.",
+        """
+Rates of an embedded Neo4j and PostgreSQL, by elapsed time, which depends on other load.
+""",
     ),
     "packs": (
         "Queries",
-        (
-            "By elapsed time, as measured by the client. The libraries hold their data in memory; most"
-            " queries that concern a complete forest are faster there. [Queries](queries.md) names"
-            " those for which Cypher is the wrong tool."
-        ),
+        """
+By elapsed time, as the client sees it. The libraries hold their data in memory; most queries that
+concern a complete forest are faster there. [Queries](queries.md) names those for which Cypher is
+the wrong tool.
+""",
     ),
     "startup": ("Start-up", "By elapsed time."),
     "offline": ("Offline imports", "By elapsed time."),
@@ -183,7 +185,7 @@ def write_page(
     parts = [*_introduction(record), *_comparison(record, before)]
     for name, part in results.items():
         title, text = SECTIONS[name]
-        parts += [f"## {title}", text]
+        parts += [f"## {title}", text.strip()]
         figures = [each for each in part if isinstance(each, Figure)]
         if figures:
             parts.append(_table(COLUMNS, [each.row() for each in figures]))
