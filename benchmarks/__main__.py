@@ -1,19 +1,19 @@
 """``make bench``: measure and print all benchmarks, or the modules named on the command line."""
 
 import argparse
-import os
 from importlib import import_module
 
 from benchmarks.measure import COLUMNS, Figure, Growth, Table
+from benchmarks.report import Report, Result
 from starcast.cli.output import emit, say
 
 MODULES = (
     "construction",
     "verification",
     "simulation",
+    "startup",
     "stores",
     "packs",
-    "startup",
     "offline",
     "claims",
     "model",
@@ -46,22 +46,25 @@ def main() -> None:
     for name in arguments.modules:
         if name not in MODULES:
             parser.error(f"unknown module '{name}'")
-    load = os.getloadavg()[0]
-    results: dict[str, list[Figure | Growth | Table]] = {}
-    for name in arguments.modules or [name for name in MODULES if name not in ON_REQUEST]:
+    names = arguments.modules or [name for name in MODULES if name not in ON_REQUEST]
+    report = Report() if arguments.page else None
+    figures: list[Figure] = []
+    for name in names:
         module = import_module(f"benchmarks.{name}")  # only some need the other libraries
         flags = (arguments.write,) if name == "packs" else ()
-        results[name] = []
+        results: list[Result] = []
         for result in module.figures(*flags):
             _print(result)
-            results[name].append(result)
-    figures = [each for part in results.values() for each in part if isinstance(each, Figure)]
+            results.append(result)
+        figures += [each for each in results if isinstance(each, Figure)]
+        if report is not None:
+            report.add(name, results)
     emit([figure.row() for figure in figures], COLUMNS)
-    if arguments.page:
-        _write(results, load)
+    for line in report.regressions() if report is not None else ():
+        say(f"worse: {line}")
 
 
-def _print(result: Figure | Growth | Table) -> None:
+def _print(result: Result) -> None:
     match result:
         case Figure():
             say(f"{result.what}: {result.value:,.4g} {result.unit}")
@@ -70,16 +73,6 @@ def _print(result: Figure | Growth | Table) -> None:
             emit(rows, list(rows[0]), title=result.title)
         case Table():
             emit(result.content, result.columns, title=result.title)
-
-
-def _write(results: dict[str, list[Figure | Growth | Table]], load: float) -> None:
-    from benchmarks import report  # noqa: PLC0415 - needs matplotlib
-
-    record = report.make_record(results, load)
-    before = report.keep_record(record)
-    report.write_page(results, record, before)
-    for line in report.find_regressions(record, before):
-        say(f"worse: {line}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -143,24 +143,26 @@ def read_records(file: Path = RATIOS) -> list[Record]:
     return records
 
 
-def keep_record(record: Record, file: Path = RATIOS) -> Record | None:
-    """Store the ratios of a version, and return the record to compare them with.
-
-    A second run of a version replaces its ratios, and keeps those that it did not measure.
+def find_previous(name: str, file: Path = RATIOS) -> Record | None:
+    """Return the record to compare a version with.
 
     Returns:
         The record of the last other version; if there is none, the earlier one of this version;
         None for the first run.
     """
     records = read_records(file)
+    others = [each for each in records if each.version != name]
+    return (others or records or [None])[-1]
+
+
+def keep_record(record: Record, file: Path = RATIOS) -> None:
+    """Store the ratios of a version; a second run replaces those that it measured again."""
+    records = read_records(file)
     earlier = next((each for each in records if each.version == record.version), None)
-    others = [each for each in records if each is not earlier]
-    kept = record
-    if earlier is not None:
-        kept = Record(**(asdict(record) | {"ratios": {**earlier.ratios, **record.ratios}}))
-    lines = [json.dumps(asdict(each)) for each in (*others, kept)]
+    ratios = {**(earlier.ratios if earlier else {}), **record.ratios}
+    kept = [each for each in records if each is not earlier] + [replace(record, ratios=ratios)]
+    lines = [json.dumps(asdict(each)) for each in kept]
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return others[-1] if others else earlier
 
 
 def find_regressions(record: Record, before: Record | None) -> list[str]:
@@ -173,6 +175,26 @@ def find_regressions(record: Record, before: Record | None) -> list[str]:
         for name, ratio in record.ratios.items()
         if name in before.ratios and before.ratios[name] > TOLERANCE * ratio
     ]
+
+
+class Report:
+    """The results of a run; the page and the ratios are written after each module."""
+
+    def __init__(self) -> None:
+        self._load = os.getloadavg()[0]
+        self._before = find_previous(version("starcast"))
+        self._results: dict[str, Sequence[Result]] = {}
+
+    def add(self, module: str, results: Sequence[Result]) -> None:
+        """Add the results of a module, and write the page and the ratios."""
+        self._results[module] = results
+        record = make_record(self._results, self._load)
+        keep_record(record)
+        write_page(self._results, record, self._before)
+
+    def regressions(self) -> list[str]:
+        """Return a line for each ratio that is much worse than that of the previous version."""
+        return find_regressions(make_record(self._results, self._load), self._before)
 
 
 def write_page(

@@ -93,12 +93,16 @@ def record(version: str, **ratios: float) -> report.Record:
 def test_ratios_are_kept_per_version(tmp_path: Path) -> None:
     """A second run of a version replaces its ratios, and is compared with the version before."""
     file = tmp_path / "ratios.jsonl"
-    first, second = record("1.0", a=2.0, b=3.0), record("1.1", a=1.0)
-    assert report.keep_record(first, file) is None
-    assert report.keep_record(record("1.0", a=2.5), file) == first
-    assert report.keep_record(second, file) == record("1.0", a=2.5, b=3.0)
-    assert report.keep_record(second, file) == record("1.0", a=2.5, b=3.0)
-    assert report.read_records(file) == [record("1.0", a=2.5, b=3.0), second]
+    assert report.find_previous("1.0", file) is None
+    report.keep_record(record("1.0", a=2.0, b=3.0), file)
+    report.keep_record(record("1.0", a=2.5), file)
+    first, second = record("1.0", a=2.5, b=3.0), record("1.1", a=1.0)
+    assert report.find_previous("1.0", file) == first
+    assert report.find_previous("1.1", file) == first
+    report.keep_record(second, file)
+    report.keep_record(second, file)
+    assert report.find_previous("1.1", file) == first
+    assert report.read_records(file) == [first, second]
 
 
 def test_a_ratio_that_is_much_worse_is_named() -> None:
