@@ -63,7 +63,7 @@ def _shortest_paths() -> Iterator[Figure]:
     links = libraries.list_links(s8)
     graph = libraries.build_networkx(links)
     of_igraph = libraries.build_igraph(links)
-    of_rustworkx = libraries.build_rustworkx(links)
+    of_rustworkx = libraries.build_rustworkx(links).to_directed()
     table = s8.table()
     works = {
         "NetworkX": lambda: dict(nx.bfs_predecessors(graph, 0)),
