@@ -49,6 +49,9 @@ CONNECT_SECONDS = 5.0
 #: Time for retries of transient errors. Short, because a server that dies is reported only then.
 RETRY_SECONDS = 5.0
 
+#: Part of the driver's message about a failed handshake of TLS, whatever the server did instead.
+_NO_TLS = "Failed to establish encrypted connection"
+
 #: Records to fetch between two checks of the available memory.
 _FETCH = 10_000
 #: Bytes of memory to leave to other programs.
@@ -303,13 +306,15 @@ class Graph:
             case UnsupportedServerProduct():
                 return RejectedError(
                     f"the server at {self.uri} does not speak a known version of Bolt",
-                    hint=f"{_NEEDED}; if it requires TLS, write bolt+s:// or neo4j+s://",
+                    hint=f"{_NEEDED}; a server that requires TLS needs bolt+s:// or neo4j+s://",
                 )
         return self._describe_unreachable(error)
 
     def _describe_unreachable(self, error: Exception) -> UnavailableError:
         message = f"Neo4j at {self.uri} cannot be reached or closed the connection"
         hint = "start it ('starcast up' starts the embedded Neo4j), then try again"
+        if "+s" not in self.uri:
+            hint = f"{hint}; a server that requires TLS needs bolt+s:// or neo4j+s://"
         for cause in _causes(error):
             if isinstance(cause, SSLCertVerificationError):
                 message = (
@@ -319,8 +324,8 @@ class Graph:
                     "write +ssc instead of +s to accept any certificate, or name a file with the"
                     " certificate of its issuer in SSL_CERT_FILE"
                 )
-            elif isinstance(cause, SSLError):
-                message = f"the server at {self.uri} does not speak TLS"
+            elif isinstance(cause, SSLError) or _NO_TLS in str(cause):
+                message = f"Neo4j at {self.uri} does not accept a connection with TLS"
                 hint = "write bolt:// or neo4j:// for a connection without encryption"
             elif isinstance(cause, gaierror):
                 message = f"the host of {self.uri} is unknown: {cause.strerror}"
