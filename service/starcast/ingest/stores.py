@@ -97,7 +97,10 @@ def lock_stores(
 
     Raises:
         BusyError: another process holds the lock, and ``wait`` is False.
+        UnavailableError: the role of PostgreSQL may only read; Neo4j is not changed either.
     """
+    with stores.session() as session:
+        session.execute(select(models.Materialization).limit(0).with_for_update())
     with ExitStack() as stack:
         is_reported = False
         while True:
