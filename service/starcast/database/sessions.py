@@ -156,7 +156,9 @@ def advisory_lock(
         BusyError: the given error, if another process holds the lock.
     """
     key = {"key": name}
-    with translated_errors(engine.url), engine.connect() as connection:
+    # At a higher level, which may be the server's default, the transaction would keep a snapshot.
+    unattended = engine.execution_options(isolation_level="READ COMMITTED")
+    with translated_errors(engine.url), unattended.connect() as connection:
         connection.execute(_NO_IDLE_LIMIT)
         if task is not None:
             # The server shows it to other processes, and forgets it together with the lock.

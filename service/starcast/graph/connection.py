@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from socket import gaierror
-from ssl import SSLCertVerificationError, SSLError
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, cast
@@ -40,6 +38,7 @@ from neo4j.graph import Node, Path, Relationship
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
+from starcast.graph.unreachable import describe_unreachable
 from starcast.support import log
 from starcast.support.signals import defer_signals
 
@@ -48,9 +47,6 @@ OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
 #: Time for retries of transient errors. Short, because a server that dies is reported only then.
 RETRY_SECONDS = 5.0
-
-#: Part of the driver's message about a failed handshake of TLS, whatever the server did instead.
-_NO_TLS = "Failed to establish encrypted connection"
 
 #: Records to fetch between two checks of the available memory.
 _FETCH = 10_000
@@ -308,31 +304,7 @@ class Graph:
                     f"the server at {self.uri} does not speak a known version of Bolt",
                     hint=f"{_NEEDED}; a server that requires TLS needs bolt+s:// or neo4j+s://",
                 )
-        return self._describe_unreachable(error)
-
-    def _describe_unreachable(self, error: Exception) -> UnavailableError:
-        message = f"Neo4j at {self.uri} cannot be reached or closed the connection"
-        hint = "start it ('starcast up' starts the embedded Neo4j), then try again"
-        if "+s" not in self.uri:
-            hint = f"{hint}; a server that requires TLS needs bolt+s:// or neo4j+s://"
-        for cause in _causes(error):
-            if isinstance(cause, SSLCertVerificationError):
-                message = (
-                    f"the certificate of Neo4j at {self.uri} is not trusted: {cause.verify_message}"
-                )
-                hint = (
-                    "write +ssc instead of +s to accept any certificate, or name a file with the"
-                    " certificate of its issuer in SSL_CERT_FILE"
-                )
-            elif isinstance(cause, SSLError) or _NO_TLS in str(cause):
-                message = f"Neo4j at {self.uri} does not accept a connection with TLS"
-                hint = "write bolt:// or neo4j:// for a connection without encryption"
-            elif isinstance(cause, gaierror):
-                message = f"the host of {self.uri} is unknown: {cause.strerror}"
-                hint = "correct its name in STARCAST_NEO4J_URI"
-            elif "looks like HTTP" in str(cause):
-                hint = "this port speaks HTTP; Bolt has another port, often 7687"
-        return UnavailableError(message, hint=hint)
+        return describe_unreachable(self.uri, error)
 
     def _translate_server_error(self, error: Neo4jError, timeout: float | None) -> StarcastError:
         code = error.code or ""
@@ -477,17 +449,6 @@ def _create_driver(address: GraphAddress) -> Driver:
         )
     except (ConfigurationError, ValueError):
         raise _malformed_uri(address.uri) from None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes; the driver groups the errors of all routers."""
-    yield error
-    if isinstance(error, BaseExceptionGroup):
-        for member in error.exceptions:
-            yield from _causes(member)
-    cause = error.__cause__ or error.__context__
-    if cause is not None:
-        yield from _causes(cause)
 
 
 def new_enough(version: str) -> bool:
