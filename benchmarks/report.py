@@ -257,9 +257,15 @@ def _comparison(record: Record, before: Record | None) -> Iterator[str]:
 def _table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
     lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for row in rows:
-        cells = (str(row.get(column, "")).replace("|", "\\|") for column in columns)
+        cells = (_cell(row.get(column, "")) for column in columns)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value).replace("|", "\\|")
 
 
 def plot_growth(growth: Growth, file: Path) -> None:

@@ -134,7 +134,7 @@ def test_the_page_has_figures_growth_and_regressions(tmp_path: Path) -> None:
     report.write_page(results, now, before, page)
     text = page.read_text(encoding="utf-8")
     assert "1 of 1 ratios are worse than those of 0.0" in text
-    assert "| build | 2 | s | < 5 | True | copy \\| move | 0.5 |" in text
+    assert "| build | 2 | s | < 5 | yes | copy \\| move | 0.5 |" in text
     assert "| S9 | 2 | 1 |\n| S10 | 3 |  |" in text
     picture = tmp_path / "benchmarks-construction-1.svg"
     drawn = picture.read_bytes()
