@@ -1,11 +1,12 @@
 """Topologies and spanning trees against copying, numpy, and the graphs of other libraries."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import networkx as nx
 import numpy as np
 import rustworkx
+from numpy.typing import NDArray
 
 from benchmarks import libraries
 from benchmarks.measure import Figure, Growth, seconds
@@ -42,7 +43,7 @@ def _graph_costs(n: int) -> Iterator[tuple[str, float]]:
     """Yield the seconds that each library needs for S_n."""
     network = topology(f"S{n}")
     links = libraries.list_links(network) if n <= LIMITS["NetworkX"] else []
-    works = {
+    works: dict[str, Callable[[], object]] = {
         "NetworkX": partial(libraries.build_networkx, links),
         "igraph": partial(libraries.build_igraph, links),
         "rustworkx": partial(libraries.build_rustworkx, links),
@@ -65,7 +66,7 @@ def _shortest_paths() -> Iterator[Figure]:
     of_igraph = libraries.build_igraph(links)
     of_rustworkx = libraries.build_rustworkx(links).to_directed()
     table = s8.table()
-    works = {
+    works: dict[str, Callable[[], object]] = {
         "NetworkX": lambda: dict(nx.bfs_predecessors(graph, 0)),
         "igraph": lambda: of_igraph.bfs(0),
         "rustworkx": lambda: rustworkx.bfs_predecessors(of_rustworkx, 0),
@@ -77,9 +78,9 @@ def _shortest_paths() -> Iterator[Figure]:
         yield Figure(what, ours, "s", "< 0.1", name, seconds(work))
 
 
-def search_breadth_first(table: "np.ndarray[tuple[int, ...], np.dtype[np.int32]]") -> object:
+def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the parents of a tree of shortest paths from node 0, one level at a time."""
-    parents = np.full(table.shape[1], -1)
+    parents = np.full(table.shape[1], -1, dtype=np.int64)
     parents[0] = 0
     frontier = np.array([0])
     while len(frontier):

@@ -28,7 +28,7 @@ def list_links(topology: Topology) -> list[tuple[int, int]]:
     for port in topology.ports:
         neighbours = topology.neighbours(port)
         pairs.append(np.column_stack([ranks, neighbours])[ranks < neighbours])
-    return list(map(tuple, np.concatenate(pairs).tolist()))
+    return [(one, other) for one, other in np.concatenate(pairs).tolist()]
 
 
 def list_edges(forest: Forest) -> list[list[tuple[int, int]]]:
@@ -90,7 +90,7 @@ def heights_networkx(edges: Pairs, nodes: int) -> int:
     graph = nx.DiGraph(edges)
     if len(graph) != nodes or not nx.is_arborescence(graph):
         raise ValueError("the edges are not a spanning tree")
-    return max(nx.single_source_shortest_path_length(graph, 0).values())
+    return int(max(nx.single_source_shortest_path_length(graph, 0).values()))
 
 
 def heights_igraph(edges: Pairs, nodes: int) -> int:

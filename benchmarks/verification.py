@@ -1,11 +1,14 @@
 """Verification of forests against other libraries, which check that each tree spans."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from benchmarks import libraries
 from benchmarks.measure import Figure, Growth, seconds
 from starcast import forest, topology
+
+#: Returns the height of a tree from its edges and the number of nodes.
+Height = Callable[[libraries.Pairs, int], int]
 
 
 def figures() -> Iterator[Figure | Growth]:
@@ -58,6 +61,5 @@ def _costs(n: int) -> Iterator[tuple[str, float]]:
     yield "starcast", seconds(lambda: (trees.verify(), trees.heights), repeats=2)
 
 
-def _each(height: object, edges: list[list[tuple[int, int]]], nodes: int) -> list[int]:
-    assert callable(height)
+def _each(height: Height, edges: list[list[tuple[int, int]]], nodes: int) -> list[int]:
     return [height(tree, nodes) for tree in edges]
