@@ -75,7 +75,7 @@ def pgbouncer(
     configuration = folder / "pgbouncer.ini"
     text = _CONFIGURATION.format(server=store_url.port, port=port, users=users)
     configuration.write_text(text)
-    command = [program, "-q", configuration]
+    command: list[str | Path] = [program, "-q", configuration]
     if os.geteuid() == 0:
         command[1:1] = ["-u", "nobody"]
     log = folder / "log"
