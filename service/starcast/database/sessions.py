@@ -164,12 +164,13 @@ def advisory_lock(
             # The server shows it to other processes, and forgets it together with the lock.
             setting = {"value": f"{_HOLDER}{task}"[:_NAME_BYTES]}
             connection.execute(text("select set_config('application_name', :value, true)"), setting)
-        query = text(f"select pg_try_advisory_xact_lock({_KEY}), pg_backend_pid()")
-        is_free, pid = connection.execute(query, key).one()
-        if not is_free:
+        if not connection.scalar(text(f"select pg_try_advisory_xact_lock({_KEY})"), key):
             raise busy
+        # The server keeps the snapshot of the last statement, unless it came without parameters.
+        query = "select pg_backend_pid()"
+        pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
         try:
-            yield Lock(name, int(pid))
+            yield Lock(name, int(pid or 0))
         finally:
             _release(connection)
 
