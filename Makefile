@@ -63,9 +63,12 @@ coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/
 $(QUICK_JAVA): $(VENV)/.dev
 	$(BIN)/python tests/support/quick_java.py $(abspath $(@D))
 
-# The tests with SimGrid are skipped if its package cannot be had; FOLDER/reason says why.
+# Tests with these are skipped if the package cannot be had; FOLDER/reason says why.
 $(VENV)/.simgrid/unpacked: $(VENV)/.dev
-	@tests/support/unpack-simgrid $(@D) || true
+	@tests/support/unpack-package $(@D) python3-simgrid /usr/bin/python3 -c 'import simgrid' || true
+
+$(VENV)/.pgbouncer/unpacked: $(VENV)/.dev
+	@tests/support/unpack-package $(@D) pgbouncer /usr/sbin/pgbouncer --version || true
 
 # Measuring coverage takes this job 1.8 times as long: COVERAGE=1 asks for it.
 pytest-unit: $(VENV)/.dev $(VENV)/.simgrid/unpacked ## mathematics, parsing, rendering, files
@@ -78,6 +81,8 @@ $(VENV)/.chromium: $(VENV)/.dev
 	tests/docs/chromium >$@ || { rm -f $@; exit 1; }
 
 pytest-cli: $(VENV)/.simgrid/unpacked
+
+pytest-runs: $(VENV)/.pgbouncer/unpacked
 
 pytest-docs: $(VENV)/.chromium # README and tutorial as sessions, the site in a browser
 
@@ -106,9 +111,9 @@ wheel-test: $(WHEEL_VENV)/.created ## build the wheel and run the main job from 
 	$(WHEEL_PIP) install --no-compile 'starcast[embedded,web]'
 	tests/wheel/smoke $(abspath $(WHEEL_VENV)/bin/starcast)
 
-bench: $(VENV)/.dev ## run the benchmarks; figures are ratios within one run
+bench: $(VENV)/.dev ## measure, and write docs/benchmarks.md: ratios next to other libraries, per version
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[bench]'
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --page
 
 compose-test: ## docker compose up, for real (needs root and a network)
 	tests/compose/run

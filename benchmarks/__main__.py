@@ -3,25 +3,25 @@
 import argparse
 from importlib import import_module
 
-from benchmarks.measure import COLUMNS, Figure
+from benchmarks.measure import COLUMNS, Figure, Growth, Table
+from benchmarks.report import Report, Result
 from starcast.cli.output import emit, say
 
 MODULES = (
-    "arrays",
-    "simulator",
-    "timing",
+    "construction",
+    "verification",
+    "simulation",
     "startup",
-    "trees",
     "stores",
-    "offline",
     "packs",
+    "offline",
     "claims",
     "model",
     "explorer",
 )
-#: Modules that run only if they are named: the first takes 15 minutes, and its decision is final;
-#: the second needs npm and Chromium.
-ON_REQUEST = ("model", "explorer")
+#: Modules that run only if they are named: imports take minutes, `make pytest-claims` checks the
+#: claims, the decision about the model is final, and the explorer needs npm and Chromium.
+ON_REQUEST = ("offline", "claims", "model", "explorer")
 
 
 def main() -> None:
@@ -37,19 +37,42 @@ def main() -> None:
         action="store_true",
         help="write the figures of the query packs to queries/measured.json",
     )
+    parser.add_argument(
+        "--page",
+        action="store_true",
+        help="write docs/benchmarks.md, and keep the ratios in benchmarks/ratios.jsonl",
+    )
     arguments = parser.parse_args()
     for name in arguments.modules:
         if name not in MODULES:
             parser.error(f"unknown module '{name}'")
-    default = [name for name in MODULES if name not in ON_REQUEST]
-    measured: list[Figure] = []
-    for name in arguments.modules or default:
-        module = import_module(f"benchmarks.{name}")  # only `trees` needs its rivals installed
+    names = arguments.modules or [name for name in MODULES if name not in ON_REQUEST]
+    report = Report() if arguments.page else None
+    figures: list[Figure] = []
+    for name in names:
+        module = import_module(f"benchmarks.{name}")  # only some need the other libraries
         flags = (arguments.write,) if name == "packs" else ()
-        for figure in module.figures(*flags):
-            say(f"{figure.what}: {figure.value:,.4g} {figure.unit}")
-            measured.append(figure)
-    emit([figure.row() for figure in measured], COLUMNS)
+        results: list[Result] = []
+        for result in module.figures(*flags):
+            _print(result)
+            results.append(result)
+        figures += [each for each in results if isinstance(each, Figure)]
+        if report is not None:
+            report.add(name, results)
+    emit([figure.row() for figure in figures], COLUMNS)
+    for line in report.regressions() if report is not None else ():
+        say(f"worse: {line}")
+
+
+def _print(result: Result) -> None:
+    match result:
+        case Figure():
+            say(f"{result.what}: {result.value:,.4g} {result.unit}")
+        case Growth():
+            rows = result.rows()
+            emit(rows, list(rows[0]), title=result.title)
+        case Table():
+            emit(result.content, result.columns, title=result.title)
 
 
 if __name__ == "__main__":

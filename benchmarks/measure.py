@@ -1,20 +1,27 @@
-"""Timing, and benchmark figures as rows of a table."""
+"""Timing, and benchmark figures and tables of growth."""
 
 import gc
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
+from pathlib import Path
+from time import perf_counter, process_time
+
+from starcast.embedded import stack
+from starcast.progress import Silent
+from starcast.settings import Settings
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure and its ratio to a yardstick of the same run.
+    """One measured figure and that of a yardstick in the same run.
 
     Attributes:
         what: what was measured.
         value: the figure.
         unit: its unit.
-        aim: the figure aimed at; begins with < or >.
+        aim: the figure aimed at; begins with < (less is better) or >.
         yardstick: what the yardstick measures.
         yardstick_value: its figure, in the same unit.
     """
@@ -32,6 +39,12 @@ class Figure:
         bound = float(self.aim[1:].replace(" ", ""))
         return self.value < bound if self.aim[0] == "<" else self.value > bound
 
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as the yardstick; below 1 if slower."""
+        ratio = self.value / self.yardstick_value
+        return 1 / ratio if self.aim[0] == "<" else ratio
+
     def row(self) -> dict[str, object]:
         """Return the figure as a row of COLUMNS."""
         return {
@@ -41,19 +54,90 @@ class Figure:
             "aim": self.aim,
             "met": self.met,
             "yardstick": self.yardstick,
-            "ratio": self.value / self.yardstick_value,
-        }
+            "times as fast": f"{self.speedup:,.3g}" if self.speedup < 1000
+            else f"{self.speedup:,.0f}",
+        }  # fmt: skip
 
 
-COLUMNS = ["figure", "value", "unit", "aim", "met", "yardstick", "ratio"]
+COLUMNS = ["figure", "value", "unit", "aim", "met", "yardstick", "times as fast"]
 
 
-def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """Return the least duration of several runs, which other processes disturbed the least."""
+@dataclass(frozen=True)
+class Growth:
+    """Costs by topology, of several programs that do the same work.
+
+    Attributes:
+        title: what was measured, with the unit.
+        costs: by program, then by topology; a program may end at a smaller topology.
+    """
+
+    title: str
+    costs: Mapping[str, Mapping[str, float]]
+
+    @property
+    def specs(self) -> list[str]:
+        """The topologies, by size."""
+        return sorted({spec for costs in self.costs.values() for spec in costs}, key=_size)
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return a row per topology with a column per program."""
+        return [
+            {"topology": spec}
+            | {
+                name: f"{costs[spec]:.3g}" if spec in costs else ""
+                for name, costs in self.costs.items()
+            }
+            for spec in self.specs
+        ]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Any other table of results."""
+
+    title: str
+    columns: Sequence[str]
+    content: Sequence[Mapping[str, object]]
+
+
+def _size(spec: str) -> int:
+    return int(spec.removeprefix("S"))
+
+
+def seconds(
+    work: Callable[[], object],
+    repeats: int = 3,
+    clock: Callable[[], float] = process_time,
+) -> float:
+    """Return the least duration of several runs, which other processes disturbed the least.
+
+    Args:
+        work: the function to measure.
+        repeats: the number of runs.
+        clock: by default the processor time of this process, which hardly depends on other load;
+            `elapsed` measures work of other processes.
+    """
     best = float("inf")
     for _ in range(repeats):
         gc.collect()
-        begin = perf_counter()
+        begin = clock()
         work()
-        best = min(best, perf_counter() - begin)
+        best = min(best, clock() - begin)
     return best
+
+
+def elapsed(work: Callable[[], object], repeats: int = 3) -> float:
+    """Return the least elapsed time of several runs; for work of servers and child processes."""
+    return seconds(work, repeats, perf_counter)
+
+
+@contextmanager
+def embedded_stack() -> Iterator[Settings]:
+    """Start an embedded stack in a temporary home; stop and delete it afterwards."""
+    with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
+        settings = Settings.load(home=Path(folder) / "home")
+        stack.up(settings, Silent())
+        try:
+            yield settings
+        finally:
+            stack.down(settings.home, Silent())

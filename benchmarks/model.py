@@ -8,7 +8,6 @@ clock time and as processor time of the server, which depends less on other load
 """
 
 import math
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +16,7 @@ from time import perf_counter
 
 import psutil
 
-from benchmarks.measure import Figure
+from benchmarks.measure import Figure, embedded_stack
 from benchmarks.model_variants import MODELS, QUESTIONS, Model
 from starcast import Forest, forest, schedule, topology
 from starcast.cli.output import emit, say
@@ -144,14 +143,10 @@ def figures() -> Iterator[Figure]:
 
 
 def _measured(model: type[Model], contents: list[Content]) -> Result:
-    with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
-        settings = Settings.load(home=Path(folder) / "home")
-        stack.up(settings, Silent())
-        try:
-            with Graph.open(graph_address(settings)) as graph:
-                result = _Run(model, graph, settings).run(contents)
-        finally:
-            stack.down(settings.home, Silent())
+    with embedded_stack() as settings:
+        with Graph.open(graph_address(settings)) as graph:
+            result = _Run(model, graph, settings).run(contents)
+        stack.down(settings.home, Silent())
         # A stop writes everything to the store's files; Community has no command for that.
         store = settings.home / "neo4j" / "data" / "databases" / "neo4j"
         result.size, result.indexes = _bytes(store), _bytes(store / "schema")

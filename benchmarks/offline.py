@@ -1,18 +1,16 @@
 """Offline imports by an embedded stack, up to an answered query; verifying and dropping S10."""
 
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from time import perf_counter
 
 import psutil
 
-from benchmarks.measure import Figure, seconds
+from benchmarks.measure import Figure, elapsed, embedded_stack
 from starcast.cli.output import say
-from starcast.embedded import processes, stack
+from starcast.embedded import processes
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.endpoints import graph_address
@@ -30,7 +28,6 @@ from starcast.ingest.artifacts import Artifact
 from starcast.ingest.load_methods import Estimate
 from starcast.ingest.row_comparison import Depth
 from starcast.ingest.verification import verify
-from starcast.progress import Silent
 from starcast.settings import Settings
 
 #: The measured ingests, what is stored before, and the seconds allowed from the command to an
@@ -47,7 +44,7 @@ def figures() -> Iterator[Figure]:
     """Measure each ingest against Bolt, the import alone, and memory; then S10's drop."""
     for words, before, most in ASKED:
         wanted = parse_request(*words)
-        with _stack() as settings:
+        with embedded_stack() as settings:
             rate = _rate(_ingest(settings, parse_request(*SMALL), LoadMethod.BOLT, {}))
             if before != SMALL:
                 _ingest(settings, parse_request(*before), LoadMethod.AUTO, {})
@@ -80,8 +77,8 @@ def _verified_and_dropped(settings: Settings, stored: IngestRequest) -> Iterator
             if problems := verify(stores, depth=depth):
                 raise AssertionError(problems)
 
-    full = seconds(lambda: compare(Depth()), repeats=1)
-    sampled = seconds(lambda: compare(Depth(sample=SAMPLE, seed=1)), repeats=1)
+    full = elapsed(lambda: compare(Depth()), repeats=1)
+    sampled = elapsed(lambda: compare(Depth(sample=SAMPLE, seed=1)), repeats=1)
     name = f"{spec}: verify --sample {SAMPLE}"
     yield Figure(name, sampled, "s", "< 10", "all counts and sums", full)
     before = _bytes(settings)
@@ -120,17 +117,6 @@ def _figures(
     )
     names = ("written", "imported", "started", "compared", "changed")
     say(", ".join(f"{stage} after {stages[stage] - stages['begun']:.1f} s" for stage in names))
-
-
-@contextmanager
-def _stack() -> Iterator[Settings]:
-    with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
-        settings = Settings.load(home=Path(folder) / "home")
-        stack.up(settings, Silent())
-        try:
-            yield settings
-        finally:
-            stack.down(settings.home, Silent())
 
 
 def _ingest(

@@ -7,7 +7,6 @@ packs --write`` writes the times to `queries/measured.json`, for the page about 
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,17 +16,15 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks import packs_arrays  # noqa: F401 - registers the functions of numpy
-from benchmarks.measure import Figure
+from benchmarks.measure import Figure, Table, embedded_stack
 from benchmarks.packs_cases import CASES, COMPARED
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
-from starcast.cli.output import emit, say
-from starcast.embedded import stack
+from starcast.cli.output import say
 from starcast.endpoints import graph_address
 from starcast.errors import LimitError
 from starcast.graph.connection import Graph
 from starcast.graph.writer import BoltWriter
-from starcast.progress import Silent
 from starcast.queries import Query, load_queries, run
 from starcast.queries.parameters import bind
 from starcast.settings import Settings
@@ -41,7 +38,7 @@ ENOUGH_SECONDS = 1.5
 ALL_ROWS = 10_000_000
 YARDSTICK = "topology/neighbours"
 
-Table = list[tuple[Any, ...]]
+Rows = list[tuple[Any, ...]]
 
 
 @dataclass
@@ -68,7 +65,9 @@ class Measured:
         cells["typical"] = _milliseconds(self.typical[SIZES[-1]])
         ours = self.worst[SIZES[-1]]
         return cells | {
-            name: ours / theirs for name, theirs in self.others.items() if ours is not None
+            name: f"{ours / theirs:,.3g}"
+            for name, theirs in self.others.items()
+            if ours is not None
         }
 
     def record(self) -> dict[str, object]:
@@ -78,7 +77,7 @@ class Measured:
         return {"revision": self.query.header.revision, "seconds": seconds, "others": others}
 
 
-def figures(write: bool = False) -> Iterator[Figure]:
+def figures(write: bool = False) -> Iterator[Figure | Table]:
     """Yield the time of every query on S6, at most a second, relative to a look-up of neighbours.
 
     Args:
@@ -87,17 +86,11 @@ def figures(write: bool = False) -> Iterator[Figure]:
     Raises:
         AssertionError: the results of a query and another library differ.
     """
-    with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
-        settings = Settings.load(home=Path(folder) / "home")
-        stack.up(settings, Silent())
-        try:
-            with Graph.open(graph_address(settings)) as graph:
-                found, built = measured(graph, settings)
-                version = graph.version
-        finally:
-            stack.down(settings.home, Silent())
-    titles = "ms, worst case; typical case on S8; ratio to other libraries on S8"
-    emit([one.row() for one in found], ["query", *SIZES, "typical", *LIBRARIES], title=titles)
+    with embedded_stack() as settings, Graph.open(graph_address(settings)) as graph:
+        found, built = measured(graph, settings)
+        version = graph.version
+    title = "Time of each query in ms, worst case; typical case on S8; ratio to libraries on S8"
+    yield Table(title, ["query", *SIZES, "typical", *LIBRARIES], [one.row() for one in found])
     say(
         f"built on {SIZES[-1]}, seconds: "
         + ", ".join(f"{name} {value:.2g}" for name, value in built.items())
@@ -178,7 +171,7 @@ def _ask(graph: Graph, timeout: float, place: Place, one: Measured) -> None:
         one.others = {name: _median(work) for name, work in works.items()}
 
 
-def _others(place: Place, query: Query, given: Mapping[str, str]) -> dict[str, Callable[[], Table]]:
+def _others(place: Place, query: Query, given: Mapping[str, str]) -> dict[str, Callable[[], Rows]]:
     """Return the functions that answer the question, by library."""
     typed = bind(query.parameters, given)
     return {
@@ -199,7 +192,7 @@ def _compare(
         )
 
 
-def _normalise(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Table:
+def _normalise(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Rows:
     """Return rows as other libraries give them: nodes as ranks, sets of numbers as bits."""
     return [
         tuple(cell for column in columns for cell in _cells(place, row[column])) for row in rows

@@ -4,13 +4,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from benchmarks.measure import Figure, seconds
+from benchmarks.measure import Figure, elapsed
 
 
 def figures() -> Iterator[Figure]:
     """Measure ``starcast --help`` against an interpreter that does nothing."""
-    empty = seconds(lambda: _run("-c", "pass"), repeats=7)
-    printing_help = seconds(lambda: _run("-m", "starcast.cli.app", "--help"), repeats=7)
+    empty = elapsed(lambda: _run("-c", "pass"), repeats=7)
+    printing_help = elapsed(lambda: _run("-m", "starcast.cli.app", "--help"), repeats=7)
     yield Figure("starcast --help", printing_help, "s", "< 0.3", "an empty interpreter", empty)
 
 

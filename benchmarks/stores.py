@@ -1,19 +1,16 @@
 """Speed of both stores on a separate embedded stack: nodes and links over Bolt, rows by COPY."""
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 from sqlalchemy import Column, Engine, Integer, MetaData, SmallInteger, Table, insert
 from sqlalchemy.orm import Session
 
-from benchmarks.measure import Figure, seconds
+from benchmarks.measure import Figure, elapsed, embedded_stack
 from starcast import forest, topology
 from starcast.database.bulk_copy import copy_columns
 from starcast.database.sessions import connect
-from starcast.embedded import stack
 from starcast.endpoints import graph_address, migration_url
 from starcast.graph import rows
 from starcast.graph.artifact_nodes import topology_node
@@ -22,7 +19,6 @@ from starcast.graph.schema import LINK
 from starcast.graph.writer import BoltWriter
 from starcast.ingest import drop, ingest, open_stores, parse_request
 from starcast.ingest.load_methods import Estimate
-from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.topologies import Topology
 
@@ -40,25 +36,20 @@ _TASK = _SilentTask()
 
 def figures() -> Iterator[Figure]:
     """Measure Bolt on S7 and S8 against MERGE of single relationships, COPY against INSERT."""
-    with tempfile.TemporaryDirectory(prefix="starcast-bench-") as folder:
-        settings = Settings.load(home=Path(folder) / "home")
-        stack.up(settings, Silent())
-        try:
-            yield _first_ingest(settings)
-            with Graph.open(graph_address(settings)) as graph:
-                yield from _bolt(graph, settings.batch)
-            engine = connect(migration_url(settings))
-            yield from _copy(engine)
-            engine.dispose()
-        finally:
-            stack.down(settings.home, Silent())
+    with embedded_stack() as settings:
+        yield _first_ingest(settings)
+        with Graph.open(graph_address(settings)) as graph:
+            yield from _bolt(graph, settings.batch)
+        engine = connect(migration_url(settings))
+        yield from _copy(engine)
+        engine.dispose()
 
 
 def _first_ingest(settings: Settings) -> Figure:
     """Measure the first ingest after a start against its estimate, and drop it again."""
     wanted = parse_request("S7", "multiple")
     with open_stores(settings) as stores:
-        duration = seconds(lambda: ingest(stores, wanted), repeats=1)
+        duration = elapsed(lambda: ingest(stores, wanted), repeats=1)
         drop(stores, "topology", "S7", cascade=True)
         stores.graph.write("MATCH (s:Store) DELETE s")
     estimate = Estimate.of(wanted.sizes())
@@ -95,7 +86,7 @@ def _nodes(writer: BoltWriter, topology: Topology) -> None:
 
 def _rate(writer: BoltWriter, links: rows.Rows) -> float:
     """Return the relationships per second, the better of two rounds."""
-    return len(links) / seconds(lambda: writer.write_relationships(links, _TASK), repeats=2)
+    return len(links) / elapsed(lambda: writer.write_relationships(links, _TASK), repeats=2)
 
 
 def _merge_rate(graph: Graph, topology: Topology, count: int) -> float:
@@ -135,13 +126,13 @@ def _copy(engine: Engine) -> Iterator[Figure]:
             session.execute(insert(table), some)
             session.rollback()
 
-    rate = COUNT / seconds(copying)
+    rate = COUNT / elapsed(copying)
     yield Figure(
         "COPY of narrow rows",
         rate,
         "rows/s",
         "> 1 000 000",
         "INSERT of lists",
-        COUNT / 50 / seconds(inserting, repeats=2),
+        COUNT / 50 / elapsed(inserting, repeats=2),
     )
     table.drop(engine)

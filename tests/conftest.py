@@ -7,6 +7,7 @@ pytest_plugins = [
     "support.fix_servers",
     "support.fix_store",
     "support.fix_graph",
+    "support.fix_pgbouncer",
     "support.fix_cli",
     "support.fix_plugins",
     "support.fix_simgrid",

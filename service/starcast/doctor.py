@@ -14,6 +14,7 @@ import psutil
 from sqlalchemy import Engine, text
 
 from starcast.database import sessions
+from starcast.database.watched import WatchedConnection, is_pooled
 from starcast.embedded import files, stack
 from starcast.embedded.home import Home
 from starcast.embedded.jars import JarSet
@@ -185,6 +186,9 @@ def _postgres(settings: Settings) -> ServerFindings:
         with closing(engine.connect()) as connection:
             reported = str(connection.scalar(text("SHOW server_version")))
             address = f"{url.host}:{url.port or 5432}/{url.database}"
+            driver = connection.connection.driver_connection
+            if isinstance(driver, WatchedConnection) and is_pooled(driver):
+                address = f"{address}, behind a connection pooler"
             server = _server("PostgreSQL", reported, OLDEST_POSTGRES, address)
             schema = _schema(engine)
             if schema.verdict is not Verdict.OK:

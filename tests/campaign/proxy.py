@@ -20,15 +20,23 @@ class Proxy:
         fault: what happens to the traffic.
         after: bytes from the server after which it happens, over all connections.
         seconds: duration of a delay of each chunk, or of a stall.
+        forever: repeat the fault on all other connections, and refuse new ones.
+
+    Attributes:
+        port: the port to connect to.
+        is_faulty: whether the fault has happened.
     """
 
-    def __init__(self, port: int, fault: Fault, after: int, seconds: float) -> None:
+    def __init__(
+        self, port: int, fault: Fault, after: int, seconds: float, *, forever: bool = False
+    ) -> None:
         self._target = ("127.0.0.1", port)
         self._fault = fault
         self._after = after
         self._seconds = seconds
+        self._forever = forever
         self._seen = 0
-        self._is_done = False
+        self.is_faulty = False
         self._lock = threading.Lock()
         self._open: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -37,16 +45,20 @@ class Proxy:
 
     def close(self) -> None:
         """Stop listening and close all connections."""
-        for connection in (self._server, *self._open):
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            connection.close()
+        _close(self._server)
+        self.cut()
+
+    def cut(self) -> None:
+        """Close all connections, and accept new ones."""
+        for connection in self._open:
+            _close(connection)
 
     def _serve(self) -> None:
         with suppress(OSError):
             while True:
                 near, _ = self._server.accept()
-                if self._fault == "refuse" and self._seen >= self._after:
+                refuses = self._forever or self._fault == "refuse"
+                if refuses and self._seen >= self._after:
                     near.close()
                     continue
                 far = socket.create_connection(self._target)
@@ -68,11 +80,11 @@ class Proxy:
         with self._lock:
             start = self._seen
             self._seen += len(data)
-            is_first = not self._is_done and self._seen > self._after
-            self._is_done = self._is_done or is_first
+            is_first = not self.is_faulty and self._seen > self._after
+            self.is_faulty = self.is_faulty or is_first
         if self._fault == "delay" and self._seen > self._after:
             time.sleep(self._seconds)
-        if not is_first:
+        if not is_first and not (self._forever and self.is_faulty):
             return data
         place = max(0, min(self._after - start, len(data) - 1))
         match self._fault:
@@ -92,3 +104,9 @@ class Proxy:
                     connection.close()
                 raise OSError("reset")
         return data
+
+
+def _close(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()

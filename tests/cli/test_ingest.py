@@ -241,7 +241,7 @@ def test_a_database_without_the_schema(
 
 def test_a_concurrent_ingest_is_refused(starcast: Starcast, stores: Stores) -> None:
     """Exit code 5 for ingest and for drop."""
-    with lock_stores(stores.engine, wait=False, reporter=Silent()):
+    with lock_stores(stores, wait=False, reporter=Silent()):
         assert "--wait" in refused(starcast("ingest", "S3"), 5)[1]
         refused(starcast("topology", "drop", "S3"), 5)
     assert starcast("ingest", "S3", "--wait").code == 0

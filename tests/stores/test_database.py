@@ -470,6 +470,23 @@ def test_a_lock_is_refused_while_it_is_held_and_free_afterwards(engine: Engine) 
         pass
 
 
+def test_a_lock_does_not_prevent_the_clean_up_of_the_server(clean_database: URL) -> None:
+    """It has no snapshot, and is not ended for being idle, whatever the defaults are."""
+    options = "-c default_transaction_isolation=serializable"
+    options += " -c idle_in_transaction_session_timeout=500"
+    engine = sessions.connect(clean_database.update_query_dict({"options": options}))
+    query = text("select pg_sleep(1), state, backend_xmin, backend_xid from pg_stat_activity"
+                 " where pid = :pid")  # fmt: skip
+    with (
+        sessions.advisory_lock(engine, "experiment a", BusyError("busy")) as lock,
+        sessions.session(engine) as opened,
+    ):
+        lock.verify(opened)
+        row = opened.execute(query, {"pid": lock.pid}).one()
+        assert tuple(row)[1:] == ("idle in transaction", None, None)
+    engine.dispose()
+
+
 def cut_off(engine: Engine, pid: int) -> None:
     """End a connection on the server, as a failing network does."""
     with engine.begin() as connection:

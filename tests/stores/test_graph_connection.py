@@ -2,15 +2,21 @@
 
 import dataclasses
 import socket
+import ssl
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from neo4j import Result
 from neo4j.exceptions import Neo4jError
 
+from campaign.proxy import Fault, Proxy
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
+from starcast.graph import connection
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph, QueryResult, fetch_result
 from starcast.graph.writer import BoltWriter
@@ -112,7 +118,7 @@ def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
 def refused(address: GraphAddress, **changes: str) -> StarcastError:
     """Return the error of opening a changed address."""
     with pytest.raises(StarcastError) as caught:
-        Graph.open(dataclasses.replace(address, **changes))
+        Graph.open(dataclasses.replace(address, **changes)).close()
     assert "\n" not in caught.value.message
     assert caught.value.hint
     return caught.value
@@ -134,11 +140,14 @@ def test_a_missing_database_is_named(graph_address: GraphAddress) -> None:
     assert "no database 'elsewhere'" in error.message
 
 
-def test_a_server_that_is_down_is_reported_at_once(graph_address: GraphAddress) -> None:
+@pytest.mark.parametrize("scheme", ["bolt", "neo4j", "bolt+s", "neo4j+ssc"])
+def test_a_server_that_is_down_is_reported_at_once(
+    graph_address: GraphAddress, scheme: str
+) -> None:
     """The driver's retries would take minutes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        uri = f"bolt://127.0.0.1:{free.getsockname()[1]}"
+        uri = f"{scheme}://127.0.0.1:{free.getsockname()[1]}"
     began = time.monotonic()
     error = refused(graph_address, uri=uri)
     assert isinstance(error, UnavailableError)
@@ -198,6 +207,126 @@ def _answer_once(server: socket.socket, reply: bytes) -> None:
         connection.sendall(reply)
 
 
+def test_an_unknown_host_is_named(graph_address: GraphAddress) -> None:
+    error = refused(graph_address, uri="neo4j://no-such-host.invalid:7687")
+    assert isinstance(error, UnavailableError)
+    assert "the host of neo4j://no-such-host.invalid:7687 is unknown" in error.message
+
+
+def with_scheme(address: GraphAddress, scheme: str) -> GraphAddress:
+    """Return the address with another scheme."""
+    return dataclasses.replace(address, uri=f"{scheme}://{address.uri.partition('://')[2]}")
+
+
+@pytest.mark.parametrize("scheme", ["neo4j", "bolt+ssc", "neo4j+ssc", "BOLT"])
+@pytest.mark.usefixtures("certificate")
+def test_every_scheme_reads_and_writes(clean_graph: GraphAddress, scheme: str) -> None:
+    """Routing to a single server, and TLS with any certificate."""
+    with Graph.open(with_scheme(clean_graph, scheme)) as graph:
+        graph.write("CREATE (:Thing {name: 'a'})")
+        assert graph.read("MATCH (t:Thing) RETURN t.name AS name") == [{"name": "a"}]
+
+
+@pytest.mark.parametrize("scheme", ["bolt+s", "neo4j+s"])
+def test_a_self_signed_certificate_is_accepted_only_if_it_is_trusted(
+    graph_address: GraphAddress,
+    scheme: str,
+    certificate: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    error = refused(with_scheme(graph_address, scheme))
+    assert isinstance(error, UnavailableError)
+    assert "is not trusted: self-signed certificate" in error.message
+    assert "+ssc" in error.hint
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with Graph.open(with_scheme(graph_address, scheme)) as graph:
+        assert graph.read("RETURN 1 AS one") == [{"one": 1}]
+
+
+@pytest.mark.parametrize("scheme", ["bolt+s", "bolt+ssc", "neo4j+s"])
+def test_a_server_without_tls_is_refused(graph_address: GraphAddress, scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        reply = b"\0\0\0\0"
+        thread = threading.Thread(target=_answer_once, args=(server, reply))
+        thread.start()
+        error = refused(graph_address, uri=f"{scheme}://127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
+    assert isinstance(error, UnavailableError)
+    assert "does not accept a connection with TLS" in error.message
+
+
+def test_a_server_that_requires_tls_refuses_a_connection_without(
+    graph_address: GraphAddress, certificate: Path
+) -> None:
+    """It closes the connection, maybe after an alert, which is no version of Bolt."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, certificate.with_name("private.key"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=_shake_hands, args=(server, context))
+        thread.start()
+        error = refused(graph_address, uri=f"bolt://127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
+    assert "bolt+s://" in error.hint
+
+
+def _shake_hands(server: socket.socket, context: ssl.SSLContext) -> None:
+    connection, _ = server.accept()
+    with suppress(ssl.SSLError):
+        context.wrap_socket(connection, server_side=True)
+    connection.close()
+
+
+@pytest.fixture
+def cut_at(clean_graph: GraphAddress) -> Iterator[Callable[..., GraphAddress]]:
+    """Return a function that returns the address of a proxy with a fault after some bytes."""
+    proxies = []
+
+    def open_proxy(fault: Fault, after: int, *, forever: bool = False) -> GraphAddress:
+        scheme, _, place = clean_graph.uri.partition("://")
+        host, _, port = place.partition(":")
+        proxies.append(Proxy(int(port), fault, after, 0.0, forever=forever))
+        return dataclasses.replace(clean_graph, uri=f"{scheme}://{host}:{proxies[-1].port}")
+
+    yield open_proxy
+    for proxy in proxies:
+        proxy.close()
+
+
+ROWS = "UNWIND range(1, 20000) AS i RETURN i, 'text ' + i AS words"
+
+
+@pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
+@pytest.mark.parametrize("fault", ["cut", "reset"])
+def test_a_query_whose_connection_is_lost_is_repeated(
+    cut_at: Callable[..., GraphAddress], fault: Fault, scheme: str
+) -> None:
+    """In the middle of its rows, which come exactly once."""
+    with Graph.open(with_scheme(cut_at(fault, 100_000), scheme)) as graph:
+        assert [row["i"] for row in graph.read(ROWS)] == list(range(1, 20_001))
+
+
+@pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
+def test_a_query_of_a_server_that_does_not_come_back_ends_with_one_sentence(
+    cut_at: Callable[..., GraphAddress], scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "RETRY_SECONDS", 1.0)
+    address = with_scheme(cut_at("cut", 100_000, forever=True), scheme)
+    with Graph.open(address) as graph, pytest.raises(UnavailableError) as lost:
+        graph.read(ROWS)
+    assert "cannot be reached or closed the connection" in lost.value.message
+    assert "\n" not in lost.value.message
+
+
+def test_a_write_whose_connection_is_lost_is_complete_or_absent(
+    cut_at: Callable[..., GraphAddress], graph: Graph
+) -> None:
+    """Rows returned before the commit are lost, and the transaction runs again."""
+    statement = "UNWIND range(1, 5000) AS i CREATE (t:Thing {number: i}) RETURN t.number AS number"
+    with Graph.open(cut_at("cut", 20_000)) as lossy:
+        assert len(lossy.write(statement)) == 5_000
+    assert graph.read("MATCH (t:Thing) RETURN count(t) AS n") == [{"n": 5_000}]
+
+
 @pytest.mark.parametrize(
     "uri", ["", "neo4j", "http://127.0.0.1:7474", "bolt:", "postgresql://127.0.0.1"]
 )
@@ -235,6 +364,18 @@ def test_a_malformed_uri_is_an_input_error(graph_address: GraphAddress, uri: str
             "it broke",
         ),
         (
+            "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase",
+            "No write operations are allowed",
+            UnavailableError,
+            "does not accept writes",
+        ),
+        (
+            "Neo.ClientError.Cluster.NotALeader",
+            "this is a follower",
+            UnavailableError,
+            "does not accept writes",
+        ),
+        (
             "Neo.ClientError.Security.Forbidden",
             "not you",
             UnavailableError,
@@ -263,8 +404,6 @@ def test_a_statement_without_memory_is_not_retried(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The driver treats it as transient and would retry until its time limit."""
-    from starcast.graph import connection
-
     tries = []
 
     def exhausted(*_: object) -> None:
@@ -281,8 +420,6 @@ def test_a_statement_without_memory_is_not_retried(
 
 def test_a_deadlock_is_retried(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     """The driver's managed transactions retry transient errors."""
-    from starcast.graph import connection
-
     tries = []
 
     def unlucky(result: Result, row_limit: int | None) -> QueryResult:

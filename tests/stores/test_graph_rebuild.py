@@ -267,7 +267,7 @@ def test_impossible_requests_are_refused(stores: Stores, stored_plan: Plan) -> N
     """An import into a server of the user, and a rebuild while another process is working."""
     with pytest.raises(InputError, match="not the embedded one"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
-    with lock_stores(stores.engine, False, Silent()), pytest.raises(BusyError):
+    with lock_stores(stores, False, Silent()), pytest.raises(BusyError):
         rebuild(stores, BOLT)
     assert_correct(stores, stored_plan)
 

@@ -4,12 +4,15 @@ import re
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from sqlalchemy import text
+from sqlalchemy import URL, text
 
 from starcast.collectives.catalogue import find
+from starcast.database import sessions
+from starcast.database.roles import Role
 from starcast.database.sessions import session
 from starcast.errors import BusyError, NotFoundError, RejectedError, UnavailableError
 from starcast.ingest import Plan, Stores, drop, ingest
@@ -330,7 +333,7 @@ def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, stored_plan
 def test_a_second_process_is_refused_or_waits(stores: Stores, stored_plan: Plan) -> None:
     """The lock is held in PostgreSQL."""
     with ExitStack() as stack:
-        lock = lock_stores(stores.engine, wait=False, reporter=Silent(), task="dropping Q3")
+        lock = lock_stores(stores, wait=False, reporter=Silent(), task="dropping Q3")
         stack.enter_context(lock)
         calls: list[Callable[[], object]] = [
             lambda: ingest(stores, stored_plan),
@@ -474,3 +477,25 @@ def test_a_stored_artifact_can_be_checked(stores: Stores, stored_plan: Plan) -> 
     with pytest.raises(RejectedError, match="the graph holds"):
         check_artifact(stores, "schedule", S4[2])
     check_artifact(stores, "forest", S4[1])
+
+
+@pytest.mark.parametrize("access", ["the reader", "read-only transactions"])
+def test_a_user_who_may_only_read_is_refused_before_the_graph_changes(
+    stores: Stores, stored_plan: Plan, role_url: Callable[[URL, Role], URL], access: str
+) -> None:
+    """A role without rights to write, and a server such as a hot standby."""
+    url = role_url(stores.engine.url, "reader")
+    if access == "read-only transactions":
+        options = {"options": "-c default_transaction_read_only=on"}
+        url = stores.engine.url.update_query_dict(options)
+    engine = sessions.connect(url)
+    reading = replace(stores, engine=engine)
+    with pytest.raises(UnavailableError, match=r"permission denied|read-only") as refused:
+        ingest(reading, stored_plan)
+    assert "\n" not in refused.value.message
+    assert counts(stores.graph) == (0, 0)
+    ingest(stores, stored_plan)
+    with pytest.raises(UnavailableError, match=r"permission denied|read-only"):
+        drop(reading, "topology", "S4", cascade=True)
+    assert_stored(stores, stored_plan)
+    engine.dispose()

@@ -3,15 +3,16 @@
 import multiprocessing
 import os
 import signal
-import socket
-import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sqlalchemy import URL
 
+from campaign.proxy import Proxy
+from starcast.database import sessions
 from starcast.errors import UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
@@ -112,37 +113,27 @@ def test_a_killed_drop_is_finished_by_the_next_ingest(
     assert_stored(stores, stored_plan)
 
 
-class Wire:
-    """A TCP relay to the graph store that can be cut."""
+#: More bytes than any test sends.
+NEVER = 1 << 62
 
-    def __init__(self, host: str, port: int) -> None:
-        self._target = (host, port)
-        self._server = socket.create_server(("127.0.0.1", 0))
-        self._open: list[socket.socket] = []
-        self.port = self._server.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
 
-    def _serve(self) -> None:
-        with suppress(OSError):
-            while True:
-                near, _ = self._server.accept()
-                far = socket.create_connection(self._target)
-                self._open += [near, far]
-                for source, sink in ((near, far), (far, near)):
-                    threading.Thread(target=self._relay, args=(source, sink), daemon=True).start()
+@contextmanager
+def relayed(port: int, after: int = NEVER) -> Iterator[Proxy]:
+    """Relay connections to a server; cut one after a number of bytes from the server."""
+    proxy = Proxy(port, "cut", after, 0.0)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
 
-    @staticmethod
-    def _relay(source: socket.socket, sink: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
 
-    def cut(self) -> None:
-        """Stop relaying and listening."""
-        for one in (self._server, *self._open):
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+def relayed_graph(address: GraphAddress, proxy: Proxy) -> Graph:
+    """Open the graph through a proxy."""
+    return Graph.open(replace(address, uri=f"bolt://127.0.0.1:{proxy.port}"))
+
+
+def port_of(address: GraphAddress) -> int:
+    return int(address.uri.rpartition(":")[2])
 
 
 @pytest.mark.parametrize("stage", ["begun", "batch", "written"])
@@ -150,25 +141,60 @@ def test_a_stopped_graph_server_is_one_sentence(
     few: Stores, stored_plan: Plan, graph_address: GraphAddress, stage: str
 ) -> None:
     """Complete artifacts stay, and once the server is back everything is finished."""
-    host, _, port = graph_address.uri.partition("://")[2].partition(":")
-    wire = Wire(host, int(port))
 
-    def cut(at: str, artifact: Artifact) -> None:
+    def stop(at: str, artifact: Artifact) -> None:
         if (at, artifact.kind) == (stage, "forest"):
-            wire.cut()
+            proxy.close()
 
-    try:
-        with (
-            Graph.open(replace(graph_address, uri=f"bolt://127.0.0.1:{wire.port}")) as fragile,
-            pytest.raises(
-                UnavailableError, match="cannot be reached or closed the connection"
-            ) as caught,
-        ):
-            ingest(replace(few, graph=fragile), stored_plan, on_stage=cut)
-    finally:
-        wire.cut()
+    with (
+        relayed(port_of(graph_address)) as proxy,
+        relayed_graph(graph_address, proxy) as fragile,
+        pytest.raises(UnavailableError, match="cannot be reached or closed the conn") as caught,
+    ):
+        ingest(replace(few, graph=fragile), stored_plan, on_stage=stop)
     assert "\n" not in caught.value.message
     assert states(few) == {"S4": "complete", "S4:multiple:1234": "loading"}
     only_verified_is_complete(few)
+    ingest(few, stored_plan)
+    assert_stored(few, stored_plan)
+
+
+@pytest.mark.parametrize("after", [4_000, 8_000, 16_000, 24_000])
+def test_a_lost_connection_to_the_graph_is_replaced(
+    few: Stores, stored_plan: Plan, graph_address: GraphAddress, after: int
+) -> None:
+    """In the middle of a statement: its transaction runs again, and every row is stored once."""
+    with (
+        relayed(port_of(graph_address), after) as proxy,
+        relayed_graph(graph_address, proxy) as fragile,
+    ):
+        ingest(replace(few, graph=fragile), stored_plan)
+        assert proxy.is_faulty
+    assert_stored(few, stored_plan)
+
+
+@pytest.mark.parametrize("stage", ["begun", "batch", "written", "finished"])
+def test_a_lost_connection_to_postgresql_ends_an_ingest(
+    few: Stores, stored_plan: Plan, stage: str
+) -> None:
+    """The lock of the stores is lost with it, and another process may be changing them."""
+    url = few.engine.url
+    assert url.port is not None
+
+    def cut(at: str, artifact: Artifact) -> None:
+        if (at, artifact.kind) == (stage, "forest"):
+            proxy.cut()
+
+    with relayed(url.port) as proxy:
+        fragile = sessions.connect(url.set(port=proxy.port))
+        with pytest.raises(UnavailableError, match=r"lost|cannot be reached") as caught:
+            ingest(replace(few, engine=fragile), stored_plan, on_stage=cut)
+        fragile.dispose()
+    assert "\n" not in caught.value.message
+    left = states(few)
+    assert left["S4"] == "complete"
+    assert left["S4:multiple:1234"] == "loading"
+    if stage != "finished":
+        only_verified_is_complete(few)
     ingest(few, stored_plan)
     assert_stored(few, stored_plan)

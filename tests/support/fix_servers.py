@@ -10,6 +10,7 @@ import os
 import platform
 import secrets
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,14 @@ from starcast.settings import Settings
 #: plan each statement anew every ten seconds, which takes it more time than the statements. An
 #: ingest would discard all plans too: `stack_settings` keeps it from that.
 _KEEP_PLANS = "dbms.cypher.min_replan_interval=1h\n"
+
+#: Connections with and without TLS are accepted at the same port.
+_TLS = """
+dbms.ssl.policy.bolt.enabled=true
+dbms.ssl.policy.bolt.base_directory={folder}
+dbms.ssl.policy.bolt.client_auth=NONE
+server.bolt.tls_level=OPTIONAL
+"""
 
 _KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY", "STARCAST_NEO4J_JAVA_OPTIONS")
 _USED = pytest.StashKey[str]()
@@ -98,7 +107,8 @@ def stack_settings(
     was_running = _is_running(settings)
     try:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Neo4j, "configuration", CONFIGURATION + _KEEP_PLANS)
+            tls = "" if kept else _TLS.format(folder=request.getfixturevalue("tls_folder"))
+            patch.setattr(Neo4j, "configuration", CONFIGURATION + _KEEP_PLANS + tls)
             stack.up(settings, Silent())
     except StarcastError as error:
         pytest.fail(f"the servers for the tests do not start: {error}", pytrace=False)
@@ -110,6 +120,32 @@ def stack_settings(
     finally:
         if not was_running:
             stack.down(settings.home, Silent())
+
+
+@pytest.fixture(scope="session")
+def tls_folder() -> Iterator[Path]:
+    """A folder with a self-signed certificate, which the server can read."""
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 30"
+    command += " -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    # The servers of root run as another user, who cannot traverse the folders of pytest.
+    with tempfile.TemporaryDirectory(prefix="starcast-tls-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        files = ["-keyout", folder / "private.key", "-out", folder / "public.crt"]
+        subprocess.run([*command.split(), *files], check=True, capture_output=True)
+        (folder / "private.key").chmod(0o644)
+        yield folder
+
+
+@pytest.fixture
+def certificate(tls_folder: Path, graph_address: GraphAddress) -> Path:
+    """The certificate of the test run's Neo4j, which accepts TLS."""
+    query = "SHOW SETTINGS 'server.bolt.tls_level' YIELD value"
+    with _driver(graph_address) as driver:
+        level = driver.execute_query(query).records[0]["value"]
+    if level != "OPTIONAL":
+        pytest.skip("the server was restarted without TLS, or is that of a kept home")
+    return tls_folder / "public.crt"
 
 
 def _is_running(settings: Settings) -> bool:

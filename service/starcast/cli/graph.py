@@ -133,8 +133,8 @@ def adopt(
 
     listener = reporter()
     with (
-        open_stores(context.settings(ctx)) as stores,
-        lock_stores(stores.engine, wait, listener, "adopting an import"),
+        open_stores(context.settings(ctx)) as opened,
+        lock_stores(opened, wait, listener, "adopting an import") as stores,
     ):
         adopted = adopt(stores, listener)
     rows = [{"kind": artifact.kind, "id": artifact.id} for artifact in adopted]

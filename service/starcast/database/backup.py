@@ -27,7 +27,7 @@ from sqlalchemy.dialects.postgresql import BYTEA
 
 from starcast.database import sessions
 from starcast.database.declaration import VERSION_TABLE
-from starcast.database.watched import TCP_OPTIONS
+from starcast.database.watched import TCP_OPTIONS, WatchedConnection, is_pooled
 from starcast.errors import InputError, RejectedError, StarcastError, UnavailableError
 from starcast.progress import Reporter, Silent
 from starcast.support.atomic import atomic_write
@@ -117,10 +117,11 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
         programs: the programs of the server's version.
 
     Raises:
-        InputError: the file cannot be written.
+        InputError: the file cannot be written, or a pooler is in front of the server.
         RejectedError: the database holds no store of starcast.
         UnavailableError: the server failed or refuses to dump.
     """
+    _check_direct(engine)
     snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
     with (
         sessions.translated_errors(engine.url),
@@ -167,13 +168,14 @@ def restore(
         reporter: receives messages.
 
     Raises:
-        InputError: the file is not a complete backup.
+        InputError: the file is not a complete backup, or a pooler is in front of the server.
         RejectedError: the store is not empty, belongs to another program, or is too old for the
             backup; or the restored tables differ from the backup.
         UnavailableError: the server failed.
     """
     listener = reporter or Silent()
     manifest = read_manifest(file)
+    _check_direct(engine)
     _check_target(engine, manifest)
     try:
         _drop_schema(engine)
@@ -203,6 +205,25 @@ def check_empty(engine: Engine) -> None:
             f"the store is not empty: it has {listed}",
             hint="a backup is restored into an empty store only: name another database or --home",
         )
+
+
+def _check_direct(engine: Engine) -> None:
+    """Check that no pooler is in front of the server.
+
+    pg_dump and pg_restore empty the search path of their session. Behind a pooler in transaction
+    mode, the next client of that session would not find its tables.
+
+    Raises:
+        InputError: a pooler is in front of the server.
+    """
+    with sessions.translated_errors(engine.url), engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        if isinstance(driver, WatchedConnection) and is_pooled(driver):
+            raise InputError(
+                f"PostgreSQL at {engine.url.host}:{engine.url.port} is behind a connection pooler,"
+                " and pg_dump and pg_restore would change the settings of other sessions",
+                hint="name the server itself in STARCAST_POSTGRES_URI for this command",
+            )
 
 
 def _check_target(engine: Engine, manifest: Manifest) -> None:

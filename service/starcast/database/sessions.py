@@ -49,8 +49,8 @@ _NO_RIGHT = {"42501", "25006"}
 _OBSTACLES = ("23", "2BP01")
 _LOCK_NOT_AVAILABLE = "55P03"
 _KEY = "hashtextextended(:key, 0)"
-# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The connection that
-# holds a lock is idle, so its state last changed when it took the lock.
+# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The transaction
+# that holds a lock is idle, so its state last changed when it took the lock.
 _HOLDER_OF = text(
     "select pid, application_name, extract(epoch from clock_timestamp() - state_change) as seconds"
     " from pg_locks left join pg_stat_activity using (pid)"
@@ -62,6 +62,12 @@ _HOLDER_OF = text(
 _HOLDER = "starcast: "
 #: Greatest length of an application name in PostgreSQL.
 _NAME_BYTES = 63
+# The transaction that holds a lock is idle by intention. Servers before version 17 have only one of
+# these time limits.
+_NO_IDLE_LIMIT = text(
+    "select set_config(name, '0', true) from pg_settings"
+    " where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')"
+)
 
 
 def connect(url: URL) -> Engine:
@@ -77,6 +83,9 @@ def connect(url: URL) -> Engine:
         connect_args={
             "connect_timeout": CONNECT_SECONDS,
             "application_name": "starcast",
+            # A pooler sends the next transaction to another server process, which does not know
+            # the prepared statements.
+            "prepare_threshold": None,
             **TCP_OPTIONS,
         },
     )
@@ -132,8 +141,10 @@ def advisory_lock(
 ) -> Iterator[Lock]:
     """Hold the database's advisory lock with this name.
 
-    The server releases the lock when this process ends, for whatever reason, or when the connection
-    is lost; `Lock.verify` detects the latter.
+    An open transaction holds it, because a pooler assigns a server process only to a transaction.
+    The transaction has no snapshot and changes nothing, so it does not prevent the server's
+    clean-up. The server releases the lock when this process ends, for whatever reason, or when the
+    connection is lost; `Lock.verify` detects the latter.
 
     Args:
         engine: the database.
@@ -145,22 +156,23 @@ def advisory_lock(
         BusyError: the given error, if another process holds the lock.
     """
     key = {"key": name}
-    # An open transaction would prevent the server's clean-up while the lock is held.
-    unattended = engine.execution_options(isolation_level="AUTOCOMMIT")
+    # At a higher level, which may be the server's default, the transaction would keep a snapshot.
+    unattended = engine.execution_options(isolation_level="READ COMMITTED")
     with translated_errors(engine.url), unattended.connect() as connection:
-        if not connection.scalar(text(f"select pg_try_advisory_lock({_KEY})"), key):
-            raise busy
+        connection.execute(_NO_IDLE_LIMIT)
         if task is not None:
             # The server shows it to other processes, and forgets it together with the lock.
             setting = {"value": f"{_HOLDER}{task}"[:_NAME_BYTES]}
-            connection.execute(
-                text("select set_config('application_name', :value, false)"), setting
-            )
-        pid = connection.scalar(text("select pg_backend_pid()"))
+            connection.execute(text("select set_config('application_name', :value, true)"), setting)
+        if not connection.scalar(text(f"select pg_try_advisory_xact_lock({_KEY})"), key):
+            raise busy
+        # The server keeps the snapshot of the last statement, unless it came without parameters.
+        query = "select pg_backend_pid()"
+        pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
         try:
-            yield Lock(name, int(pid))
+            yield Lock(name, int(pid or 0))
         finally:
-            _release(connection, name)
+            _release(connection)
 
 
 def read_lock_holder(engine: Engine, name: str) -> tuple[str, float | None] | None:
@@ -411,10 +423,9 @@ def _describe_change(change: object) -> str:
     return " ".join([verb, *(str(part) for part in first[1:] if part is not None)])
 
 
-def _release(connection: Connection, name: str) -> None:
+def _release(connection: Connection) -> None:
     try:
-        connection.execute(text(f"select pg_advisory_unlock({_KEY})"), {"key": name})
-        connection.execute(text("reset application_name"))
+        connection.rollback()
     except DBAPIError as error:
         # The server released the lock together with the lost connection.
         if not _is_connection_error(error):

@@ -4,6 +4,10 @@ TCP detects a dead network by keepalives and by data that stay unacknowledged. I
 proxy, a tunnel or a paused server that keeps the connection open and answers nothing. A statement
 may take long, so silence alone is not an error: after `SILENT_SECONDS` a second connection asks
 the server whether it is still working on the statement.
+
+Behind a pooler such as PgBouncer, a connection is not tied to a process of the server, and the
+number that the pooler gives the client is not that of a process. The server is then asked whether
+any statement of starcast has been running that long.
 """
 
 from collections.abc import Generator
@@ -27,10 +31,28 @@ TCP_OPTIONS = {
     "keepalives_count": 4,
     "tcp_user_timeout": 30_000,
 }
-_STATE = "select state from pg_stat_activity where pid = %s"
+_IS_WORKING = """
+    select case when pg_backend_pid() = %(own)s
+        then exists(select from pg_stat_activity where pid = %(pid)s and state = 'active')
+        else exists(
+            select from pg_stat_activity
+            where application_name like 'starcast%%' and state = 'active'
+            and query_start < clock_timestamp() - make_interval(secs => %(seconds)s)
+        )
+    end
+"""
 
 Result = TypeVar("Result")
 Protocol = Generator[Any, Any, Result]
+
+
+def is_pooled(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether a pooler is between the connection and the server.
+
+    A server tells each client the number of the process that serves it; a pooler invents a number.
+    """
+    row = connection.execute("select pg_backend_pid()").fetchone()
+    return row is None or row[0] != connection.info.backend_pid
 
 
 class WatchedConnection(psycopg.Connection[Any]):
@@ -72,17 +94,21 @@ class WatchedConnection(psycopg.Connection[Any]):
         target = make_conninfo(
             self.info.dsn, password=self.info.password, connect_timeout=PROBE_SECONDS
         )
-        pid = self.info.backend_pid
         try:
             with _Probe.connect(target, autocommit=True) as probe:
-                row = probe.execute(_STATE, (pid,)).fetchone()
+                question = {
+                    "own": probe.info.backend_pid,
+                    "pid": self.info.backend_pid,
+                    "seconds": SILENT_SECONDS,
+                }
+                row = probe.execute(_IS_WORKING, question).fetchone()
         except errors.TooManyConnections:
             return  # the server answers
         except psycopg.OperationalError:
             self._give_up()
         else:
             # The answer of a statement that has just ended may be on its way: ask twice.
-            working = row is not None and row[0] == "active"
+            working = row is not None and row[0]
             if not working and self._doubted:
                 self._give_up()
             self._doubted = not working

@@ -38,6 +38,7 @@ from neo4j.graph import Node, Path, Relationship
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
+from starcast.graph.unreachable import describe_unreachable
 from starcast.support import log
 from starcast.support.signals import defer_signals
 
@@ -53,7 +54,7 @@ _FETCH = 10_000
 _SPARE = 2**28
 
 _NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
-_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+")
+_SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 
 # Everything the driver logs is also in a QueryResult or in an error. Programs that configure
 # logging still receive it.
@@ -301,14 +302,9 @@ class Graph:
             case UnsupportedServerProduct():
                 return RejectedError(
                     f"the server at {self.uri} does not speak a known version of Bolt",
-                    hint=_NEEDED,
+                    hint=f"{_NEEDED}; a server that requires TLS needs bolt+s:// or neo4j+s://",
                 )
-        hint = "start it ('starcast up' starts the embedded Neo4j), then try again"
-        if "looks like HTTP" in str(error):
-            hint = "this port speaks HTTP; Bolt has another port, often 7687"
-        return UnavailableError(
-            f"Neo4j at {self.uri} cannot be reached or closed the connection", hint=hint
-        )
+        return describe_unreachable(self.uri, error)
 
     def _translate_server_error(self, error: Neo4jError, timeout: float | None) -> StarcastError:
         code = error.code or ""
@@ -338,6 +334,12 @@ class Graph:
                 f"Neo4j at {self.uri} has to be restarted: {text}",
                 hint="free some space if its disk is full, then restart it: 'starcast down' and "
                 "'starcast up' restart the embedded servers",
+            )
+        if "ForbiddenOnReadOnlyDatabase" in code or "NotALeader" in code:
+            return UnavailableError(
+                f"Neo4j at {self.uri} does not accept writes: {text}",
+                hint="write neo4j:// instead of bolt:// if it is a cluster; a read-only database"
+                " only answers queries",
             )
         if "DatabaseNotFound" in code:
             return UnavailableError(
@@ -458,5 +460,6 @@ def new_enough(version: str) -> bool:
 def _malformed_uri(uri: str) -> InputError:
     return InputError(
         f"'{uri}' is not the URI of a Neo4j server",
-        hint="write bolt://HOST:7687 or neo4j://HOST:7687",
+        hint="write bolt://HOST:7687, or neo4j://HOST:7687 for a cluster; with TLS bolt+s:// or"
+        " neo4j+s://",
     )

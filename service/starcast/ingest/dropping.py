@@ -6,7 +6,7 @@ Neo4j can be filled again with all other artifacts in less time, they are import
 
 from collections.abc import Callable, Sequence
 
-from starcast.database import models, sessions
+from starcast.database import models
 from starcast.errors import LimitError, RejectedError
 from starcast.graph import audit, ownership
 from starcast.ingest.listing import find
@@ -60,11 +60,11 @@ def drop(
         LimitError: an import was requested that exceeds the limits or the disk.
     """
     listener = reporter or Silent()
-    with lock_stores(stores.engine, wait, listener, f"dropping {artifact_id}"):
-        ownership.claim(stores.graph, stores.id)
-        recover(stores, listener)
+    with lock_stores(stores, wait, listener, f"dropping {artifact_id}") as locked:
+        ownership.claim(locked.graph, locked.id)
+        recover(locked, listener)
         target = Reference(kind, artifact_id)
-        with sessions.session(stores.engine) as session:
+        with locked.session() as session:
             find(session, kind, artifact_id)
             dependents = find_dependents(session, target)
         if dependents and not cascade:
@@ -73,13 +73,13 @@ def drop(
                 hint="drop them first, or add --cascade",
             )
         dropped = [*dependents, target]
-        chosen = _choose(stores, dropped, method)
+        chosen = _choose(locked, dropped, method)
         listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {chosen.reason}")
         if chosen.method is LoadMethod.IMPORT:
-            import_remaining(stores, dropped, listener, on_stage)
+            import_remaining(locked, dropped, listener, on_stage)
         for reference in dropped:
             if chosen.method is LoadMethod.BOLT:
-                _delete(stores, reference, listener)
+                _delete(locked, reference, listener)
             listener.say(f"{reference.kind} {reference.id}: dropped")
     return [reference.id for reference in dropped]
 
@@ -91,7 +91,7 @@ def _format_ids(references: Sequence[Reference]) -> str:
 
 def _choose(stores: Stores, dropped: Sequence[Reference], requested: LoadMethod) -> ChosenMethod:
     """Choose the method; ``auto`` deletes over Bolt if an import is impossible."""
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         rows = [session.get_one(models.Materialization, (each.kind, each.id)) for each in dropped]
         sizes = list(map(recorded_size, rows))
         complete = list(map(recorded_size, complete_rows(session)))
@@ -113,7 +113,7 @@ def _choose(stores: Stores, dropped: Sequence[Reference], requested: LoadMethod)
 
 def _delete(stores: Stores, reference: Reference, reporter: Reporter) -> None:
     discard(stores, reference, None, reporter)
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         delete_row(session, reference.kind, reference.id)
 
 

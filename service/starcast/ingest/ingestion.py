@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy import select
 
-from starcast.database import models, repository, sessions
+from starcast.database import models, repository
 from starcast.embedded import rebuild as embedded_rebuild
 from starcast.errors import RejectedError
 from starcast.graph import audit, ownership
@@ -125,14 +125,14 @@ def ingest(
     listener = reporter or Silent()
     began = time.monotonic()
     sizes = request.sizes()
-    with lock_stores(stores.engine, wait, listener, f"ingesting {sizes[0].id}"):
-        _tidy(stores, listener)
-        ownership.claim(stores.graph, stores.id)
-        adopt(stores, listener)
-        recovered = recover(stores, listener)
-        missing = _find_missing(stores, sizes)
-        _refuse_other_trees(stores, request)
-        created = _create(stores, request, missing, method, listener, on_stage) if missing else []
+    with lock_stores(stores, wait, listener, f"ingesting {sizes[0].id}") as locked:
+        _tidy(locked, listener)
+        ownership.claim(locked.graph, locked.id)
+        adopt(locked, listener)
+        recovered = recover(locked, listener)
+        missing = _find_missing(locked, sizes)
+        _refuse_other_trees(locked, request)
+        created = _create(locked, request, missing, method, listener, on_stage) if missing else []
     present = [size.id for size in sizes if size not in missing]
     recovered_ids = [reference.id for reference in recovered]
     return Summary(created, present, recovered_ids, time.monotonic() - began)
@@ -144,7 +144,7 @@ def _tidy(stores: Stores, reporter: Reporter) -> None:
 
 
 def _find_missing(stores: Stores, sizes: Iterable[ArtifactSize]) -> list[ArtifactSize]:
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         return [
             size
             for size in sizes
@@ -160,7 +160,7 @@ def _refuse_other_trees(stores: Stores, request: Plan | IngestRequest) -> None:
     """
     forests = request.forests if isinstance(request, IngestRequest) else {}
     for artifact_id, forest in forests.items():
-        with sessions.session(stores.engine) as session:
+        with stores.session() as session:
             if session.get(models.Forest, artifact_id) is None:
                 continue
             stored = repository.load_forest(session, artifact_id)
@@ -172,7 +172,7 @@ def _refuse_other_trees(stores: Stores, request: Plan | IngestRequest) -> None:
 
 
 def _stored_sizes(stores: Stores) -> list[ArtifactSize]:
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         return list(map(recorded_size, complete_rows(session)))
 
 
@@ -240,25 +240,25 @@ def rebuild(
         BusyError: another process is changing the stores.
     """
     listener = reporter or Silent()
-    with lock_stores(stores.engine, request.wait, listener, "rebuilding the graph"):
-        _tidy(stores, listener)
-        is_outdated = _take_over(stores)
+    with lock_stores(stores, request.wait, listener, "rebuilding the graph") as locked:
+        _tidy(locked, listener)
+        is_outdated = _take_over(locked)
         ids = request.ids
         if is_outdated:
             listener.say(f"the graph has an older schema than {VERSION}: rebuilding everything")
             ids = ()
-        artifacts, others = _find_artifacts(stores, ids)
-        embedded = stores.embedded is not None
+        artifacts, others = _find_artifacts(locked, ids)
+        embedded = locked.embedded is not None
         chosen = choose_method(request.method, artifacts, others, embedded=embedded)
         # Without artifacts there is nothing to import, but an outdated graph must be cleaned.
         by_import = chosen.method is LoadMethod.IMPORT and bool(artifacts)
-        _refuse_rebuild_losses(stores, artifacts, request, listener, by_import=by_import)
+        _refuse_rebuild_losses(locked, artifacts, request, listener, by_import=by_import)
         if not artifacts and not is_outdated:
             return []
         listener.say(chosen.reason)
         if by_import:
-            return _rebuild_by_import(stores, artifacts, listener)
-        return _rebuild_over_bolt(stores, artifacts, listener, is_outdated=is_outdated)
+            return _rebuild_by_import(locked, artifacts, listener)
+        return _rebuild_over_bolt(locked, artifacts, listener, is_outdated=is_outdated)
 
 
 def _take_over(stores: Stores) -> bool:
@@ -295,7 +295,7 @@ def _knows_all_artifacts(stores: Stores) -> bool:
     """Return whether the graph holds artifacts, all known, of no newer version of starcast."""
     owner = ownership.read_owner(stores.graph)
     in_graph = audit.read_artifact_nodes(stores.graph)
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         is_known = all(session.get(models.Materialization, name) is not None for name in in_graph)
     return bool(in_graph) and is_known and (owner is None or owner[1] <= VERSION)
 
@@ -308,7 +308,7 @@ def _find_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact],
     """
     chosen: list[Artifact] = []
     others: list[Artifact] = []
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         wanted = find_references(session, ids)
         references = [
             Reference(row.kind, row.id)
@@ -350,7 +350,7 @@ def _rebuild_by_import(
     stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter
 ) -> list[Loaded]:
     began = time.monotonic()
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         # An import includes all complete artifacts; only the others must be named.
         lost = [
             artifact
@@ -368,7 +368,7 @@ def _rebuild_over_bolt(
     for reference in sorted(references, key=lambda item: item.deletion_order):
         discard(stores, reference, REBUILDING, reporter)
     recover(stores, reporter)
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         kept = {(row.kind, row.id) for row in complete_rows(session)}
     orphans = delete_orphans(stores.graph, kept, stores.batch)
     if orphans:
@@ -400,5 +400,5 @@ def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: 
 
 def _note_rebuilding(stores: Stores, artifact: Artifact) -> None:
     """Record until the artifact is complete that it was stored before, in case of interruptions."""
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         set_columns(session, artifact.kind, artifact.id, error=REBUILDING)

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from starcast.database import models, repository, sessions
+from starcast.database import models, repository
 from starcast.errors import NotFoundError, RejectedError
 from starcast.graph import reader
 from starcast.graph.ownership import check_ownership
@@ -113,7 +113,7 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
         UnavailableError: the graph belongs to another database.
     """
     check_ownership(stores.graph, stores.id)
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         row = find(session, kind, artifact_id)
         expected = (row.expected_nodes, row.expected_relationships, row.expected_checksum)
         state = row.state

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from starcast.database import models, repository, sessions
+from starcast.database import models, repository
 from starcast.errors import (
     InputError,
     NotFoundError,
@@ -150,7 +150,7 @@ def _load(
     # not in PostgreSQL, and is created again.
     writer.finish(built.node)
     on_stage("finished", artifact)
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         set_state(session, artifact.kind, artifact.id, LoadState.COMPLETE, **found_columns(content))
 
 
@@ -163,7 +163,7 @@ def build_and_save(
         RejectedError: the verification failed.
     """
     kind, artifact_id = artifact.kind, artifact.id
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         set_state(
             session,
             kind,
@@ -177,7 +177,7 @@ def build_and_save(
     on_stage("planned", artifact)
     built = artifact.build()
     on_stage("built", artifact)
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         checksum = built.content.checksum
         set_state(session, kind, artifact_id, LoadState.LOADING, expected_checksum=checksum)
         built.save(session)
@@ -191,7 +191,7 @@ def _compare(stores: Stores, artifact: Artifact, built: BuiltArtifact) -> Conten
     differences = reader.find_node_differences(stores.graph, built.node)
     if content == built.content and not differences:
         return content
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         set_columns(session, kind, artifact_id, **found_columns(content))
     mismatch = describe_mismatch(artifact_id, built.content, content, differences)
     raise RejectedError(
@@ -218,7 +218,7 @@ def found_columns(content: Content) -> dict[str, object]:
 
 
 def _mark_failed(stores: Stores, artifact: Artifact, error: str) -> None:
-    with suppress(StarcastError), sessions.session(stores.engine) as session:
+    with suppress(StarcastError), stores.session() as session:
         set_state(session, artifact.kind, artifact.id, LoadState.FAILED, error=error)
 
 
@@ -231,7 +231,7 @@ def discard(stores: Stores, reference: Reference, error: str | None, reporter: R
     """
     kind, artifact_id = reference.kind, reference.id
     nodes, relationships = 0, 0
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         require_plugins(reference.spec, recorded_plugins(session, "topology", reference.spec))
         before = read_state(session, kind, artifact_id)
         row = session.get(models.Materialization, (kind, artifact_id))
@@ -250,7 +250,7 @@ def discard(stores: Stores, reference: Reference, error: str | None, reporter: R
             task,
             relationships,
         )
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         if before is LoadState.FAILED:
             _DELETE[kind](session, artifact_id)
         elif error is not None:
@@ -283,7 +283,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
     Returns:
         The deleted artifacts, in the order of deletion.
     """
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         # Nothing is decided about topologies of plug-ins that are not loaded.
         known = {
             reference: state

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from starcast.database import models, sessions
+from starcast.database import models
 from starcast.embedded import files
 from starcast.embedded.rebuild import StoreRebuild, rebuild_store
 from starcast.errors import InputError, RejectedError
@@ -167,7 +167,7 @@ def import_remaining(
 
     def mark() -> None:
         # From here on, the next command finishes the drop if this process is killed.
-        with sessions.session(stores.engine) as session:
+        with stores.session() as session:
             for reference in dropped:
                 if read_state(session, reference.kind, reference.id) is LoadState.COMPLETE:
                     set_state(session, reference.kind, reference.id, LoadState.LOADING)
@@ -175,7 +175,7 @@ def import_remaining(
 
     work = _Import(stores, settings, reporter, on_stage)
     work.run(_Everything(remaining, [], checksums), f"dropping {dropped[-1].id}", mark)
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         for reference in dropped:
             forget(session, reference)
 
@@ -193,7 +193,7 @@ def _read_stored(
     stores: Stores, without: Sequence[Reference] = ()
 ) -> tuple[list[Artifact], dict[Reference, str]]:
     """Return all complete artifacts except for some, and the recorded checksums of all."""
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         checksums = {
             Reference(row.kind, row.id): row.expected_checksum
             for row in session.scalars(select(models.Materialization))
@@ -363,7 +363,7 @@ def adopt(
     if different and strict:
         hint = "the old store stays in use; another program may have written to the graph"
         raise _rejected(different, hint)
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         excluded = {artifact.reference for artifact in different}
         for artifact in different:
             excluded.update(find_dependents(session, artifact.reference))
@@ -402,10 +402,10 @@ def _compare_imported(
 def _build_expected(stores: Stores, reference: Reference) -> ExpectedArtifact:
     """Build an artifact from its id; save it unless PostgreSQL has it complete in this form."""
     kind, artifact_id = reference.kind, reference.id
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         artifact = artifact_from_id(session, kind, artifact_id)
     built = artifact.build()
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         state = read_state(session, kind, artifact_id)
         row = session.get(models.Materialization, (kind, artifact_id))
         is_saved = row is not None and row.expected_checksum == built.content.checksum
@@ -439,7 +439,7 @@ def _save(
 
 
 def _accept(stores: Stores, imported: Sequence[ImportedArtifact]) -> None:
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         for artifact in imported:
             kind, artifact_id = artifact.reference.kind, artifact.reference.id
             if read_state(session, kind, artifact_id) is not LoadState.COMPLETE:
@@ -451,7 +451,7 @@ def _accept(stores: Stores, imported: Sequence[ImportedArtifact]) -> None:
 
 
 def _refuse(stores: Stores, imported: Sequence[ImportedArtifact]) -> None:
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         for artifact in imported:
             kind, artifact_id = artifact.reference.kind, artifact.reference.id
             if read_state(session, kind, artifact_id) is LoadState.COMPLETE:

@@ -4,7 +4,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -34,17 +34,32 @@ class Stores:
         batch: rows per transaction in the graph.
         embedded: the settings, if the graph store is the embedded Neo4j, which may be stopped and
             whose data may be replaced; else None.
+        lock: the lock for changing the stores, if this process holds it.
     """
 
     engine: Engine
     graph: Graph
     batch: int
     embedded: Settings | None = None
+    lock: sessions.Lock | None = None
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """Open a session of the relational store, which commits at the end of the context.
+
+        Raises:
+            UnavailableError: the connection was lost, or the one that held the lock: another
+                process may be changing the stores.
+        """
+        with sessions.session(self.engine) as opened:
+            if self.lock is not None:
+                self.lock.verify(opened)
+            yield opened
 
     @property
     def id(self) -> uuid.UUID:
         """Id of the relational store, which the graph store must record."""
-        with sessions.session(self.engine) as session:
+        with self.session() as session:
             return session.scalars(select(models.Store.id)).one()
 
 
@@ -67,28 +82,34 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
 
 @contextmanager
 def lock_stores(
-    engine: Engine, wait: bool, reporter: Reporter, task: str = "changing these stores"
-) -> Iterator[None]:
+    stores: Stores, wait: bool, reporter: Reporter, task: str = "changing these stores"
+) -> Iterator[Stores]:
     """Hold the lock for changing the stores; PostgreSQL releases it when this process ends.
 
     Args:
-        engine: the relational store.
+        stores: both stores.
         wait: wait for the other process that holds the lock, which is reported.
         reporter: receives progress messages.
         task: what this process does, such as ``dropping S10``, for the message of others.
 
+    Yields:
+        The stores, whose sessions check that the lock is still held.
+
     Raises:
         BusyError: another process holds the lock, and ``wait`` is False.
+        UnavailableError: the role of PostgreSQL may only read; Neo4j is not changed either.
     """
+    with stores.session() as session:
+        session.execute(select(models.Materialization).limit(0).with_for_update())
     with ExitStack() as stack:
         is_reported = False
         while True:
             try:
-                lock = sessions.advisory_lock(engine, LOCK, BusyError(""), task)
-                stack.enter_context(lock)
+                holding = sessions.advisory_lock(stores.engine, LOCK, BusyError(""), task)
+                lock = stack.enter_context(holding)
                 break
             except BusyError:
-                holder = sessions.read_lock_holder(engine, LOCK)
+                holder = sessions.read_lock_holder(stores.engine, LOCK)
             activity = describe_activity(*(holder or ("changing these stores", None)))
             if not wait:
                 raise BusyError(activity, hint="try again when it has finished, or add --wait")
@@ -96,7 +117,7 @@ def lock_stores(
                 reporter.say(f"waiting: {activity}")
                 is_reported = True
             time.sleep(_RETRY_SECONDS)
-        yield
+        yield replace(stores, lock=lock)
 
 
 class LoadState(StrEnum):

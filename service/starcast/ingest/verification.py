@@ -75,7 +75,7 @@ def verify(
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     listener = reporter or Silent()
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         wanted = find_references(session, ids)
     before = _read_records(stores)
     if _is_empty(stores) and not before:
@@ -113,7 +113,7 @@ def _is_empty(stores: Stores) -> bool:
 
 
 def _read_records(stores: Stores) -> dict[Reference, Record]:
-    with sessions.session(stores.engine) as session:
+    with stores.session() as session:
         rows = session.scalars(select(models.Materialization)).all()
         return {
             Reference(row.kind, row.id): Record(

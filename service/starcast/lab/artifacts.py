@@ -242,8 +242,8 @@ class Artifacts(Connection):
             BusyError: another process is changing the stores, and ``wait`` is False.
         """
         with (
-            self._stores() as stores,
-            lock_stores(stores.engine, wait, self.reporter, "adopting an import"),
+            self._stores() as opened,
+            lock_stores(opened, wait, self.reporter, "adopting an import") as stores,
         ):
             return [artifact.id for artifact in adopt(stores, self.reporter)]
 

@@ -1,0 +1,110 @@
+"""Topologies and spanning trees against copying, numpy, and the graphs of other libraries."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import networkx as nx
+import numpy as np
+import rustworkx
+from numpy.typing import NDArray
+
+from benchmarks import libraries
+from benchmarks.measure import Figure, Growth, seconds
+from starcast import forest, topology
+from starcast.trees import plain_constructions
+
+COPY = "copy the same bytes"
+#: The largest n of each library in the table of growth.
+LIMITS = {"NetworkX": 8, "igraph": 8, "rustworkx": 8, "SageMath": 7, "numpy": 9, "starcast": 10}
+
+
+def figures() -> Iterator[Figure | Growth]:
+    """Measure neighbour tables, a tree of shortest paths, and every construction."""
+    s10 = topology("S10")
+    copying = seconds(np.zeros(s10.nodes * s10.degree, dtype=np.int32).copy)
+    yield Figure("S10 neighbour table", seconds(s10.table), "s", "< 0.1", COPY, copying)
+
+    graphs = {f"S{n}": dict(_graph_costs(n)) for n in range(4, 11)}
+    ours = graphs["S8"].pop("starcast")
+    for name, cost in graphs["S8"].items():
+        yield Figure("S8 neighbour table", ours, "s", "< 0.1", name, cost)
+    graphs["S8"]["starcast"] = ours
+    costs = {
+        name: {spec: row[name] * 1e6 for spec, row in graphs.items() if name in row}
+        for name in LIMITS
+    }
+    yield Growth("Processor time to build a star graph, in µs", costs)
+
+    yield from _shortest_paths()
+    yield from _constructions()
+
+
+def _graph_costs(n: int) -> Iterator[tuple[str, float]]:
+    """Yield the seconds that each library needs for S_n."""
+    network = topology(f"S{n}")
+    links = libraries.list_links(network) if n <= LIMITS["NetworkX"] else []
+    works: dict[str, Callable[[], object]] = {
+        "NetworkX": partial(libraries.build_networkx, links),
+        "igraph": partial(libraries.build_igraph, links),
+        "rustworkx": partial(libraries.build_rustworkx, links),
+        "SageMath": partial(libraries.build_sage, n),
+        "numpy": partial(libraries.build_numpy, n),
+        "starcast": network.table,
+    }
+    if n == min(range(4, 11)):
+        works["SageMath"]()  # imports it
+    for name, work in works.items():
+        if n <= LIMITS[name] or (name == "SageMath" and n == 8):
+            yield name, seconds(work, repeats=1 if n >= 8 and name != "starcast" else 3)
+
+
+def _shortest_paths() -> Iterator[Figure]:
+    """Measure one tree of shortest paths on S8, whose graph exists already in each library."""
+    s8 = topology("S8")
+    links = libraries.list_links(s8)
+    graph = libraries.build_networkx(links)
+    of_igraph = libraries.build_igraph(links)
+    of_rustworkx = libraries.build_rustworkx(links).to_directed()
+    table = s8.table()
+    works: dict[str, Callable[[], object]] = {
+        "NetworkX": lambda: dict(nx.bfs_predecessors(graph, 0)),
+        "igraph": lambda: of_igraph.bfs(0),
+        "rustworkx": lambda: rustworkx.bfs_predecessors(of_rustworkx, 0),
+        "numpy": partial(search_breadth_first, table),
+    }
+    ours = seconds(lambda: forest(s8, "greedy"))
+    for name, work in works.items():
+        what = "S8 greedy: a tree of shortest paths"
+        yield Figure(what, ours, "s", "< 0.1", name, seconds(work))
+
+
+def search_breadth_first(table: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the parents of a tree of shortest paths from node 0, one level at a time."""
+    parents = np.full(table.shape[1], -1, dtype=np.int64)
+    parents[0] = 0
+    frontier = np.array([0])
+    while len(frontier):
+        reached = table[:, frontier].ravel()
+        senders = np.tile(frontier, len(table))
+        new = parents[reached] < 0
+        parents[reached[new]] = senders[new]
+        frontier = np.unique(reached[new])
+    return parents
+
+
+def _constructions() -> Iterator[Figure | Growth]:
+    """Measure every construction on S9, and how four of them grow."""
+    s9 = topology("S9")
+    copying = seconds(np.zeros((s9.degree, s9.nodes), dtype=np.uint8).copy)
+    for name in plain_constructions(s9):
+        building = seconds(partial(forest, s9, name), repeats=1)
+        yield Figure(f"S9 {name}: build", building, "s", "< 5", "copy n-1 trees", copying)
+    costs: dict[str, dict[str, float]] = {}
+    for name in ("greedy", "multiple", "recursive-substar", "edge-disjoint"):
+        costs[name] = {}
+        for n in range(5, 11):
+            network = topology(f"S{n}")
+            building = seconds(partial(forest, network, name), repeats=2 if n < 10 else 1)
+            trees = 1 if name in {"greedy", "recursive-substar"} else network.degree
+            costs[name][network.spec] = building / (trees * (network.nodes - 1)) * 1e9
+    yield Growth("Processor time to build trees, in ns per tree edge", costs)

@@ -1,0 +1,157 @@
+"""Star graphs and their trees in other libraries: NetworkX, igraph, rustworkx, SageMath, numpy.
+
+Every function does the same work as one of starcast; `tests/unit/test_benchmarks.py` compares the
+results. SageMath comes from the package passagemath-graphs, which is a part of it.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from typing import Any
+
+import igraph
+import networkx as nx
+import numpy as np
+import rustworkx
+from numpy.typing import NDArray
+
+from starcast.topologies import Topology
+from starcast.trees import Forest
+
+#: Links or tree edges as pairs of ranks.
+Pairs = Sequence[tuple[int, int]]
+
+
+def list_links(topology: Topology) -> list[tuple[int, int]]:
+    """Return every undirected link once."""
+    ranks = np.arange(topology.nodes)
+    pairs = []
+    for port in topology.ports:
+        neighbours = topology.neighbours(port)
+        pairs.append(np.column_stack([ranks, neighbours])[ranks < neighbours])
+    return [(one, other) for one, other in np.concatenate(pairs).tolist()]
+
+
+def list_edges(forest: Forest) -> list[list[tuple[int, int]]]:
+    """Return the edges of every tree, from parent to child."""
+    parents = parents_of(forest)
+    return [
+        [(parent, child) for child, parent in enumerate(row) if child != forest.root]
+        for row in parents.tolist()
+    ]
+
+
+def parents_of(forest: Forest) -> NDArray[np.int32]:
+    """Return the parent of every node in every tree; the root is its own parent."""
+    parents = forest.parents()
+    parents[:, forest.root] = forest.root
+    return parents
+
+
+def build_networkx(links: Pairs) -> Any:
+    """Return the graph of NetworkX."""
+    return nx.Graph(links)
+
+
+def build_igraph(links: Pairs) -> Any:
+    """Return the graph of igraph."""
+    return igraph.Graph(edges=links)
+
+
+def build_rustworkx(links: Pairs) -> Any:
+    """Return the graph of rustworkx."""
+    graph = rustworkx.PyGraph()
+    graph.extend_from_edge_list(links)
+    return graph
+
+
+def build_sage(n: int) -> Any:
+    """Return the star graph that SageMath generates."""
+    # The import takes seconds, and nothing else needs it.
+    from sage.graphs.graph_generators import graphs  # noqa: PLC0415
+
+    return graphs.NStarGraph(n)
+
+
+def build_numpy(n: int) -> NDArray[np.int64]:
+    """Return the table of neighbours by sorting the permutations as numbers, ``[ports, nodes]``."""
+    digits = np.array(list(permutations(range(n))), dtype=np.int64)
+    weights = n ** np.arange(n - 1, -1, -1, dtype=np.int64)
+    codes = digits @ weights
+    table = np.empty((n - 1, len(codes)), dtype=np.int64)
+    for port in range(1, n):
+        order = np.arange(n)
+        order[[0, port]] = order[[port, 0]]
+        table[port - 1] = np.searchsorted(codes, digits[:, order] @ weights)
+    return table
+
+
+def heights_networkx(edges: Pairs, nodes: int) -> int:
+    """Return the height of a tree after checking that it spans; the root is node 0."""
+    graph = nx.DiGraph(edges)
+    if len(graph) != nodes or not nx.is_arborescence(graph):
+        raise ValueError("the edges are not a spanning tree")
+    return int(max(nx.single_source_shortest_path_length(graph, 0).values()))
+
+
+def heights_igraph(edges: Pairs, nodes: int) -> int:
+    """Return the height of a tree after checking that it spans; the root is node 0."""
+    graph = igraph.Graph(n=nodes, edges=edges, directed=True)
+    if not graph.is_tree("out"):
+        raise ValueError("the edges are not a spanning tree")
+    return int(max(graph.distances(source=0)[0]))
+
+
+def heights_rustworkx(edges: Pairs, nodes: int) -> int:
+    """Return the height of a tree after checking that it spans; the root is node 0."""
+    graph = rustworkx.PyDiGraph()
+    graph.add_nodes_from(range(nodes))
+    graph.extend_from_edge_list(edges)
+    levels = rustworkx.topological_generations(graph)  # an error if there is a cycle
+    # With nodes - 1 edges and one source, every other node has exactly one parent.
+    if len(edges) != nodes - 1 or list(levels[0]) != [0]:
+        raise ValueError("the edges are not a spanning tree")
+    return len(levels) - 1
+
+
+def heights_numpy(parents: NDArray[np.int32]) -> int:
+    """Return the height of a tree from its parents, by following all of them at once."""
+    nodes = np.arange(len(parents))
+    reached = nodes
+    height = 0
+    while reached.any():
+        if height == len(parents):
+            raise ValueError("the parents have a cycle")
+        reached = parents[reached]
+        height += 1
+    return height
+
+
+def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
+    """Execute a broadcast from node 0 as sets of units per node; return the units that all own.
+
+    Args:
+        rows: step, sender, receiver and unit, sorted by step.
+        has_link: whether two nodes are adjacent.
+
+    Raises:
+        ValueError: two nodes are not adjacent, or a sender does not own what it sends at the
+            beginning of the step.
+    """
+    owned: dict[int, set[int]] = {0: {row[3] for row in rows}}
+    arrivals: list[tuple[int, int]] = []
+    current = 0
+    for step, sender, receiver, unit in rows:
+        if step != current:
+            _deliver(owned, arrivals)
+            current = step
+        if unit not in owned.get(sender, ()) or not has_link(sender, receiver):
+            raise ValueError(f"step {step} breaks a rule")
+        arrivals.append((receiver, unit))
+    _deliver(owned, arrivals)
+    return sum(map(len, owned.values()))
+
+
+def _deliver(owned: dict[int, set[int]], arrivals: list[tuple[int, int]]) -> None:
+    for node, unit in arrivals:
+        owned.setdefault(node, set()).add(unit)
+    arrivals.clear()

@@ -1,0 +1,287 @@
+"""The page about the benchmarks, and the ratios of each version in a file of JSON lines."""
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from matplotlib.figure import Figure as Plot
+
+from benchmarks.measure import COLUMNS, Figure, Growth, Table
+from starcast.errors import InputError
+
+HERE = Path(__file__).parent
+RATIOS = HERE / "ratios.jsonl"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+#: A ratio that is worse by more than this factor is reported. Two runs on a machine with other load
+#: differ by up to a third.
+TOLERANCE = 1.5
+
+Result = Figure | Growth | Table
+
+#: The titles of the sections, and what a reader has to know.
+SECTIONS: Mapping[str, tuple[str, str]] = {
+    "construction": (
+        "Construction",
+        """
+The other libraries receive a list of links and build a graph; SageMath generates the star graph
+itself. numpy sorts the permutations as numbers and looks up the neighbours. starcast computes the
+table of neighbours.
+""",
+    ),
+    "verification": (
+        "Verification",
+        """
+Every library checks that each of the n-1 trees spans, and computes its height. NetworkX, igraph and
+rustworkx build a directed graph from the edges of a tree; numpy follows the parents of all nodes at
+once. starcast starts from the array of ports, and checks these as well.
+""",
+    ),
+    "simulation": (
+        "Simulation",
+        """
+None of the libraries simulates schedules. The yardsticks are the time to sort as many integers, and
+a plain simulator in Python: a set of units per node, and the links of the library's graph. It
+checks adjacency and ownership only.
+""",
+    ),
+    "stores": (
+        "Ingestion",
+        """
+Rates of an embedded Neo4j and PostgreSQL, by elapsed time, which depends on other load.
+""",
+    ),
+    "packs": (
+        "Queries",
+        """
+By elapsed time, as the client sees it. The libraries hold their data in memory; most queries that
+concern a complete forest are faster there. [Queries](queries.md) names those for which Cypher is
+the wrong tool.
+""",
+    ),
+    "startup": ("Start-up", "By elapsed time."),
+    "offline": ("Offline imports", "By elapsed time."),
+    "claims": ("Verification of all claims", "By elapsed time, with two processes."),
+    "model": ("Graph models", "See [decision 7](decisions/0007-graph-model.md)."),
+    "explorer": ("Explorer", "In Chromium without a graphics card."),
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """The ratios of one run.
+
+    Attributes:
+        version: the version of starcast.
+        date: the day of the run.
+        machine: processor and system.
+        load: the load of the machine at the beginning and at the end.
+        ratios: by figure and yardstick, how many times as fast starcast is.
+    """
+
+    version: str
+    date: str
+    machine: str
+    load: tuple[float, float]
+    ratios: Mapping[str, float]
+
+
+def describe_machine() -> str:
+    """Return processor, number of cores, and system."""
+    model = platform.machine()
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    return (
+        f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+    )
+
+
+def make_record(results: Mapping[str, Sequence[Result]], load_before: float) -> Record:
+    """Return the record of a run that ends now."""
+    ratios = {
+        f"{figure.what} | {figure.yardstick}": float(f"{figure.speedup:.4g}")
+        for part in results.values()
+        for figure in part
+        if isinstance(figure, Figure)
+    }
+    return Record(
+        version("starcast"),
+        f"{datetime.now(UTC):%Y-%m-%d}",
+        describe_machine(),
+        (round(load_before, 1), round(os.getloadavg()[0], 1)),
+        ratios,
+    )
+
+
+def read_records(file: Path = RATIOS) -> list[Record]:
+    """Return the records of all versions, oldest first.
+
+    Raises:
+        InputError: a line is not a record.
+    """
+    if not file.exists():
+        return []
+    records = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            values = json.loads(line)
+            values["load"] = tuple(values["load"])
+            records.append(Record(**values))
+        except (ValueError, TypeError, KeyError):
+            raise InputError(
+                f"line {number} of {file} is not a record of ratios",
+                hint="restore the file from the repository",
+            ) from None
+    return records
+
+
+def find_previous(name: str, file: Path = RATIOS) -> Record | None:
+    """Return the record to compare a version with.
+
+    Returns:
+        The record of the last other version; if there is none, the earlier one of this version;
+        None for the first run.
+    """
+    records = read_records(file)
+    others = [each for each in records if each.version != name]
+    return (others or records or [None])[-1]
+
+
+def keep_record(record: Record, file: Path = RATIOS) -> None:
+    """Store the ratios of a version; a second run replaces those that it measured again."""
+    records = read_records(file)
+    earlier = next((each for each in records if each.version == record.version), None)
+    ratios = {**(earlier.ratios if earlier else {}), **record.ratios}
+    kept = [each for each in records if each is not earlier] + [replace(record, ratios=ratios)]
+    lines = [json.dumps(asdict(each)) for each in kept]
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def find_regressions(record: Record, before: Record | None) -> list[str]:
+    """Return a line for each ratio that is worse than before by more than `TOLERANCE`."""
+    if before is None:
+        return []
+    return [
+        f"{name}: {ratio:,.3g} times as fast, {before.ratios[name]:,.3g} in {before.version}"
+        f" of {before.date}"
+        for name, ratio in record.ratios.items()
+        if name in before.ratios and before.ratios[name] > TOLERANCE * ratio
+    ]
+
+
+class Report:
+    """The results of a run; the page and the ratios are written after each module."""
+
+    def __init__(self) -> None:
+        self._load = os.getloadavg()[0]
+        self._before = find_previous(version("starcast"))
+        self._results: dict[str, Sequence[Result]] = {}
+
+    def add(self, module: str, results: Sequence[Result]) -> None:
+        """Add the results of a module, and write the page and the ratios."""
+        self._results[module] = results
+        record = make_record(self._results, self._load)
+        keep_record(record)
+        write_page(self._results, record, self._before)
+
+    def regressions(self) -> list[str]:
+        """Return a line for each ratio that is much worse than that of the previous version."""
+        return find_regressions(make_record(self._results, self._load), self._before)
+
+
+def write_page(
+    results: Mapping[str, Sequence[Result]],
+    record: Record,
+    before: Record | None,
+    page: Path = PAGE,
+) -> None:
+    """Write the page and its plots."""
+    parts = [*_introduction(record), *_comparison(record, before)]
+    for name, part in results.items():
+        title, text = SECTIONS[name]
+        parts += [f"## {title}", text.strip()]
+        figures = [each for each in part if isinstance(each, Figure)]
+        if figures:
+            parts.append(_table(COLUMNS, [each.row() for each in figures]))
+        for number, each in enumerate(part for part in part if not isinstance(part, Figure)):
+            parts += [f"### {each.title}"]
+            if isinstance(each, Table):
+                parts.append(_table(each.columns, each.content))
+                continue
+            picture = page.with_name(f"benchmarks-{name}-{number + 1}.svg")
+            plot_growth(each, picture)
+            rows = each.rows()
+            parts += [_table(list(rows[0]), rows), f"![{each.title}]({picture.name})"]
+    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _introduction(record: Record) -> Iterator[str]:
+    yield "# Benchmarks"
+    yield "<!-- Written by 'make bench': do not edit. -->"
+    yield (
+        f"Measured on {record.date} with starcast {record.version}: {record.machine}. The machine"
+        f" had a load of {record.load[0]} before the run and {record.load[1]} after it. Absolute"
+        " times are those of this machine on that day: compare the ratios, whose two sides were"
+        " measured in the same run."
+    )
+    yield (
+        "Unless a section says otherwise, times are processor times of one process, the least of"
+        " up to three runs. *times as fast* is the time of the yardstick divided by that of"
+        " starcast; a value below 1 means that starcast is slower."
+    )
+
+
+def _comparison(record: Record, before: Record | None) -> Iterator[str]:
+    yield "## Compared with the previous version"
+    if before is None:
+        yield "These are the first ratios: `benchmarks/ratios.jsonl` holds them for the next run."
+        return
+    worse = find_regressions(record, before)
+    shared = len(record.ratios.keys() & before.ratios.keys())
+    yield (
+        f"{len(worse)} of {shared} ratios are worse than those of {before.version}"
+        f" ({before.date}) by more than a factor of {TOLERANCE}."
+    )
+    if worse:
+        yield "\n".join(f"* {line}" for line in worse)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
+    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+    for row in rows:
+        cells = (_cell(row.get(column, "")) for column in columns)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value).replace("|", "\\|")
+
+
+def plot_growth(growth: Growth, file: Path) -> None:
+    """Write a plot of costs against topologies, on a logarithmic axis, as SVG."""
+    from matplotlib import rc_context  # noqa: PLC0415 - its import is slow
+
+    with rc_context({"svg.hashsalt": "starcast", "svg.fonttype": "none", "font.size": 9}):
+        plot = Plot(figsize=(6.5, 3.6), layout="constrained")
+        axes = plot.add_subplot()
+        for (name, costs), marker in zip(growth.costs.items(), "osD^vPX*" * 2, strict=False):
+            specs = [spec for spec in growth.specs if spec in costs]
+            places = [growth.specs.index(spec) for spec in specs]
+            axes.plot(places, [costs[spec] for spec in specs], marker=marker, label=name)
+        axes.set_xticks(range(len(growth.specs)), growth.specs)
+        axes.set_yscale("log")
+        axes.set_title(growth.title)
+        axes.grid(visible=True, alpha=0.3)
+        axes.legend(fontsize=8)
+        plot.savefig(file, format="svg", metadata={"Date": None})

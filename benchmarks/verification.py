@@ -1,0 +1,65 @@
+"""Verification of forests against other libraries, which check that each tree spans."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from benchmarks import libraries
+from benchmarks.measure import Figure, Growth, seconds
+from starcast import forest, topology
+
+#: Returns the height of a tree from its edges and the number of nodes.
+Height = Callable[[libraries.Pairs, int], int]
+
+
+def figures() -> Iterator[Figure | Growth]:
+    """Measure spanning and heights of the n-1 trees of `multiple`, and the growth of the cost.
+
+    The other libraries receive lists of edges, numpy an array of parents; making these lists is not
+    measured.
+    """
+    costs = {f"S{n}": dict(_costs(n)) for n in range(4, 11)}
+    for name, cost in costs["S8"].items():
+        if name != "starcast":
+            what = "S8 multiple: n-1 trees span, and their heights"
+            yield Figure(what, costs["S8"]["starcast"], "s", "< 0.5", name, cost)
+    names = list(costs["S4"])
+    growth = {
+        name: {spec: row[name] * 1e9 for spec, row in costs.items() if name in row}
+        for name in names
+    }
+    for spec in costs:
+        network = topology(spec)
+        edges = network.degree * (network.nodes - 1)
+        for row in growth.values():
+            if spec in row:
+                row[spec] /= edges
+    title = "Processor time to verify the trees of multiple, in ns per tree edge"
+    yield Growth(title, growth)
+    for name in ("greedy", "edge-disjoint", "recursive-substar"):
+        trees = forest("S9", name)
+        copying = seconds(trees.parent_port.copy)
+        what = f"S9 {name}: verify"
+        yield Figure(what, seconds(trees.verify), "s", "< 2", "copy the same bytes", copying)
+
+
+def _costs(n: int) -> Iterator[tuple[str, float]]:
+    """Yield the seconds that each library needs for all trees on S_n."""
+    trees = forest(f"S{n}", "multiple")
+    parents = libraries.parents_of(trees) if n <= 9 else None
+    nodes = trees.topology.nodes
+    if n <= 8:
+        edges = libraries.list_edges(trees)
+        for name, height in (
+            ("NetworkX", libraries.heights_networkx),
+            ("igraph", libraries.heights_igraph),
+            ("rustworkx", libraries.heights_rustworkx),
+        ):
+            work = partial(_each, height, edges, nodes)
+            yield name, seconds(work, repeats=1 if n == 8 else 2)
+    if parents is not None:
+        yield "numpy", seconds(lambda: list(map(libraries.heights_numpy, parents)), repeats=2)
+    yield "starcast", seconds(lambda: (trees.verify(), trees.heights), repeats=2)
+
+
+def _each(height: Height, edges: list[list[tuple[int, int]]], nodes: int) -> list[int]:
+    return [height(tree, nodes) for tree in edges]

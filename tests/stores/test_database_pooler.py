@@ -1,0 +1,176 @@
+"""PostgreSQL behind PgBouncer in transaction mode: each transaction has another session."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL, Engine, select, text
+
+from starcast.claims.claim_run import verify_claims
+from starcast.database import backup, models, sessions, watched
+from starcast.doctor import Verdict, examine
+from starcast.embedded.client_programs import find_client_programs
+from starcast.errors import BusyError, InputError, UnavailableError
+from starcast.experiments.grid import Grid
+from starcast.experiments.running import run_experiment
+from starcast.graph.address import GraphAddress
+from starcast.graph.connection import Graph
+from starcast.ingest import Stores, ingest, parse_request
+from starcast.progress import Silent
+from starcast.settings import Settings
+from support.fix_cli import Starcast, name_store
+from support.fix_servers import without_password
+
+GRID = {
+    "topology": ["S3", "S4"], "collective": "broadcast", "algorithm": ["multiple", "greedy"],
+    "segments": [1, 2, 3, 4], "message_bytes": "64",
+}  # fmt: skip
+
+
+@pytest.fixture
+def pooled_engine(
+    clean_database: URL, pgbouncer: int, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Engine]:
+    """An engine for the clean database behind PgBouncer, for the writer."""
+    engine = sessions.connect(clean_database.set(port=pgbouncer))
+    name_store(monkeypatch, engine.url)
+    yield engine
+    engine.dispose()
+
+
+def test_every_transaction_has_another_session(pooled_engine: Engine) -> None:
+    """Otherwise the other tests would show nothing."""
+    pids = set()
+    for _ in range(4):
+        with sessions.session(pooled_engine) as opened:
+            pids.add(opened.scalar(text("select pg_backend_pid()")))
+    assert len(pids) > 1
+
+
+def test_a_schema_is_created_and_upgraded(pooled: URL) -> None:
+    engine = sessions.connect(pooled)
+    assert sessions.upgrade(engine, Silent())
+    assert not sessions.upgrade(engine, Silent())
+    assert sessions.differences(engine) == []
+    sessions.downgrade(engine)
+    assert sessions.current(engine) is None
+    engine.dispose()
+
+
+def test_statements_can_be_repeated(pooled_engine: Engine) -> None:
+    """The driver would prepare them in one session and execute them in another."""
+    for number in range(20):
+        with sessions.session(pooled_engine) as opened:
+            assert opened.scalar(text("select :number + 1"), {"number": number}) == number + 1
+
+
+def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engine) -> None:
+    """Other clients are refused, behind the pooler or not; afterwards no session holds it."""
+    busy = BusyError("busy")
+    with sessions.advisory_lock(pooled_engine, "experiment a", busy, "running a") as lock:
+        for other in (pooled_engine, engine) * 3:
+            with pytest.raises(BusyError), sessions.advisory_lock(other, "experiment a", busy):
+                pytest.fail("the lock was given twice")
+            holder = sessions.read_lock_holder(other, "experiment a")
+            assert holder is not None
+            assert holder[0] == "running a"
+            with sessions.session(other) as opened:
+                lock.verify(opened)
+    for _ in range(6):
+        with sessions.advisory_lock(pooled_engine, "experiment a", busy):
+            pass
+    with engine.connect() as connection:
+        held = connection.scalar(text("select count(*) from pg_locks where locktype = 'advisory'"))
+        assert held == 0
+
+
+def test_experiments_are_run_and_compared(pooled_engine: Engine, starcast: Starcast) -> None:
+    """The stored runs are those that a direct connection stores."""
+    run_experiment(pooled_engine, "pooled", Grid.from_json(GRID), Silent(), jobs=1)
+    run_experiment(pooled_engine, "again", Grid.from_json(GRID), Silent(), jobs=1)
+    result = starcast("compare", "pooled", "again", "--format", "json")
+    assert (result.code, result.err.count("error")) == (0, 0)
+    with sessions.session(pooled_engine) as opened:
+        assert len(opened.scalars(select(models.Run)).all()) == 32
+
+
+def test_both_stores_are_filled(
+    pooled_engine: Engine, clean_graph: GraphAddress, starcast: Starcast
+) -> None:
+    """COPY, states and locks of an ingest, and a verification of claims."""
+    with Graph.open(clean_graph) as graph:
+        summary = ingest(
+            Stores(pooled_engine, graph, 1_000),
+            parse_request("S4", trees="multiple", schedules="multiple"),
+        )
+    assert len(summary.created) == 3
+    verify_claims(pooled_engine, ["TS.L1"], "quick", None, reporter=Silent(), jobs=1)
+    assert starcast("claims", "show", "TS.L1").code == 0
+
+
+def test_a_backup_is_refused_and_no_session_is_changed(
+    pooled_engine: Engine, tmp_path: Path
+) -> None:
+    """pg_dump empties the search path of the sessions that it uses."""
+    programs = find_client_programs(backup.server_major(pooled_engine))
+    file = tmp_path / "store.backup"
+    with pytest.raises(InputError, match="is behind a connection pooler") as refused:
+        backup.create(pooled_engine, file, programs)
+    assert "STARCAST_POSTGRES_URI" in refused.value.hint
+    assert not file.exists()
+    for _ in range(6):
+        with sessions.session(pooled_engine) as opened:
+            assert opened.scalar(text("show search_path")) == '"$user", public'
+
+
+def test_a_restore_is_refused_before_anything_changes(
+    pooled_engine: Engine, engine: Engine, tmp_path: Path
+) -> None:
+    programs = find_client_programs(backup.server_major(engine))
+    file = tmp_path / "store.backup"
+    backup.create(engine, file, programs)
+    before = sessions.current(engine)
+    with pytest.raises(InputError, match="is behind a connection pooler"):
+        backup.restore(pooled_engine, file, programs)
+    assert sessions.current(engine) == before
+
+
+def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: GraphAddress) -> None:
+    settings = Settings.load(
+        postgres_uri=without_password(pooled_engine.url),
+        postgres_password=pooled_engine.url.password,
+        neo4j_uri=graph_address.uri,
+        neo4j_password=graph_address.password,
+    )
+    finding = next(each for each in examine(settings) if each.check == "PostgreSQL")
+    assert finding.verdict is Verdict.OK
+    assert finding.found.endswith("behind a connection pooler")
+
+
+def test_a_long_statement_is_waited_for(
+    pooled_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number of the server's process is unknown to the client."""
+    monkeypatch.setattr(watched, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
+    with sessions.session(pooled_engine) as opened:
+        opened.execute(text("select pg_sleep(4)"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"database": "nothing"}, "cannot be reached"),
+        ({"database": "missing"}, "has no database 'missing'"),
+        ({"username": "stranger"}, "refuses the login of 'stranger'"),
+        ({"password": "wrong"}, "refuses the login of"),
+    ],
+)
+def test_errors_of_the_pooler_are_one_sentence(
+    pooled: URL, changes: dict[str, str], words: str
+) -> None:
+    """A server that does not run, and what the server or the pooler refuses."""
+    with pytest.raises(UnavailableError) as refused:
+        sessions.connect(pooled.set(**changes))  # type: ignore[arg-type]
+    assert words in refused.value.message
+    assert "\n" not in refused.value.message

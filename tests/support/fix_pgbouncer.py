@@ -1,0 +1,109 @@
+"""A fixture that starts PgBouncer in front of the test run's PostgreSQL, if it can be had."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import URL
+
+from starcast.database.roles import ROLE_NAMES, Role
+
+#: `make` unpacks PgBouncer here.
+FOLDER = Path(sys.prefix) / ".pgbouncer"
+_DEADLINE = 10.0
+
+# Consecutive transactions of a client are given to different processes of the server, so that
+# anything that a transaction leaves in a session is missed by the next one.
+_CONFIGURATION = """
+[databases]
+* = host=127.0.0.1 port={server}
+nothing = host=127.0.0.1 port=1
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {port}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = {users}
+pool_mode = transaction
+server_round_robin = 1
+default_pool_size = 5
+min_pool_size = 3
+server_lifetime = 3600
+query_wait_timeout = 5
+"""
+
+
+def _find() -> tuple[Path, dict[str, str]]:
+    """Return the program and the environment that it needs."""
+    unpacked = FOLDER / "usr" / "sbin" / "pgbouncer"
+    if unpacked.exists():
+        libraries = {str(path.parent) for path in FOLDER.glob("usr/lib/**/*.so*")}
+        return unpacked, os.environ | {"LD_LIBRARY_PATH": ":".join(sorted(libraries))}
+    installed = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    if installed:
+        return Path(installed), dict(os.environ)
+    reason = FOLDER / "reason"
+    pytest.skip(
+        reason.read_text(encoding="utf-8").strip()
+        if reason.exists()
+        else "PgBouncer is not installed: 'make' unpacks it"
+    )
+
+
+@pytest.fixture(scope="session")
+def pgbouncer(
+    store_url: URL,
+    role_url: Callable[[URL, Role], URL],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[int]:
+    """The port of a PgBouncer in transaction mode that knows all roles."""
+    program, environment = _find()
+    # PgBouncer refuses to run as root, and the other user has to read the files.
+    folder = tmp_path_factory.mktemp("pgbouncer")
+    logins = [store_url, *(role_url(store_url, role) for role in ROLE_NAMES)]
+    users = folder / "users"
+    users.write_text("".join(f'"{url.username}" "{url.password}"\n' for url in logins))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = int(free.getsockname()[1])
+    configuration = folder / "pgbouncer.ini"
+    text = _CONFIGURATION.format(server=store_url.port, port=port, users=users)
+    configuration.write_text(text)
+    command: list[str | Path] = [program, "-q", configuration]
+    if os.geteuid() == 0:
+        command[1:1] = ["-u", "nobody"]
+    log = folder / "log"
+    with log.open("w") as output:
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+    try:
+        _wait(process, store_url.set(port=port), log)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait(process: "subprocess.Popen[bytes]", url: URL, log: Path) -> None:
+    end = time.monotonic() + _DEADLINE
+    plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    while True:
+        try:
+            psycopg.connect(plain).close()
+        except psycopg.OperationalError as error:
+            if process.poll() is not None or time.monotonic() > end:
+                pytest.fail(f"PgBouncer does not start: {error}\n{log.read_text()}", pytrace=False)
+            time.sleep(0.05)
+        else:
+            return
+
+
+@pytest.fixture
+def pooled(fresh_database: URL, pgbouncer: int) -> URL:
+    """A new, empty database behind PgBouncer, for its owner."""
+    return fresh_database.set(port=pgbouncer)

@@ -1,0 +1,147 @@
+"""The benchmarks: other libraries do the same work, and a worse ratio is reported."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks import libraries, report
+from benchmarks.construction import search_breadth_first
+from benchmarks.measure import Figure, Growth, Table
+from benchmarks.simulation import list_rows
+
+from starcast import forest, schedule, topology
+from starcast.errors import InputError
+
+
+def test_numpy_builds_the_table_of_neighbours() -> None:
+    """Both enumerate the permutations in lexicographic order."""
+    assert np.array_equal(libraries.build_numpy(5), topology("S5").table())
+
+
+def test_every_library_has_all_links() -> None:
+    s4 = topology("S4")
+    links = libraries.list_links(s4)
+    assert len(links) == s4.links
+    for build in (libraries.build_networkx, libraries.build_igraph):
+        assert {tuple(sorted(map(int, edge))) for edge in _edges(build(links))} == set(links)
+    assert {tuple(edge) for edge in libraries.build_rustworkx(links).edge_list()} == set(links)
+
+
+def _edges(graph: object) -> list[tuple[int, int]]:
+    edges = getattr(graph, "get_edgelist", None) or getattr(graph, "edges", None)
+    assert edges is not None
+    return list(edges())
+
+
+HEIGHTS = [libraries.heights_networkx, libraries.heights_igraph, libraries.heights_rustworkx]
+
+
+def test_all_libraries_find_the_heights_of_starcast() -> None:
+    trees = forest("S5", "multiple")
+    expected = list(trees.heights)
+    parents = libraries.parents_of(trees)
+    assert list(map(libraries.heights_numpy, parents)) == expected
+    for height in HEIGHTS:
+        assert [height(edges, 120) for edges in libraries.list_edges(trees)] == expected
+
+
+@pytest.mark.parametrize("height", HEIGHTS)
+@pytest.mark.parametrize("edges", [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]])
+def test_edges_that_do_not_span_are_refused(
+    height: Callable[[libraries.Pairs, int], int], edges: list[tuple[int, int]]
+) -> None:
+    """A cycle apart from the root, and a missing node."""
+    with pytest.raises(Exception, match=r"spanning tree|cycle"):
+        height(edges, 5)
+
+
+def test_numpy_refuses_a_cycle() -> None:
+    with pytest.raises(ValueError, match="cycle"):
+        libraries.heights_numpy(np.array([0, 0, 3, 2], dtype=np.int32))
+
+
+def test_a_search_in_numpy_finds_shortest_paths() -> None:
+    s5 = topology("S5")
+    parents = search_breadth_first(s5.table())
+    levels = s5.distances()
+    assert np.array_equal(levels[parents[1:]], levels[1:] - 1)
+
+
+def test_the_plain_simulator_executes_a_broadcast_and_finds_errors() -> None:
+    judged = schedule("S4", "broadcast", "multiple", segments=2)
+    rows = [list(row) for row in list_rows(judged)]
+    graph = libraries.build_networkx(libraries.list_links(judged.topology))
+    assert libraries.execute(rows, graph.has_edge) == 24 * judged.units
+    for column, value in ((1, 23), (2, 23)):
+        broken = [list(row) for row in rows]
+        broken[0][column] = value
+        with pytest.raises(ValueError, match="breaks a rule"):
+            libraries.execute(broken, graph.has_edge)
+
+
+def test_a_figure_counts_how_many_times_as_fast_it_is() -> None:
+    """Seconds and rates alike."""
+    assert Figure("build", 2.0, "s", "< 5", "copy", 1.0).speedup == 0.5
+    assert Figure("load", 200.0, "rows/s", "> 5", "INSERT", 50.0).speedup == 4.0
+
+
+def record(version: str, **ratios: float) -> report.Record:
+    return report.Record(version, "2026-11-23", "a machine", (1.0, 2.0), ratios)
+
+
+def test_ratios_are_kept_per_version(tmp_path: Path) -> None:
+    """A second run of a version replaces its ratios, and is compared with the version before."""
+    file = tmp_path / "ratios.jsonl"
+    assert report.find_previous("1.0", file) is None
+    report.keep_record(record("1.0", a=2.0, b=3.0), file)
+    report.keep_record(record("1.0", a=2.5), file)
+    first, second = record("1.0", a=2.5, b=3.0), record("1.1", a=1.0)
+    assert report.find_previous("1.0", file) == first
+    assert report.find_previous("1.1", file) == first
+    report.keep_record(second, file)
+    report.keep_record(second, file)
+    assert report.find_previous("1.1", file) == first
+    assert report.read_records(file) == [first, second]
+
+
+def test_a_ratio_that_is_much_worse_is_named() -> None:
+    before = record("1.0", a=2.0, b=2.0, c=2.0)
+    now = record("1.1", a=1.0, b=1.5, d=1.0)
+    assert report.find_regressions(now, before) == ["a: 1 times as fast, 2 in 1.0 of 2026-11-23"]
+    assert report.find_regressions(now, None) == []
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"version": "1"}', json.dumps({"load": 1})])
+def test_a_damaged_file_of_ratios_is_named(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "ratios.jsonl"
+    file.write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 1 of .*ratios.jsonl is not a record"):
+        report.read_records(file)
+
+
+def test_the_page_has_figures_growth_and_regressions(tmp_path: Path) -> None:
+    """The same results give the same plot, byte by byte."""
+    growth = Growth("Time in ns", {"numpy": {"S10": 3.0, "S9": 2.0}, "starcast": {"S9": 1.0}})
+    results: dict[str, list[report.Result]] = {
+        "construction": [Figure("build", 2.0, "s", "< 5", "copy | move", 1.0), growth],
+        "packs": [Table("Queries", ["query"], [{"query": "a/b"}])],
+    }
+    now = report.make_record(results, 1.0)
+    assert now.ratios == {"build | copy | move": 0.5}
+    before = record("0.0", **{"build | copy | move": 5.0})
+    page = tmp_path / "page.md"
+    report.write_page(results, now, before, page)
+    text = page.read_text(encoding="utf-8")
+    assert "1 of 1 ratios are worse than those of 0.0" in text
+    assert "| build | 2 | s | < 5 | yes | copy \\| move | 0.5 |" in text
+    assert "| S9 | 2 | 1 |\n| S10 | 3 |  |" in text
+    picture = tmp_path / "benchmarks-construction-1.svg"
+    drawn = picture.read_bytes()
+    report.plot_growth(growth, picture)
+    assert picture.read_bytes() == drawn
+
+
+def test_the_ratios_of_the_repository_can_be_read() -> None:
+    assert all(each.ratios for each in report.read_records())
