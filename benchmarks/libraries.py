@@ -116,7 +116,7 @@ def heights_rustworkx(edges: Pairs, nodes: int) -> int:
 def heights_numpy(parents: NDArray[np.int32]) -> int:
     """Return the height of a tree from its parents, by following all of them at once."""
     nodes = np.arange(len(parents))
-    reached = nodes
+    reached: NDArray[np.signedinteger[Any]] = nodes
     height = 0
     while reached.any():
         if height == len(parents):

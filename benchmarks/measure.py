@@ -81,14 +81,14 @@ class Growth:
 
     def rows(self) -> list[dict[str, object]]:
         """Return a row per topology with a column per program."""
-        return [
-            {"topology": spec}
-            | {
+        rows: list[dict[str, object]] = []
+        for spec in self.specs:
+            cells = {
                 name: f"{costs[spec]:.3g}" if spec in costs else ""
                 for name, costs in self.costs.items()
             }
-            for spec in self.specs
-        ]
+            rows.append({"topology": spec, **cells})
+        return rows
 
 
 @dataclass(frozen=True)

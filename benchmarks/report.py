@@ -152,7 +152,7 @@ def find_previous(name: str, file: Path = RATIOS) -> Record | None:
     """
     records = read_records(file)
     others = [each for each in records if each.version != name]
-    return (others or records or [None])[-1]
+    return (others or records)[-1] if records else None
 
 
 def keep_record(record: Record, file: Path = RATIOS) -> None:

@@ -64,8 +64,8 @@ def _against_libraries() -> Iterator[Figure | Growth]:
             work = partial(libraries.execute, rows, has_link)
             cost = seconds(work, repeats=1 if n == 7 else 2) / len(rows)
             costs.setdefault(name, {})[judged.topology.spec] = cost * 1e9
-        ours = seconds(partial(simulate, judged)) / len(rows)
-        costs.setdefault("starcast", {})[judged.topology.spec] = ours * 1e9
+        cost = seconds(partial(simulate, judged)) / len(rows)
+        costs.setdefault("starcast", {})[judged.topology.spec] = cost * 1e9
     larger = schedule("S8", "broadcast", "multiple", segments=4)
     costs["starcast"]["S8"] = seconds(partial(simulate, larger)) / len(larger) * 1e9
     what = "simulate S7 broadcast multiple, 4 segments"

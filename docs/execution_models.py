@@ -122,8 +122,7 @@ def _least_time(n: int, name: str, ports: Ports, model: ExecutionModel, m: int) 
 
 @cache
 def _broadcast(n: int, name: str, ports: Ports, segments: int) -> Schedule:
-    argument = str(_find(n, "broadcast", name).split_argument)
-    return schedule(f"S{n}", "broadcast", name, ports, **{argument: segments})
+    return schedule(f"S{n}", "broadcast", name, ports, segments=segments)
 
 
 @cache

@@ -127,12 +127,12 @@ def tls_folder() -> Iterator[Path]:
     """A folder with a self-signed certificate, which the server can read."""
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 30"
     command += " -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    command += " -keyout private.key -out public.crt"
     # The servers of root run as another user, who cannot traverse the folders of pytest.
     with tempfile.TemporaryDirectory(prefix="starcast-tls-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        files = ["-keyout", folder / "private.key", "-out", folder / "public.crt"]
-        subprocess.run([*command.split(), *files], check=True, capture_output=True)
+        subprocess.run(command.split(), cwd=folder, check=True, capture_output=True)
         (folder / "private.key").chmod(0o644)
         yield folder
 
