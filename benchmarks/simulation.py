@@ -70,9 +70,9 @@ def _against_libraries() -> Iterator[Figure | Growth]:
     costs["starcast"]["S8"] = seconds(partial(simulate, larger)) / len(larger) * 1e9
     what = "simulate S7 broadcast multiple, 4 segments"
     ours = costs["starcast"]["S7"]
-    for name, cost in costs.items():
+    for name, sizes in costs.items():
         if name != "starcast":
-            yield Figure(what, ours, "ns per row", "< 200", f"sets on {name}", cost["S7"])
+            yield Figure(what, ours, "ns per row", "< 200", f"sets on {name}", sizes["S7"])
     yield Growth("Processor time to simulate a broadcast, in ns per row", costs)
 
 
