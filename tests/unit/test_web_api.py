@@ -1,7 +1,6 @@
 """The HTTP API without servers: what is computed, problem details, formats, ETags, pages."""
 
 import json
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -21,7 +20,6 @@ from starcast.collectives.model import COLUMNS
 from starcast.errors import EXIT_CODES, StarcastError
 from starcast.layouts import layout, layouts
 from starcast.settings import Settings
-from starcast.support.html import STATIC, STYLE_SHEET
 from starcast.web import computations, problems
 from starcast.web.app import create_app
 from starcast.web.service import Service
@@ -443,17 +441,6 @@ def test_input_is_escaped_in_pages(client: TestClient) -> None:
         f"/queries/overlap/load-histogram?forest={attack}",
     ):
         assert attack not in client.get(path).text
-
-
-def test_the_explorer_has_the_colours_of_all_pages() -> None:
-    """A page in one file contains the explorer's style sheet only, so it repeats them."""
-    own = STATIC / "explorer" / "explorer.css"
-    if not own.is_file():
-        pytest.skip("the explorer is not part of this checkout")
-    shared = (STATIC / STYLE_SHEET).read_text(encoding="utf-8")
-    declared = re.findall(r"--[a-z0-9-]+: #[0-9a-f]{6};", own.read_text(encoding="utf-8"))
-    assert len(declared) > 16
-    assert [colour for colour in declared if colour not in shared] == []
 
 
 def test_exact_figures_become_numbers() -> None:

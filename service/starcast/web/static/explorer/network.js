@@ -133,7 +133,14 @@ export class Drawing {
       this.y[item] = positions[2 * node + 1];
       this.size[item]++;
     }
-    this.join();
+    const { drawnLink, a, b, weight } = this.join();
+    /** the drawn link of each link, or -1 inside an item */
+    this.drawnLink = drawnLink;
+    this.a = a;
+    this.b = b;
+    /** the number of links that a drawn link stands for */
+    this.weight = weight;
+    this.linkCount = a.length;
     this.shiftX = new Float32Array(this.linkCount);
     this.shiftY = new Float32Array(this.linkCount);
     if (layout === "torus") this.wrap();
@@ -185,9 +192,10 @@ export class Drawing {
     }
   }
 
+  /** Join the links between the same items. */
   join() {
     const { network } = this;
-    this.drawnLink = new Int32Array(network.linkCount).fill(-1);
+    const drawnLink = new Int32Array(network.linkCount).fill(-1);
     /** @type {Map<number, number>} */
     const known = new Map();
     const a = [];
@@ -208,12 +216,9 @@ export class Drawing {
         weight.push(0);
       }
       weight[drawn]++;
-      this.drawnLink[link] = drawn;
+      drawnLink[link] = drawn;
     }
-    this.a = Int32Array.from(a);
-    this.b = Int32Array.from(b);
-    this.weight = Int32Array.from(weight);
-    this.linkCount = a.length;
+    return { drawnLink, a: Int32Array.from(a), b: Int32Array.from(b), weight: Int32Array.from(weight) };
   }
 
   wrap() {

@@ -154,6 +154,21 @@ export class Replay {
     this.toAll = this.collective === "broadcast" || this.collective === "allgather";
     const power = { broadcast: 0, allgather: 1, scatter: 1, gather: 1, alltoall: 2 }[this.collective] ?? 0;
     this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** power), 1);
+    /** the first step in which each arc is down */
+    this.downFrom = this.findOutages();
+    this.alive = new Uint8Array(network.nodeCount).fill(1);
+    for (const fault of faults) if (fault.node >= 0) this.alive[fault.node] = 0;
+    this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
+    /** the number of units that each node holds from the start */
+    this.initial = new Int32Array(network.nodeCount);
+    for (let unit = 0; unit < data.unit_count; unit++) {
+      this.held.add(this.source(unit), unit);
+      this.initial[this.source(unit)]++;
+    }
+    this.executed = new Uint8Array(rows.count);
+    /** whether a row brings a unit that its receiver lacks */
+    this.isNew = new Uint8Array(rows.count);
+    this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
     this.execute();
   }
 
@@ -172,20 +187,9 @@ export class Replay {
     return Math.floor(unit / this.multiplicity) % this.network.nodeCount;
   }
 
+  /** Execute the rows step by step: a unit that arrives can be sent in the next step. */
   execute() {
-    const { network, rows, data } = this;
-    this.downFrom = this.findOutages();
-    this.alive = new Uint8Array(network.nodeCount).fill(1);
-    for (const fault of this.faults) if (fault.node >= 0) this.alive[fault.node] = 0;
-    this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
-    this.initial = new Int32Array(network.nodeCount);
-    for (let unit = 0; unit < data.unit_count; unit++) {
-      this.held.add(this.source(unit), unit);
-      this.initial[this.source(unit)]++;
-    }
-    this.executed = new Uint8Array(rows.count);
-    this.isNew = new Uint8Array(rows.count); // the row brings a unit that its receiver lacks
-    this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
+    const { rows } = this;
     for (let begin = 0; begin < rows.count; ) {
       const step = rows.step[begin];
       let end = begin;
