@@ -20,7 +20,7 @@ from starcast.queries.parameters import bind
 from starcast.queries.plan import find_problems, has_indexes
 from starcast.queries.statement import run_statement
 from starcast.records import listing as record_listing
-from starcast.records import shipped_folder
+from starcast.records import known_folders
 from starcast.support.integers import check_count
 from starcast.support.table import Row, Table
 from starcast.vocabulary import Level, VerdictWord
@@ -152,7 +152,7 @@ class Questions(Connection):
             return store_all(session, record_listing.load_files(self._record_folders()))
 
     def _record_folders(self) -> list[Path]:
-        return [shipped_folder(), self.settings.home / "records"]
+        return known_folders(self.settings.home)
 
     def claim(self, claim_id: str) -> Row:
         """Return everything that is known of a claim, by name.

@@ -25,12 +25,13 @@ from starcast.comparison.stored import tabulate_layout
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.queries.listing import as_read
 from starcast.queries.parameters import STORED
+from starcast.records import PROBLEM_NAMES
 from starcast.support.html import STATIC, page_environment
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
 from starcast.vocabulary import VERDICT_WORDS
 from starcast.web import models
-from starcast.web.api import artifacts, claims, experiments, health, queries
+from starcast.web.api import artifacts, claims, experiments, health, queries, records
 from starcast.web.problems import ProblemDetails
 from starcast.web.service import Service, ServiceParameter
 
@@ -43,6 +44,7 @@ _NAVIGATION = (
     ("queries", "Queries"),
     ("experiments", "Experiments"),
     ("claims", "Claims"),
+    ("records", "Records"),
     ("artifacts", "Stored"),
 )
 _EXAMPLES = (
@@ -71,6 +73,7 @@ def show_overview(request: Request, service: ServiceParameter) -> Response:
         queries=len(library.queries),
         packs=len({query.pack for query in library.queries.values()}),
         claims=len(all_claims()),
+        records=len(records.load(service, None)),
         stores={"PostgreSQL": state.postgres, "Neo4j": state.neo4j},
         version=version("starcast"),
     )
@@ -250,6 +253,27 @@ def show_claim(request: Request, claim_id: str, service: ServiceParameter) -> Re
     """Show a claim: its verdict, and its counterexample with a link to the explorer."""
     detail = claims.show_claim(claim_id, service)
     return _render(request, "claim.html.j2", claim=detail, signs=SIGNS)
+
+
+@router.get("/records")
+def list_records(request: Request, service: ServiceParameter, problem: str = "") -> Response:
+    """List the best known objects with links to their witnesses in the explorer."""
+    known = records.load(service, problem or None)
+    return _render(
+        request,
+        "records.html.j2",
+        records=[models.RecordResource(**records.record_fields(each)) for each in known],
+        problems=PROBLEM_NAMES,
+        problem=problem,
+    )
+
+
+@router.get("/records/{record_id}")
+def show_record(request: Request, record_id: str, service: ServiceParameter) -> Response:
+    """Show a record: its bound, its proof, and its searches."""
+    detail = records.show_record(record_id, service)
+    searches = [search.model_dump() for search in detail.searches]
+    return _render(request, "record.html.j2", record=detail, searches=searches)
 
 
 @router.get("/artifacts")

@@ -102,6 +102,8 @@ function computeLabels(data) {
 /** Up to so many nodes, links are bent around nodes that they would cross. */
 const MOST_BENT = 200;
 
+/** The part of a link that is drawn at each end if it leaves the picture. */
+export const STUB = 0.6;
 /** The translations under which the torus layout repeats: `starcast.layouts.torus`. */
 const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
 
@@ -249,6 +251,17 @@ export class Drawing {
       box.right = Math.max(box.right, this.x[item]);
       box.top = Math.min(box.top, this.y[item]);
       box.bottom = Math.max(box.bottom, this.y[item]);
+    }
+    for (let link = 0; link < this.linkCount; link++) {
+      if (!this.isWrapped(link)) continue;
+      const { x, y } = this;
+      const [a, b] = [this.a[link], this.b[link]];
+      const dx = STUB * (x[b] + this.shiftX[link] - x[a]);
+      const dy = STUB * (y[b] + this.shiftY[link] - y[a]);
+      box.left = Math.min(box.left, x[a] + dx, x[b] - dx);
+      box.right = Math.max(box.right, x[a] + dx, x[b] - dx);
+      box.top = Math.min(box.top, y[a] + dy, y[b] - dy);
+      box.bottom = Math.max(box.bottom, y[a] + dy, y[b] - dy);
     }
     return box;
   }
