@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 from starcast import Lab
 from starcast.settings import Settings
 from starcast.web.app import create_app
-from starcast.web.pages import EXPLORER
 from starcast.web.service import Service
 from starcast.web.workers import Workers
 from support.fix_browser import served
@@ -26,6 +25,8 @@ PAGES = (
     "/compare?name=ours&name=theirs",
     "/claims?paper=TS",
     "/claims/TS.L5",
+    "/records",
+    "/records/congestion-trees:S4:congestion=2",
     "/artifacts",
 )
 
@@ -107,16 +108,20 @@ def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
     tab.goto("/claims/TS.T1.time")
     link = tab.get_by_role("link", name="See it in the explorer")
     assert "/explore/S3?schedule=broadcast" in link.evaluate("link => link.href")
-    if not EXPLORER.is_file():
-        pytest.skip("the page of the explorer is not part of this checkout")
     link.click()
     expect(tab).to_have_url(re.compile("/explore/S3"))
 
 
+def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
+    tab.goto("/records?problem=congestion-trees")
+    tab.get_by_role("link", name="congestion-trees:S4:congestion=2 in the explorer").click()
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("S4")
+    expect(tab.locator("#tree-list label")).to_have_count(3)
+    expect(tab.locator("#notices")).to_be_empty()
+
+
 def test_the_explorer_shows_what_its_url_says(tab: Page) -> None:
     """Its data come from the API; requests elsewhere and errors of the console fail the test."""
-    if not EXPLORER.is_file():
-        pytest.skip("the page of the explorer is not part of this checkout")
     for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):
         tab.goto(path)
         tab.wait_for_load_state("networkidle")

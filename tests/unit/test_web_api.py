@@ -19,6 +19,8 @@ from starcast import Fault, forest, schedule, simulate, topology
 from starcast.collectives.model import COLUMNS
 from starcast.errors import EXIT_CODES, StarcastError
 from starcast.layouts import layout, layouts
+from starcast.records import shipped_folder
+from starcast.records.listing import load_files
 from starcast.settings import Settings
 from starcast.web import computations, problems
 from starcast.web.app import create_app
@@ -162,6 +164,46 @@ def test_a_claim_is_verified_when_no_verdict_is_stored(client: TestClient) -> No
     assert "MATCH" in shown["cypher"]
 
 
+def test_records_have_the_figures_and_witnesses_of_their_files(client: TestClient) -> None:
+    known = {record.id: record for record in load_files([shipped_folder()])}
+    items = get(client, "/records?limit=1000")["items"]
+    assert [each["id"] for each in items] == list(known)
+    for each in items:
+        record = known[each["id"]]
+        assert (each["value"], each["bound"]) == (record.value, record.bound)
+        assert each["optimal"] == record.optimal
+    lines = client.get(f"{API}/records.csv?problem=fault-diameter").text.splitlines()
+    assert len(lines) == 1 + sum(each.startswith("fault-diameter:") for each in known)
+    record = known["congestion-trees:S4:congestion=2"]
+    shown = get(client, f"/records/{record.id}")
+    assert shown["statement"] == record.proof.statement  # type: ignore[union-attr]
+    assert [each["target"] for each in shown["searches"]] == [each.target for each in record.tried]
+    for name, url in shown["witness"].items():
+        assert np.array_equal(array(client, f"/records/{url}"), record.witness[name])
+
+
+def test_witnesses_open_in_the_explorer_as_what_they_are(client: TestClient) -> None:
+    """Forests are those of the records, schedules take the rounds of the record."""
+    items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
+    for record_id, expected in (
+        ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
+        ("one-port-broadcast:S5", "S5?schedule=broadcast:optimal"),
+        ("one-port-broadcast:S7", "S7?forest=record(problem=one-port-broadcast)"),
+        ("hamiltonian-decomposition:S5", "S5?schedule=allgather:hamiltonian-decomposition"),
+        ("fault-diameter:S3", "S3?faults="),
+    ):
+        assert items[record_id].startswith(f"explore/{expected}"), record_id
+    assert items["bisection-width:S4"] is None
+    assert get(client, "/schedules/S5:broadcast:optimal")["steps"] == 8
+    forest_id = "S4:record(problem=edge-disjoint-trees)"
+    assert get(client, f"/forests/{forest_id}")["height"] == 6
+    (known,) = (
+        each for each in load_files([shipped_folder()]) if each.id == "edge-disjoint-trees:S4"
+    )
+    ports = array(client, f"/forests/{forest_id}:1234/parent-ports")
+    assert np.array_equal(ports, known.witness["parent_port"])
+
+
 def test_listings_have_pages_without_repeated_or_missing_items(client: TestClient) -> None:
     complete = get(client, "/claims?limit=1000")
     assert complete["next"] is None
@@ -196,6 +238,12 @@ def test_listings_have_pages_without_repeated_or_missing_items(client: TestClien
         ("/claims?after=nothing", 404, "not-found"),
         ("/claims/nothing", 404, "not-found"),
         ("/queries/overlap/nothing", 404, "not-found"),
+        ("/records/nothing", 404, "not-found"),
+        ("/records?problem=nothing", 422, "input"),
+        ("/records/bisection-width:S3/witness/nothing", 404, "not-found"),
+        ("/forests/S4:record(problem=nothing):1234", 404, "not-found"),
+        ("/forests/S3:record(problem=bisection-width):123", 404, "not-found"),
+        ("/forests/S3:record(problem=edge-disjoint-trees):321", 404, "not-found"),
         ("/topologies", 503, "unavailable"),
         ("/experiments/e1", 503, "unavailable"),
         ("/nothing", 404, "http"),
@@ -411,6 +459,9 @@ def test_responses_agree_with_the_document(address: str) -> None:
         "/claims?paper=TS&words=height",
         "/claims/TS.L5",
         "/compare",
+        "/records",
+        "/records?problem=independent-trees",
+        "/records/congestion-trees:S4:congestion=2",
     ],
 )
 def test_pages_work_without_servers(client: TestClient, path: str) -> None:

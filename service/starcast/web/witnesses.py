@@ -52,11 +52,17 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
         InputError: the id or the file of a record is malformed.
         RejectedError: the record is wrong.
     """
-    spec, text, *_ = forest_id.split(":")
+    spec, text, *root = forest_id.split(":")
+    graph = topology(spec)
+    if root and graph.rank(root[0]) != 0:
+        raise NotFoundError(
+            f"the trees of records have the root {graph.stored_label(0)}, not {root[0]}",
+            hint=f"ask for {spec}:{text}",
+        )
     arguments = dict(parse_spec(text)[1])
     problem = str(arguments.pop("problem", ""))
     values = [f"{name}={value}" for name, value in sorted(arguments.items())]
-    record = find_known_record(home, ":".join([problem, topology(spec).spec, *values]))
+    record = find_known_record(home, ":".join([problem, graph.spec, *values]))
     if "parent_port" not in record.witness:
         raise NotFoundError(
             f"the witness of {record.id} is not a forest", hint="see 'starcast records show'"

@@ -79,8 +79,17 @@ export class Explorer {
       await this.open(this.address);
     } catch (error) {
       this.report(error);
+      if (!this.network) this.showNothing();
     }
     document.body.dataset.ready = "true";
+  }
+
+  /** Leave only the sentence that says why the topology cannot be shown. */
+  showNothing() {
+    byId("title").textContent = this.spec;
+    for (const element of document.querySelectorAll("main, .bar form, .bar .group")) {
+      /** @type {HTMLElement} */ (element).hidden = true;
+    }
   }
 
   /** @param {"forests" | "schedules"} kind @param {HTMLSelectElement} select */

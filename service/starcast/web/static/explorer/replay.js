@@ -322,7 +322,7 @@ export class Replay {
    */
   profile() {
     if (this.figures) return this.figures;
-    const { network, rows, steps } = this;
+    const { network, steps } = this;
     const linksUsed = new Int32Array(steps);
     const largestPacket = new Int32Array(steps);
     const byPort = Array.from({ length: network.portCount }, () => new Int32Array(steps));
