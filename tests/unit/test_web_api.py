@@ -262,6 +262,27 @@ def test_errors_are_problem_details_with_a_hint(
     assert "\n" not in problem["detail"]
 
 
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("/forests/S4:multiple.csv", "choose json or svg"),
+        ("/claims/TS.L5.svg", "choose json"),
+        ("/claims.svg", "choose json or csv"),
+        ("/topologies/S4/labels.csv", "choose json"),
+        ("/topologies/S4/layout/torus.json", "ask for it without a format"),
+        ("/schedules/S4:broadcast:greedy/rows.svg", "choose json or csv"),
+        ("/topologies/S4?format=xml", "choose json or svg"),
+    ],
+)
+def test_formats_that_a_resource_does_not_have_are_refused(
+    client: TestClient, path: str, hint: str
+) -> None:
+    problem = client.get(f"{API}{path}").json()
+    assert problem["status"] == 422
+    assert problem["detail"].startswith("this resource has no format '")
+    assert problem["hint"] == hint
+
+
 def test_every_kind_of_error_has_a_status() -> None:
     assert set(problems.KINDS) == {StarcastError, *StarcastError.__subclasses__()}
     assert {kind.exit_code for kind in problems.KINDS} == set(EXIT_CODES) - {0, 130}
@@ -306,6 +327,25 @@ def test_pages_of_other_origins_are_refused(client: TestClient) -> None:
         response = client.get(path, headers={"Origin": origin})
         assert response.status_code == status
         assert "access-control-allow-origin" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("site", "mode", "destination", "status"),
+    [
+        ("cross-site", "no-cors", "image", 403),
+        ("same-site", "no-cors", "script", 403),
+        ("cross-site", "navigate", "iframe", 403),
+        ("cross-site", "navigate", "document", 200),
+        ("same-origin", "cors", "empty", 200),
+        ("none", "navigate", "document", 200),
+    ],
+)
+def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
+    client: TestClient, site: str, mode: str, destination: str, status: int
+) -> None:
+    """Images and scripts have no Origin, but would make the server compute."""
+    names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
+    assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 
 
 @pytest.mark.parametrize("path", ["/", f"{API}/topologies/S3", "/static/starcast.css", "/nothing"])
