@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from starcast import Lab
 from starcast.settings import Settings
@@ -127,3 +127,29 @@ def test_the_explorer_shows_what_its_url_says(tab: Page) -> None:
         tab.wait_for_load_state("networkidle")
         expect(tab.get_by_role("heading", level=1)).to_contain_text("S4")
         expect(tab.locator("[data-node]")).to_have_count(24)
+
+
+def test_a_slow_answer_does_not_replace_what_was_chosen_after_it(tab: Page) -> None:
+    tab.goto("/explore/S4")
+    tab.wait_for_selector("body[data-ready]")
+    held: list[Route] = []
+    slow = re.compile("/forests/S4%3Agreedy$")
+    tab.route(slow, held.append)
+    with tab.expect_request(slow):
+        tab.select_option("#forest", "greedy")
+    tab.select_option("#forest", "multiple")
+    with tab.expect_response(slow):
+        held[0].continue_()
+    expect(tab.locator("#tree-list label")).to_have_count(3)
+    tab.evaluate("new Promise((done) => setTimeout(done, 100))")
+    expect(tab.locator("#forest")).to_have_value("multiple", timeout=1)
+    assert tab.url.endswith("?forest=multiple")
+
+
+def test_the_explorer_says_that_a_topology_is_too_large(browser: Browser, address: str) -> None:
+    """The console of the browser names the status 422, which `tab` would not accept."""
+    tab = browser.new_page(base_url=address)
+    tab.goto("/explore/S9?schedule=broadcast:greedy")
+    expect(tab.locator("#notices")).to_contain_text("S9 has 362,880 nodes")
+    expect(tab.locator("main")).to_be_hidden()
+    tab.close()

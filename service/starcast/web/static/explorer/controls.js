@@ -45,15 +45,9 @@ export function fillTreeList(host, count, visible, onChange) {
 export function listen(explorer) {
   /** @param {string} id @param {string} type @param {(target: any) => unknown} action */
   const on = (id, type, action) => {
-    byId(id).addEventListener(type, async (/** @type {Event} */ event) => {
-      explorer.problems = [];
-      explorer.showProblems();
-      try {
-        await action(event.target);
-      } catch (error) {
-        explorer.report(error);
-      }
-      explorer.showProblems();
+    byId(id).addEventListener(type, (/** @type {Event} */ event) => {
+      const { target } = event;
+      explorer.inOrder(() => action(target));
     });
   };
   on("layout", "change", async ({ value }) => {
@@ -112,8 +106,10 @@ export function listen(explorer) {
     if (node >= 0) explorer.select(node);
   });
   addEventListener("keydown", (event) => onKey(explorer, event));
-  addEventListener("hashchange", () => explorer.source.isComplete && explorer.reopen());
-  addEventListener("popstate", () => explorer.source.isComplete || explorer.reopen());
+  // An address that was changed by hand, or by going back.
+  addEventListener(explorer.source.isComplete ? "hashchange" : "popstate", () => {
+    explorer.inOrder(() => explorer.open(explorer.address));
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
   new ResizeObserver(() => {
     if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());

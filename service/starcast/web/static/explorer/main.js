@@ -50,6 +50,8 @@ export class Explorer {
     this.selectedLink = -1;
     this.player = new Player(this);
     this.ownAddress = "";
+    /** the last action of the user @type {Promise<void>} */
+    this.last = Promise.resolve();
     this.camera = new Camera(this.stage, (isFinal) => this.onCamera(isFinal), (x, y) => this.onClick(x, y));
   }
 
@@ -122,10 +124,22 @@ export class Explorer {
     );
   }
 
-  /** Show the state of an address that was changed by hand or by going back. */
-  reopen() {
-    this.problems = [];
-    return this.open(this.address);
+  /**
+   * Perform an action of the user after those before: a slow answer must not overtake the next.
+   *
+   * @param {() => unknown} action
+   */
+  inOrder(action) {
+    this.last = this.last.then(async () => {
+      this.problems = [];
+      this.showProblems();
+      try {
+        await action();
+      } catch (error) {
+        this.report(error);
+      }
+      this.showProblems();
+    });
   }
 
   /** Show a state: what of it is possible. @param {string} text */
