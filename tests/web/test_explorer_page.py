@@ -396,6 +396,15 @@ def test_a_click_kills_a_node_from_the_step_on_and_another_repairs_it(open_page:
     expect(page.locator("#live")).to_have_text("no faults")
 
 
+def test_nothing_is_missing_without_a_schedule(open_page: Open) -> None:
+    page = open_page("S4", "schedule=broadcast:multiple&faults=2134")
+    assert page.locator("[aria-label*='goes without']").count() > 0
+    page.select_option("#schedule", "")
+    expect(page.locator("#schedule-options")).to_be_hidden()
+    expect(page.locator("[aria-label*='goes without']")).to_have_count(0)
+    expect(node(page, "2134")).to_have_attribute("aria-label", "2134, dead")
+
+
 def test_a_link_is_selected_by_a_click_and_can_fail(open_page: Open) -> None:
     page = open_page("S4", "layout=torus&schedule=broadcast:multiple&step=1")
     ends = [node(page, label).bounding_box() for label in ("1234", "2134")]

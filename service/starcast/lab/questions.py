@@ -19,8 +19,8 @@ from starcast.queries.pack import SUFFIX
 from starcast.queries.parameters import bind
 from starcast.queries.plan import find_problems, has_indexes
 from starcast.queries.statement import run_statement
-from starcast.records import listing as record_listing
 from starcast.records import known_folders
+from starcast.records import listing as record_listing
 from starcast.support.integers import check_count
 from starcast.support.table import Row, Table
 from starcast.vocabulary import Level, VerdictWord

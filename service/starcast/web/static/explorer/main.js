@@ -39,8 +39,12 @@ export class Explorer {
     this.forest = null;
     /** @type {{data: ScheduleData, rows: Rows} | null} */
     this.schedule = null;
+    /** the rows that are shown: of one source, or of all @type {{data: ScheduleData, rows: Rows} | null} */
+    this.shown = null;
     /** @type {Replay | null} */
     this.replay = null;
+    /** what is missing in the end, if there are faults @type {ReturnType<Replay["findMissing"]> | null} */
+    this.result = null;
     /** the replay that the charts show @type {Replay | null} */
     this.charted = null;
     /** @type {SvgView | CanvasView | GlView | null} */
@@ -247,7 +251,9 @@ export class Explorer {
     const network = /** @type {Network} */ (this.network);
     this.player.stop();
     this.schedule = null;
+    this.shown = null;
     this.replay = null;
+    this.result = null;
     this.state.schedule = "";
     this.state.step = 0;
     if (name) {
@@ -302,7 +308,7 @@ export class Explorer {
   }
 
   execute() {
-    if (!this.shown || !this.schedule) return;
+    if (!this.shown) return;
     const network = /** @type {Network} */ (this.network);
     this.replay = new Replay(network, this.shown.data, this.shown.rows, this.state.faults);
     this.result = this.state.faults.length ? this.replay.findMissing() : null;
