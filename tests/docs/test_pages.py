@@ -152,4 +152,6 @@ def test_the_explorer_says_that_a_topology_is_too_large(browser: Browser, addres
     tab.goto("/explore/S9?schedule=broadcast:greedy")
     expect(tab.locator("#notices")).to_contain_text("S9 has 362,880 nodes")
     expect(tab.locator("main")).to_be_hidden()
+    tab.goto("/explore/%ZZ")
+    expect(tab.locator("#notices")).to_contain_text("unknown topology '%ZZ'")
     tab.close()

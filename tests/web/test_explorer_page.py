@@ -221,6 +221,9 @@ def test_impossible_parts_of_an_address_are_named_and_the_rest_is_shown(open_pag
     assert "does not hold S4:broadcast:telepathy" in unknown.locator("#notices").inner_text()
     assert "does not hold S4:oak" in unknown.locator("#notices").inner_text()
     assert node(unknown, "4321").count() == 1
+    escaped = open_page("S4", "node=%&faults=%ZZ,1234")
+    assert "S4 has no node '%'" in escaped.locator("#notices").inner_text()
+    assert escaped.locator("#faults code").all_inner_texts() == ["1234"]
 
 
 def test_steps_by_keys_and_buttons_show_who_holds_what(open_page: Open) -> None:

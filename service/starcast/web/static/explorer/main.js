@@ -62,12 +62,17 @@ export class Explorer {
   /** @returns {string} the spec of the page's topology */
   get spec() {
     if (this.source.isComplete) return /** @type {any} */ (this.source).stored.spec;
-    return decodeURIComponent(location.pathname.split("/").filter(Boolean).pop() ?? "");
+    const name = location.pathname.split("/").filter(Boolean).pop() ?? "";
+    try {
+      return decodeURIComponent(name);
+    } catch {
+      return name; // a percent sign that escapes nothing: the server says that it is unknown
+    }
   }
 
   /** @returns {string} the part of the address that holds the state */
   get address() {
-    if (location.hash.length > 1) return decodeURI(location.hash.slice(1));
+    if (location.hash.length > 1) return location.hash.slice(1);
     const opening = this.source.isComplete ? /** @type {any} */ (this.source).stored.state : "";
     return location.search.slice(1) || opening;
   }
