@@ -41,11 +41,6 @@ export class Network {
     return Math.floor(arc / this.portCount);
   }
 
-  /** @param {number} node @param {number} port @returns {number} */
-  arc(node, port) {
-    return node * this.portCount + this.data.ports.indexOf(port);
-  }
-
   /** @param {number} node @param {number} other @returns {number} the arc between them, or -1 */
   arcBetween(node, other) {
     for (let index = 0; index < this.portCount; index++) {
@@ -53,12 +48,6 @@ export class Network {
       if (this.neighbors[arc] === other) return arc;
     }
     return -1;
-  }
-
-  /** @param {number} arc @returns {string} such as `12345 -3-> 32145` */
-  arcText(arc) {
-    const port = this.data.ports[arc % this.portCount];
-    return `${this.labels[this.sender(arc)]} -${port}-> ${this.labels[this.neighbors[arc]]}`;
   }
 
   /** @param {number} link @returns {string} such as `12345-32145` */

@@ -275,14 +275,6 @@ export class Replay {
     return units.sort((left, right) => left - right);
   }
 
-  /** @param {number} node @returns {number} the units that a node must hold in the end */
-  required(node) {
-    if (this.toAll) return this.data.unit_count;
-    if (this.collective === "gather") return node === this.data.root ? this.data.unit_count : 0;
-    const sources = this.collective === "alltoall" ? this.network.nodeCount : 1;
-    return this.multiplicity * sources;
-  }
-
   /**
    * The (node, unit) pairs that are missing in the end: nothing need be delivered to nodes that die,
    * and none of the units that they would have sent.
@@ -317,36 +309,31 @@ export class Replay {
   }
 
   /**
-   * Figures of every step: arcs used, units in the largest packet, units by port, and the greatest
-   * and mean number of units that an arc carried so far.
+   * Figures of every step: arcs used, units by port, and the greatest number of units that an arc
+   * carried so far.
    */
   profile() {
     if (this.figures) return this.figures;
     const { network, steps } = this;
     const linksUsed = new Int32Array(steps);
-    const largestPacket = new Int32Array(steps);
     const byPort = Array.from({ length: network.portCount }, () => new Int32Array(steps));
     const greatestLoad = new Int32Array(steps);
     const total = new Int32Array(network.neighbors.length);
     const now = new Int32Array(network.neighbors.length);
-    let transmissions = 0;
     let greatest = 0;
     for (let step = 1; step <= steps; step++) {
       const [begin, end] = this.span(step);
       for (let row = begin; row < end; row++) {
         if (!this.executed[row]) continue;
         const arc = this.arcOf(row);
-        transmissions++;
         if (!now[arc]++) linksUsed[step - 1]++;
-        largestPacket[step - 1] = Math.max(largestPacket[step - 1], now[arc]);
         greatest = Math.max(greatest, ++total[arc]);
         byPort[arc % network.portCount][step - 1]++;
       }
       for (let row = begin; row < end; row++) now[this.arcOf(row)] = 0;
       greatestLoad[step - 1] = greatest;
     }
-    const used = linksUsed.reduce((last, count, index) => (count ? index + 1 : last), 0);
-    this.figures = { linksUsed, largestPacket, byPort, greatestLoad, transmissions, steps: used };
+    this.figures = { linksUsed, byPort, greatestLoad };
     return this.figures;
   }
 }
