@@ -5,6 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,13 @@ Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a page for each of `PAGES`."""
+def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that returns the file of one of `PAGES`, written when it is first used."""
     folder = tmp_path_factory.mktemp("pages")
-    for spec, (forests, schedules) in PAGES.items():
+
+    @cache
+    def write(spec: str) -> Path:
+        forests, schedules = PAGES[spec]
         network = topology(spec)
         page = build_page(
             network,
@@ -50,8 +54,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             [build_schedule(network, name) for name in schedules],
             "" if spec != "S8" else None,
         )
-        (folder / f"{spec}.html").write_text(page, encoding="utf-8")
-    return folder
+        file = folder / f"{spec}.html"
+        file.write_text(page, encoding="utf-8")
+        return file
+
+    return write
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +99,7 @@ class Tabs:
 
 
 @pytest.fixture
-def open_page(tabs: Tabs, folder: Path) -> Iterator[Open]:
+def open_page(tabs: Tabs, write_page: Callable[[str], Path]) -> Iterator[Open]:
     """Return a function that opens a page; no page may log an error or load anything."""
     used = 0
 
@@ -109,7 +116,7 @@ def open_page(tabs: Tabs, folder: Path) -> Iterator[Open]:
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         page.goto("about:blank")  # another state of the same page would not load it again
-        page.goto(f"file://{folder}/{spec}.html#{state}")
+        page.goto(f"file://{write_page(spec)}#{state}")
         page.wait_for_selector("body[data-ready]")
         return page
 
@@ -133,12 +140,14 @@ def saved(page: Page, button: str) -> bytes:
     return Path(download.value.path()).read_bytes()
 
 
-def test_the_page_of_s5_is_below_3_megabytes(folder: Path) -> None:
-    assert (folder / "S5.html").stat().st_size < 3e6
+def test_the_page_of_s5_is_below_3_megabytes(write_page: Callable[[str], Path]) -> None:
+    assert write_page("S5").stat().st_size < 3e6
 
 
-def test_the_page_loads_nothing_and_permits_no_script_but_its_own(folder: Path) -> None:
-    text = (folder / "S5.html").read_text(encoding="utf-8")
+def test_the_page_loads_nothing_and_permits_no_script_but_its_own(
+    write_page: Callable[[str], Path],
+) -> None:
+    text = write_page("S5").read_text(encoding="utf-8")
     assert "default-src 'none'" in text
     loaded = re.findall(r'(?:src|href)="(?!#)([^"]+)"', text)
     assert loaded == ["data:,", "../"]  # an empty icon, and the name that links to the service
@@ -476,8 +485,8 @@ def test_all_sources_of_a_symmetric_schedule_use_every_link_of_a_port(open_page:
     assert nk.locator("#source").is_disabled()
 
 
-def test_the_data_of_the_page_cannot_end_its_script(folder: Path) -> None:
-    text = (folder / "S4.html").read_text(encoding="utf-8")
+def test_the_data_of_the_page_cannot_end_its_script(write_page: Callable[[str], Path]) -> None:
+    text = write_page("S4").read_text(encoding="utf-8")
     (data,) = re.findall(r'<script id="starcast-data"[^>]*>(.*?)</script>', text, re.DOTALL)
     assert "<" not in data
     assert set(json.loads(data)) == {"spec", "topologies", "forests", "schedules", "state"}
