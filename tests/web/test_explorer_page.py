@@ -21,6 +21,7 @@ from starcast.collectives import Schedule
 from starcast.explorer import build_forest, build_page, build_schedule
 from starcast.simulator import simulate
 from starcast.topologies import topology
+from support.fix_browser import PATIENCE
 
 PAGES: dict[str, tuple[list[str], list[str]]] = {
     "S4": (
@@ -74,6 +75,7 @@ class Tabs:
 
     def __init__(self, window: BrowserContext) -> None:
         self.window = window
+        window.set_default_timeout(PATIENCE)
         self.tabs: list[Page] = []
         self.problems: list[str] = []
 
