@@ -182,6 +182,20 @@ def test_records_have_the_figures_and_witnesses_of_their_files(client: TestClien
         assert np.array_equal(array(client, f"/records/{url}"), record.witness[name])
 
 
+def test_a_damaged_record_of_the_user_is_reported_where_records_are_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "records" / "fault-diameter"
+    folder.mkdir(parents=True)
+    (folder / "S3.json").write_text("{}")
+    service = Service(Settings.load(home=tmp_path), Workers(count=1))
+    client = TestClient(create_app(service), base_url="http://localhost")
+    assert client.get("/").status_code == 200
+    assert client.get("/records").status_code == 422
+    problem = client.get(f"{API}/records").json()
+    assert problem["detail"].startswith(f"{folder / 'S3.json'} is not a record")
+    assert problem["hint"] == "restore the file, or search again"
+    service.close()
+
+
 def test_witnesses_open_in_the_explorer_as_what_they_are(client: TestClient) -> None:
     """Forests are those of the records, schedules take the rounds of the record."""
     items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}

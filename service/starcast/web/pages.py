@@ -73,7 +73,6 @@ def show_overview(request: Request, service: ServiceParameter) -> Response:
         queries=len(library.queries),
         packs=len({query.pack for query in library.queries.values()}),
         claims=len(all_claims()),
-        records=len(records.load(service, None)),
         stores={"PostgreSQL": state.postgres, "Neo4j": state.neo4j},
         version=version("starcast"),
     )

@@ -5,14 +5,14 @@ from urllib.parse import quote, urlencode
 
 import numpy as np
 
-from starcast.errors import NotFoundError
+from starcast.errors import NotFoundError, StarcastError
 from starcast.records import Record, known_folders, verify
 from starcast.records.files import missing_reason
 from starcast.records.listing import load_files
 from starcast.topologies import topology
 from starcast.trees import Forest
 from starcast.trees.spec_syntax import format_spec, parse_spec
-from starcast.web.computations import MOST_NODES
+from starcast.web.computations import require_drawable
 
 #: The construction that the ids of witness forests name.
 CONSTRUCTION = "record"
@@ -77,8 +77,9 @@ def explorer_url(record: Record) -> str | None:
 
     It is relative to the root of the server.
     """
-    graph = topology(record.topology)
-    if graph.nodes > MOST_NODES:
+    try:
+        graph = require_drawable(topology(record.topology))
+    except StarcastError:  # it is too large, or of a plug-in that is not loaded
         return None
     state: dict[str, str] = {}
     scheduled = _SCHEDULES.get(record.problem)
@@ -86,7 +87,7 @@ def explorer_url(record: Record) -> str | None:
     if scheduled and missing_reason(record.problem, graph.spec, optimal=needs_proof) is None:
         state["schedule"] = scheduled
     elif "parent_port" in record.witness:
-        values = {"problem": record.problem, **record.arguments}
+        values: dict[str, str | int] = {"problem": record.problem, **record.arguments}
         state["forest"] = format_spec(CONSTRUCTION, values)
     elif "faults" in record.witness:
         state["faults"] = ",".join(graph.label(int(node)) for node in record.witness["faults"])

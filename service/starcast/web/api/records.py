@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starcast.errors import InputError, NotFoundError
 from starcast.records import PROBLEM_NAMES, Record, known_folders
 from starcast.records.listing import load_files, record_row
+from starcast.support.table import Row
 from starcast.web import models, witnesses
 from starcast.web.responses import (
     ARRAY_RESPONSE,
@@ -96,7 +97,7 @@ def load(service: Service, problem: str | None) -> list[Record]:
     return [record for record in records if problem in (None, record.problem)]
 
 
-def record_fields(record: Record) -> dict[str, object]:
+def record_fields(record: Record) -> Row:
     """Return the fields of `models.RecordResource` for a record."""
     return {
         **record_row(record),
