@@ -69,7 +69,7 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
         )
     verify(record)
     rows = np.atleast_2d(record.witness["parent_port"])
-    return Forest(record.topology, rows, 0, CONSTRUCTION, {"problem": problem, **record.arguments})
+    return Forest(graph, rows, 0, CONSTRUCTION, {"problem": problem, **record.arguments})
 
 
 def explorer_url(record: Record) -> str | None:
