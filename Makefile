@@ -37,10 +37,11 @@ demo: $(VENV)/.embedded ## ingest, query and compare on the embedded servers
 
 test: lint checks ## all that CI runs
 
-lint: $(VENV)/.dev ## ruff, and the check of prose and names
+lint: $(VENV)/.dev ## ruff, the check of prose and names, and the types of the scripts
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/python tools/prose.py
+	tools/script-types
 
 types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy

@@ -103,6 +103,21 @@ def test_servers_are_pinned_and_have_health_checks_and_limits(server: str) -> No
         assert key in text
 
 
+def test_the_memory_limits_of_the_running_services_add_up_to_what_is_promised() -> None:
+    total = 0
+    for name in ("neo4j", "postgres", "setup", "explorer"):
+        common = COMPOSE.split("x-starcast: &starcast\n")[1].split("\n\n")[0]
+        text = services()[name]
+        (variable,) = re.findall(r"mem_limit: \$\{(\w+)", text if "mem_limit" in text else common)
+        (default,) = variables()[variable]
+        assert default is not None
+        total += int(default[:-1]) * {"m": 1, "g": 1024}[default[-1]]
+    promised = f"{total / 1024:g} GB"
+    assert promised == "3.5 GB"
+    for text in (EXAMPLE, (ROOT / "docs" / "compose.md").read_text(encoding="utf-8")):
+        assert promised in text
+
+
 @pytest.mark.parametrize("service", ["setup", "explorer", "starcast"])
 def test_commands_wait_for_healthy_servers(service: str) -> None:
     needed = {"neo4j", "postgres"} | ({"setup"} - {service})

@@ -5,15 +5,14 @@ from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from starcast import Lab
 from starcast.settings import Settings
 from starcast.web.app import create_app
-from starcast.web.pages import EXPLORER
 from starcast.web.service import Service
 from starcast.web.workers import Workers
-from support.fix_browser import served
+from support.fix_browser import PATIENCE, served
 
 FOREST = "S4:multiple:1234"
 QUERY = "/queries/overlap/load-histogram"
@@ -26,6 +25,8 @@ PAGES = (
     "/compare?name=ours&name=theirs",
     "/claims?paper=TS",
     "/claims/TS.L5",
+    "/records",
+    "/records/congestion-trees:S4:congestion=2",
     "/artifacts",
 )
 
@@ -107,18 +108,51 @@ def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
     tab.goto("/claims/TS.T1.time")
     link = tab.get_by_role("link", name="See it in the explorer")
     assert "/explore/S3?schedule=broadcast" in link.evaluate("link => link.href")
-    if not EXPLORER.is_file():
-        pytest.skip("the page of the explorer is not part of this checkout")
     link.click()
     expect(tab).to_have_url(re.compile("/explore/S3"))
 
 
+def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
+    tab.goto("/records?problem=congestion-trees")
+    tab.get_by_role("link", name="congestion-trees:S4:congestion=2 in the explorer").click()
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("S4")
+    expect(tab.locator("#tree-list label")).to_have_count(3)
+    expect(tab.locator("#notices")).to_be_empty()
+
+
 def test_the_explorer_shows_what_its_url_says(tab: Page) -> None:
     """Its data come from the API; requests elsewhere and errors of the console fail the test."""
-    if not EXPLORER.is_file():
-        pytest.skip("the page of the explorer is not part of this checkout")
     for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):
         tab.goto(path)
         tab.wait_for_load_state("networkidle")
         expect(tab.get_by_role("heading", level=1)).to_contain_text("S4")
         expect(tab.locator("[data-node]")).to_have_count(24)
+
+
+def test_a_slow_answer_does_not_replace_what_was_chosen_after_it(tab: Page) -> None:
+    tab.goto("/explore/S4")
+    tab.wait_for_selector("body[data-ready]")
+    held: list[Route] = []
+    slow = re.compile("/forests/S4%3Agreedy$")
+    tab.route(slow, held.append)
+    with tab.expect_request(slow):
+        tab.select_option("#forest", "greedy")
+    tab.select_option("#forest", "multiple")
+    with tab.expect_response(slow):
+        held[0].continue_()
+    expect(tab.locator("#tree-list label")).to_have_count(3)
+    tab.evaluate("new Promise((done) => setTimeout(done, 100))")
+    assert tab.locator("#forest").input_value() == "multiple"
+    assert tab.url.endswith("?forest=multiple")
+
+
+def test_the_explorer_says_that_a_topology_is_too_large(browser: Browser, address: str) -> None:
+    """The console of the browser names the status 422, which `tab` would not accept."""
+    tab = browser.new_page(base_url=address)
+    tab.set_default_timeout(PATIENCE)
+    tab.goto("/explore/S9?schedule=broadcast:greedy")
+    expect(tab.locator("#notices")).to_contain_text("S9 has 362,880 nodes")
+    expect(tab.locator("main")).to_be_hidden()
+    tab.goto("/explore/%ZZ")
+    expect(tab.locator("#notices")).to_contain_text("unknown topology '%ZZ'")
+    tab.close()

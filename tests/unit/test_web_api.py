@@ -1,7 +1,6 @@
 """The HTTP API without servers: what is computed, problem details, formats, ETags, pages."""
 
 import json
-import re
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -20,8 +19,9 @@ from starcast import Fault, forest, schedule, simulate, topology
 from starcast.collectives.model import COLUMNS
 from starcast.errors import EXIT_CODES, StarcastError
 from starcast.layouts import layout, layouts
+from starcast.records import shipped_folder
+from starcast.records.listing import load_files
 from starcast.settings import Settings
-from starcast.support.html import STATIC, STYLE_SHEET
 from starcast.web import computations, problems
 from starcast.web.app import create_app
 from starcast.web.service import Service
@@ -164,6 +164,60 @@ def test_a_claim_is_verified_when_no_verdict_is_stored(client: TestClient) -> No
     assert "MATCH" in shown["cypher"]
 
 
+def test_records_have_the_figures_and_witnesses_of_their_files(client: TestClient) -> None:
+    known = {record.id: record for record in load_files([shipped_folder()])}
+    items = get(client, "/records?limit=1000")["items"]
+    assert [each["id"] for each in items] == list(known)
+    for each in items:
+        record = known[each["id"]]
+        assert (each["value"], each["bound"]) == (record.value, record.bound)
+        assert each["optimal"] == record.optimal
+    lines = client.get(f"{API}/records.csv?problem=fault-diameter").text.splitlines()
+    assert len(lines) == 1 + sum(each.startswith("fault-diameter:") for each in known)
+    record = known["congestion-trees:S4:congestion=2"]
+    shown = get(client, f"/records/{record.id}")
+    assert shown["statement"] == record.proof.statement  # type: ignore[union-attr]
+    assert [each["target"] for each in shown["searches"]] == [each.target for each in record.tried]
+    for name, url in shown["witness"].items():
+        assert np.array_equal(array(client, f"/records/{url}"), record.witness[name])
+
+
+def test_a_damaged_record_of_the_user_is_reported_where_records_are_shown(tmp_path: Path) -> None:
+    folder = tmp_path / "records" / "fault-diameter"
+    folder.mkdir(parents=True)
+    (folder / "S3.json").write_text("{}")
+    service = Service(Settings.load(home=tmp_path), Workers(count=1))
+    client = TestClient(create_app(service), base_url="http://localhost")
+    assert client.get("/").status_code == 200
+    assert client.get("/records").status_code == 422
+    problem = client.get(f"{API}/records").json()
+    assert problem["detail"].startswith(f"{folder / 'S3.json'} is not a record")
+    assert problem["hint"] == "restore the file, or search again"
+    service.close()
+
+
+def test_witnesses_open_in_the_explorer_as_what_they_are(client: TestClient) -> None:
+    """Forests are those of the records, schedules take the rounds of the record."""
+    items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
+    for record_id, expected in (
+        ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
+        ("one-port-broadcast:S5", "S5?schedule=broadcast:optimal"),
+        ("one-port-broadcast:S7", "S7?forest=record(problem=one-port-broadcast)"),
+        ("hamiltonian-decomposition:S5", "S5?schedule=allgather:hamiltonian-decomposition"),
+        ("fault-diameter:S3", "S3?faults="),
+    ):
+        assert items[record_id].startswith(f"explore/{expected}"), record_id
+    assert items["bisection-width:S4"] is None
+    assert get(client, "/schedules/S5:broadcast:optimal")["steps"] == 8
+    forest_id = "S4:record(problem=edge-disjoint-trees)"
+    assert get(client, f"/forests/{forest_id}")["height"] == 6
+    (known,) = (
+        each for each in load_files([shipped_folder()]) if each.id == "edge-disjoint-trees:S4"
+    )
+    ports = array(client, f"/forests/{forest_id}:1234/parent-ports")
+    assert np.array_equal(ports, known.witness["parent_port"])
+
+
 def test_listings_have_pages_without_repeated_or_missing_items(client: TestClient) -> None:
     complete = get(client, "/claims?limit=1000")
     assert complete["next"] is None
@@ -198,6 +252,12 @@ def test_listings_have_pages_without_repeated_or_missing_items(client: TestClien
         ("/claims?after=nothing", 404, "not-found"),
         ("/claims/nothing", 404, "not-found"),
         ("/queries/overlap/nothing", 404, "not-found"),
+        ("/records/nothing", 404, "not-found"),
+        ("/records?problem=nothing", 422, "input"),
+        ("/records/bisection-width:S3/witness/nothing", 404, "not-found"),
+        ("/forests/S4:record(problem=nothing):1234", 404, "not-found"),
+        ("/forests/S3:record(problem=bisection-width):123", 404, "not-found"),
+        ("/forests/S3:record(problem=edge-disjoint-trees):321", 404, "not-found"),
         ("/topologies", 503, "unavailable"),
         ("/experiments/e1", 503, "unavailable"),
         ("/nothing", 404, "http"),
@@ -214,6 +274,27 @@ def test_errors_are_problem_details_with_a_hint(
     assert problem["detail"]
     assert problem["hint"]
     assert "\n" not in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("/forests/S4:multiple.csv", "choose json or svg"),
+        ("/claims/TS.L5.svg", "choose json"),
+        ("/claims.svg", "choose json or csv"),
+        ("/topologies/S4/labels.csv", "choose json"),
+        ("/topologies/S4/layout/torus.json", "ask for it without a format"),
+        ("/schedules/S4:broadcast:greedy/rows.svg", "choose json or csv"),
+        ("/topologies/S4?format=xml", "choose json or svg"),
+    ],
+)
+def test_formats_that_a_resource_does_not_have_are_refused(
+    client: TestClient, path: str, hint: str
+) -> None:
+    problem = client.get(f"{API}{path}").json()
+    assert problem["status"] == 422
+    assert problem["detail"].startswith("this resource has no format '")
+    assert problem["hint"] == hint
 
 
 def test_every_kind_of_error_has_a_status() -> None:
@@ -260,6 +341,25 @@ def test_pages_of_other_origins_are_refused(client: TestClient) -> None:
         response = client.get(path, headers={"Origin": origin})
         assert response.status_code == status
         assert "access-control-allow-origin" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("site", "mode", "destination", "status"),
+    [
+        ("cross-site", "no-cors", "image", 403),
+        ("same-site", "no-cors", "script", 403),
+        ("cross-site", "navigate", "iframe", 403),
+        ("cross-site", "navigate", "document", 200),
+        ("same-origin", "cors", "empty", 200),
+        ("none", "navigate", "document", 200),
+    ],
+)
+def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
+    client: TestClient, site: str, mode: str, destination: str, status: int
+) -> None:
+    """Images and scripts have no Origin, but would make the server compute."""
+    names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
+    assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 
 
 @pytest.mark.parametrize("path", ["/", f"{API}/topologies/S3", "/static/starcast.css", "/nothing"])
@@ -413,6 +513,9 @@ def test_responses_agree_with_the_document(address: str) -> None:
         "/claims?paper=TS&words=height",
         "/claims/TS.L5",
         "/compare",
+        "/records",
+        "/records?problem=independent-trees",
+        "/records/congestion-trees:S4:congestion=2",
     ],
 )
 def test_pages_work_without_servers(client: TestClient, path: str) -> None:
@@ -443,17 +546,6 @@ def test_input_is_escaped_in_pages(client: TestClient) -> None:
         f"/queries/overlap/load-histogram?forest={attack}",
     ):
         assert attack not in client.get(path).text
-
-
-def test_the_explorer_has_the_colours_of_all_pages() -> None:
-    """A page in one file contains the explorer's style sheet only, so it repeats them."""
-    own = STATIC / "explorer" / "explorer.css"
-    if not own.is_file():
-        pytest.skip("the explorer is not part of this checkout")
-    shared = (STATIC / STYLE_SHEET).read_text(encoding="utf-8")
-    declared = re.findall(r"--[a-z0-9-]+: #[0-9a-f]{6};", own.read_text(encoding="utf-8"))
-    assert len(declared) > 16
-    assert [colour for colour in declared if colour not in shared] == []
 
 
 def test_exact_figures_become_numbers() -> None:

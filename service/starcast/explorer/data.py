@@ -28,7 +28,7 @@ _LABELLED_FAMILIES = ("star", "nk-star", "hypercube")
 def describe_topology(topology: Topology) -> Facts:
     """Return the facts of a topology that the explorer shows, with the names of its layouts."""
     names = layouts(topology)
-    facts: Facts = {
+    return {
         "spec": topology.spec,
         "family": topology.family,
         "n": topology.n,
@@ -41,10 +41,6 @@ def describe_topology(topology: Topology) -> Facts:
         "translation_keeps_ports": topology.translation_keeps_ports,
         "layouts": [{"name": name, "description": DESCRIPTIONS[name]} for name in names],
     }
-    counts_from_one = topology.label(0) == topology.stored_label(0)
-    if topology.family not in _LABELLED_FAMILIES or not counts_from_one:
-        facts["labels"] = topology.labels().tolist()
-    return facts
 
 
 def describe_forest(forest: Forest) -> Facts:
@@ -76,13 +72,15 @@ def describe_schedule(schedule: Schedule) -> Facts:
 
 def pack_topology(topology: Topology) -> Facts:
     """Return the facts of a topology with its neighbours and the positions of all layouts."""
-    neighbours = np.ascontiguousarray(topology.table().T)
-    positions = {name: pack(layout(topology, name)) for name in layouts(topology)}
-    return {
+    facts: Facts = {
         **describe_topology(topology),
-        "neighbors": pack(neighbours),
-        "positions": positions,
+        "neighbors": pack(neighbour_table(topology)),
+        "positions": {name: pack(layout(topology, name)) for name in layouts(topology)},
     }
+    counts_from_one = topology.label(0) == topology.stored_label(0)
+    if topology.family not in _LABELLED_FAMILIES or not counts_from_one:
+        facts["labels"] = topology.labels().tolist()
+    return facts
 
 
 def pack_forest(forest: Forest) -> Facts:
@@ -91,9 +89,18 @@ def pack_forest(forest: Forest) -> Facts:
 
 
 def pack_schedule(schedule: Schedule) -> Facts:
-    """Return the facts of a schedule with its rows, int32 ``[6, rows]``."""
-    rows = np.stack([getattr(schedule, name).astype(np.int32) for name in COLUMNS])
-    return {**describe_schedule(schedule), "rows": pack(rows)}
+    """Return the facts of a schedule with its rows."""
+    return {**describe_schedule(schedule), "rows": pack(schedule_rows(schedule))}
+
+
+def neighbour_table(topology: Topology) -> NDArray[Any]:
+    """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
+    return np.ascontiguousarray(topology.table().T)
+
+
+def schedule_rows(schedule: Schedule) -> NDArray[Any]:
+    """Return the columns of a schedule, int32 ``[columns, rows]``, in the order of `COLUMNS`."""
+    return np.stack([getattr(schedule, name).astype(np.int32) for name in COLUMNS])
 
 
 def pack(array: NDArray[Any]) -> Facts:

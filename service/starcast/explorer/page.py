@@ -20,11 +20,11 @@ MOST_NODES = 50_000
 #: The greatest number of rows of a schedule in a page.
 MOST_ROWS = 4_000_000
 
-_FOLDER = files("starcast") / "web" / "static" / "explorer"
+_FOLDER = files("starcast") / "web" / "static"
 _IMPORT = re.compile(r'^import [^;]*? from "\./([a-z-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=class|function|async|const|let)", re.MULTILINE)
-_STYLE = re.compile(r'<link rel="stylesheet" href="[^"]*/([a-z.]+)">')
-_SCRIPT = re.compile(r'<script type="module" src="[^"]*/([a-z.]+)"></script>\n')
+_STYLE = re.compile(r'<link rel="stylesheet" href="../static/([a-z.]+)">\n')
+_SCRIPT = re.compile(r'<script type="module" src="../static/explorer/([a-z.]+)"></script>\n')
 
 
 def build_page(
@@ -107,7 +107,7 @@ def _opening_state(data: dict[str, Any], state: str | None) -> str:
 
 def _assemble(data: str) -> str:
     """Return the page with its style, its scripts and its data inside."""
-    page = _read("explorer.html")
+    page = _read("explorer/explorer.html")
     styles = "".join(_read(match[1]) for match in _STYLE.finditer(page))
     script = "".join(_modules("main.js", set()))
     # A browser would end the element at a closing tag inside a string.
@@ -136,7 +136,7 @@ def _read(name: str) -> str:
 def _modules(name: str, done: set[str]) -> Iterator[str]:
     """Yield a module after those that it imports, each once, without imports and exports."""
     done.add(name)
-    text = _read(name)
+    text = _read(f"explorer/{name}")
     for match in _IMPORT.finditer(text):
         if match[1] not in done:
             yield from _modules(match[1], done)

@@ -19,8 +19,8 @@ from starcast.queries.pack import SUFFIX
 from starcast.queries.parameters import bind
 from starcast.queries.plan import find_problems, has_indexes
 from starcast.queries.statement import run_statement
+from starcast.records import known_folders
 from starcast.records import listing as record_listing
-from starcast.records import shipped_folder
 from starcast.search import find_problem, verify_bound
 from starcast.support.integers import check_count
 from starcast.support.table import Row, Table
@@ -158,7 +158,7 @@ class Questions(Connection):
             return store_all(session, records)
 
     def _record_folders(self) -> list[Path]:
-        return [shipped_folder(), self.settings.home / "records"]
+        return known_folders(self.settings.home)
 
     def claim(self, claim_id: str) -> Row:
         """Return everything that is known of a claim, by name.

@@ -8,6 +8,7 @@ from starcast.records.checks import PROBLEM_NAMES, verify, witness_value
 from starcast.records.files import (
     find_record,
     is_better,
+    known_folders,
     load_all,
     load_record,
     path_of,
@@ -25,6 +26,7 @@ __all__ = [
     "Witness",
     "find_record",
     "is_better",
+    "known_folders",
     "load_all",
     "load_record",
     "path_of",

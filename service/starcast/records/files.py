@@ -24,6 +24,15 @@ def shipped_folder() -> Path:
     return resources.folder("records")
 
 
+def known_folders(home: Path) -> list[Path]:
+    """Return the folders of the known records: those of starcast, and those of the user.
+
+    Args:
+        home: the user's home directory of starcast.
+    """
+    return [shipped_folder(), home / "records"]
+
+
 def path_of(
     folder: Path, problem: str, topology: str, arguments: Mapping[str, int] | None = None
 ) -> Path:

@@ -46,17 +46,18 @@ def list_files(folders: Sequence[Path]) -> Table:
 
 def as_table(records: Iterable[Record]) -> Table:
     """Return a row for each record."""
-    return Table.of(map(_row, records), COLUMNS)
+    return Table.of(map(record_row, records), COLUMNS)
+
+
+def record_row(record: Record) -> dict[str, Any]:
+    """Return what a listing says of a record."""
+    row = {name: getattr(record, name) for name in COLUMNS}
+    row["arguments"] = dict(record.arguments)
+    row["proof"] = _evidence(record)
+    return row
 
 
 def _evidence(record: Record) -> str:
     if record.proof is not None:
         return record.proof.format
     return "inequalities" if "vectors" in record.witness else "theory"
-
-
-def _row(record: Record) -> dict[str, Any]:
-    row = {name: getattr(record, name) for name in COLUMNS}
-    row["arguments"] = dict(record.arguments)
-    row["proof"] = _evidence(record)
-    return row

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -15,8 +15,9 @@ from starcast.errors import StarcastError
 from starcast.support import log
 from starcast.support.html import STATIC
 from starcast.web import pages, problems
-from starcast.web.api import artifacts, claims, experiments, health, queries, topologies
+from starcast.web.api import artifacts, claims, experiments, health, queries, records, topologies
 from starcast.web.guard import Guard
+from starcast.web.responses import check_format
 from starcast.web.service import Service
 
 _DESCRIPTION = """\
@@ -52,8 +53,13 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.service = service
-    for module in (topologies, artifacts, queries, experiments, claims, health):
-        app.include_router(module.router, prefix="/api/v1", responses=problems.RESPONSES)
+    for module in (topologies, artifacts, queries, experiments, claims, records, health):
+        app.include_router(
+            module.router,
+            prefix="/api/v1",
+            responses=problems.RESPONSES,
+            dependencies=[Depends(check_format)],
+        )
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     for kind in (StarcastError, RequestValidationError, HTTPException, Exception):

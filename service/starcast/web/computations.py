@@ -16,12 +16,12 @@ from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.ids import parse_schedule_id
 from starcast.collectives.model import COLUMNS
 from starcast.errors import InputError, LimitError
+from starcast.explorer import data
 from starcast.simulator import Fault, Simulation, find_executed, simulate
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, constructions
 from starcast.trees.catalogue import forest_from_id, plain_constructions
-from starcast.trees.spec_syntax import format_spec
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict
@@ -42,34 +42,21 @@ def describe_topology(spec: str) -> Facts:
     """Return the counts and distances of a topology, and what is defined on it."""
     topology = parse_topology(spec)
     return {
-        "spec": topology.spec,
-        "family": topology.family,
-        "n": topology.n,
-        "k": topology.k,
-        "node_count": topology.nodes,
+        **data.describe_topology(topology),
         "link_count": topology.links,
-        "port_count": topology.degree,
-        "ports": list(topology.ports),
-        "reverse_ports": [topology.reverse_port(port) for port in topology.ports],
-        "diameter": topology.diameter,
         "mean_distance": float(topology.mean_distance),
         "distance_profile": list(topology.distance_profile()),
-        "translation_keeps_ports": topology.translation_keeps_ports,
         "constructions": list(constructions(topology)),
         "algorithms": [
             {"collective": each.collective, "algorithm": each.name, "ports": list(each.ports)}
             for each in algorithms_on(topology)
-        ],
-        "layouts": [
-            {"name": name, "description": layouts.DESCRIPTIONS[name]}
-            for name in layouts.layouts(topology)
         ],
     }
 
 
 def neighbour_table(spec: str) -> NDArray[Any]:
     """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
-    return np.ascontiguousarray(_small(spec).table().T)
+    return data.neighbour_table(_small(spec))
 
 
 def node_labels(spec: str) -> list[str]:
@@ -112,14 +99,11 @@ def describe_forest(forest: str | Forest) -> Facts:
     """Return the figures of a forest, given by its id or as an object."""
     built = _forest(forest)
     return {
-        "id": built.id,
-        "name": format_spec(built.construction, built.arguments),
+        **data.describe_forest(built),
         "topology": built.topology.spec,
         "construction": built.construction,
         "arguments": dict(built.arguments),
-        "root": built.root,
         "root_label": built.topology.stored_label(built.root),
-        "tree_count": built.trees,
         "spanning": built.spanning,
         "height": built.height,
         "heights": built.heights.tolist(),
@@ -149,28 +133,18 @@ def describe_schedule(schedule_id: str) -> Facts:
     """Return the parameters and counts of a schedule."""
     built = _schedule(schedule_id)
     return {
-        "id": built.id,
-        "name": f"{built.collective}:{format_spec(built.algorithm, built.arguments)}",
+        **data.describe_schedule(built),
         "topology": built.topology.spec,
-        "collective": built.collective,
-        "algorithm": built.algorithm,
-        "ports": built.ports,
-        "root": built.root,
         "root_label": built.topology.stored_label(built.root),
         "arguments": dict(built.arguments),
-        "unit_count": built.units,
         "message_units": built.message_units,
-        "symmetric": built.symmetric,
-        "forest_id": built.forest_id,
-        "steps": built.steps,
-        "row_count": len(built),
     }
 
 
 def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
     """Return the columns of a schedule, int32 ``[columns, rows]``, in the order of `COLUMNS`."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
-    return np.stack([getattr(built, name).astype(np.int32) for name in COLUMNS])
+    return data.schedule_rows(built)
 
 
 def list_schedule_rows(schedule_id: str, *, expand: bool = False) -> list[Facts]:

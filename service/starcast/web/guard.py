@@ -89,6 +89,13 @@ class Guard:
                 "pages of other sites cannot use this server",
                 path,
             )
+        if _is_part_of_foreign_page(headers):
+            return problems.refuse(
+                403,
+                "the request comes from a page of another site",
+                "open the URL as a page of its own",
+                path,
+            )
         if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > LONGEST_URL:
             return problems.refuse(
                 414, f"the URL is longer than {LONGEST_URL:,} characters", "shorten it", path
@@ -159,6 +166,19 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _is_part_of_foreign_page(headers: Headers) -> bool:
+    """Return whether a page of another site loads this as an image, a script, or a frame.
+
+    Such requests have no origin. Links to a page of this server are followed.
+    """
+    if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
+        return False
+    return (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) != (
+        "navigate",
+        "document",
+    )
 
 
 def _tags(header: str) -> set[str]:

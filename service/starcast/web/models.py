@@ -375,6 +375,45 @@ class ClaimDetail(ClaimResource):
     cypher: str | None = Field(description="a query for the counterexample")
 
 
+class RecordResource(BaseModel):
+    """The best known object of a problem on a topology."""
+
+    id: str
+    problem: str
+    topology: str
+    arguments: dict[str, int]
+    value: int
+    bound: int = Field(description="no object has a better value than this")
+    optimal: bool
+    proof: str = Field(description="kind of evidence for the bound")
+    reason: str = Field(description="why the bound holds")
+    seconds: float = Field(description="time of all searches")
+    solver: str
+    version: str
+    command: str = Field(description="the command that searches again")
+    explorer: str | None = Field(description="URL of the witness in the explorer")
+    url: str
+
+
+class SearchAttempt(BaseModel):
+    """A search that contributed to a record, or that ended without an answer."""
+
+    method: str
+    target: int = Field(description="the value that was looked for")
+    result: Literal["witness", "none", "open"]
+    seconds: float
+
+
+class RecordDetail(RecordResource):
+    """A record with everything that is known about this record."""
+
+    statement: str | None = Field(description="what the proof says does not exist")
+    checker: str | None = Field(description="the program that accepted the proof")
+    proof_command: str | None = Field(description="the command that makes the proof again")
+    searches: list[SearchAttempt]
+    witness: dict[str, str] = Field(description="URLs of the arrays by name")
+
+
 class StoreHealth(BaseModel):
     """The state of a server."""
 

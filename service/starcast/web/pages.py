@@ -25,12 +25,13 @@ from starcast.comparison.stored import tabulate_layout
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.queries.listing import as_read
 from starcast.queries.parameters import STORED
+from starcast.records import PROBLEM_NAMES
 from starcast.support.html import STATIC, page_environment
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
 from starcast.vocabulary import VERDICT_WORDS
 from starcast.web import models
-from starcast.web.api import artifacts, claims, experiments, health, queries
+from starcast.web.api import artifacts, claims, experiments, health, queries, records
 from starcast.web.problems import ProblemDetails
 from starcast.web.service import Service, ServiceParameter
 
@@ -43,6 +44,7 @@ _NAVIGATION = (
     ("queries", "Queries"),
     ("experiments", "Experiments"),
     ("claims", "Claims"),
+    ("records", "Records"),
     ("artifacts", "Stored"),
 )
 _EXAMPLES = (
@@ -85,10 +87,6 @@ def redirect_to_explorer() -> Response:
 @router.get("/explore/{spec}")
 def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it from its URL
     """Show the explorer; it opens whatever is possible of its URL, and says what is not."""
-    if not EXPLORER.is_file():
-        raise UnavailableError(
-            "the explorer is not installed", hint="install the wheel of starcast again"
-        )
     return FileResponse(EXPLORER, media_type="text/html")
 
 
@@ -250,6 +248,27 @@ def show_claim(request: Request, claim_id: str, service: ServiceParameter) -> Re
     """Show a claim: its verdict, and its counterexample with a link to the explorer."""
     detail = claims.show_claim(claim_id, service)
     return _render(request, "claim.html.j2", claim=detail, signs=SIGNS)
+
+
+@router.get("/records")
+def list_records(request: Request, service: ServiceParameter, problem: str = "") -> Response:
+    """List the best known objects with links to their witnesses in the explorer."""
+    known = records.load(service, problem or None)
+    return _render(
+        request,
+        "records.html.j2",
+        records=[models.RecordResource(**records.record_fields(each)) for each in known],
+        problems=PROBLEM_NAMES,
+        problem=problem,
+    )
+
+
+@router.get("/records/{record_id}")
+def show_record(request: Request, record_id: str, service: ServiceParameter) -> Response:
+    """Show a record: its bound, its proof, and its searches."""
+    detail = records.show_record(record_id, service)
+    searches = [search.model_dump() for search in detail.searches]
+    return _render(request, "record.html.j2", record=detail, searches=searches)
 
 
 @router.get("/artifacts")

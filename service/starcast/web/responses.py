@@ -48,10 +48,13 @@ ARRAY_RESPONSE: dict[int | str, dict[str, Any]] = {
 }
 
 
+_MEDIA_TYPES = {"json": "application/json", "csv": "text/csv", "svg": "image/svg+xml"}
+_BINARY = "application/octet-stream"
+
+
 def with_formats(*formats: str) -> dict[int | str, dict[str, Any]]:
     """Return the media types besides JSON that an operation has, for the OpenAPI document."""
-    media_types = {"csv": "text/csv", "svg": "image/svg+xml"}
-    content = {media_types[name]: {"schema": {"type": "string"}} for name in formats}
+    content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
 
 
@@ -136,6 +139,21 @@ def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response
     return Response(little.tobytes(), headers=headers, media_type="application/octet-stream")
 
 
-def refuse_format(name: Format, *known: Format) -> InputError:
-    """Return the error for a format that a resource does not have."""
-    return InputError(f"this resource has no format '{name}'", hint=f"choose {' or '.join(known)}")
+def check_format(request: Request) -> None:
+    """Refuse a format that the operation of a request does not declare.
+
+    Raises:
+        InputError: the resource has no such format.
+    """
+    name = request.query_params.get("format")
+    if name is None:
+        return
+    declared = request.scope["route"].responses.get(200, {}).get("content", {})
+    known = [each for each, media_type in _MEDIA_TYPES.items() if media_type in declared]
+    if _BINARY not in declared and "json" not in known:
+        known.insert(0, "json")
+    if name not in known:
+        raise InputError(
+            f"this resource has no format '{name}'",
+            hint=f"choose {' or '.join(known)}" if known else "ask for it without a format",
+        )

@@ -15,6 +15,7 @@ from starcast.settings import Settings
 from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS
 from starcast.trees.spec_syntax import normalize_id
+from starcast.web import witnesses
 from starcast.web.workers import Workers
 
 Result = TypeVar("Result")
@@ -72,11 +73,15 @@ class Service:
     def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
         """Return what a function computes of a forest, which a worker builds or a store holds.
 
+        The construction ``record`` names the witness of a record.
+
         Raises:
             NotFoundError: no construction builds the forest, and it is not stored.
             UnavailableError: no construction builds the forest, and PostgreSQL is not running.
         """
         construction = (*forest_id.split(":"), "")[1].partition("(")[0]
+        if construction == witnesses.CONSTRUCTION:
+            return function(witnesses.build_witness_forest(self.settings.home, forest_id))
         if construction in CONSTRUCTIONS or forest_id.count(":") != 2:
             return self.workers.run(function, forest_id)
         with self.lab() as lab:

@@ -21,7 +21,6 @@ from starcast.web.responses import (
     csv_of,
     csv_response,
     paginate,
-    refuse_format,
     svg_response,
     with_formats,
 )
@@ -64,8 +63,6 @@ def show_forest(
     forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = "json"
 ) -> models.ForestResource:
     """Show the figures of a forest: S5:multiple:12345, or S5:multiple at the identity."""
-    if output == "csv":
-        raise refuse_format(output, "json", "svg")
     if output == "svg":
         picture = service.compute_forest(computations.draw_forest, forest_id)
         return svg_response(picture)  # type: ignore[return-value]
@@ -120,8 +117,6 @@ def show_schedule(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = "json"
 ) -> models.ScheduleResource:
     """Show a schedule: its complete id, or in short S5:broadcast:multiple(segments=4)."""
-    if output == "csv":
-        raise refuse_format(output, "json", "svg")
     if output == "svg":
         picture = service.workers.run(computations.draw_schedule, schedule_id)
         return svg_response(picture)  # type: ignore[return-value]

@@ -26,7 +26,6 @@ from starcast.web.responses import (
     csv_of,
     csv_response,
     paginate,
-    refuse_format,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -77,8 +76,6 @@ def show_experiment(
     page = paginate(request, table.rows, lambda row: str(row["run"]), after, limit)
     if output == "csv":
         return csv_response(Table(table.columns, page.items))  # type: ignore[return-value]
-    if output == "svg":
-        raise refuse_format(output, "json", "csv")
     runs = [models.RunResource(**row) for row in as_json_rows(page.items)]
     return models.ExperimentDetail(experiment=name, note=table.note, runs=runs, next=page.next)
 
@@ -109,8 +106,6 @@ def compare(
     table, remarks = build_comparison(service, names, across, conditions, baseline)
     if output == "csv":
         return csv_response(table)  # type: ignore[return-value]
-    if output == "svg":
-        raise refuse_format(output, "json", "csv")
     comparison = table.comparison
     return models.ComparisonResource(
         title=report_title(comparison),

@@ -1,6 +1,6 @@
 """Topologies: facts, labels, neighbours, layouts, pictures, and what is defined on them."""
 
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Request
@@ -11,7 +11,6 @@ from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,
     AfterParameter,
-    Format,
     FormatParameter,
     LimitParameter,
     Page,
@@ -19,7 +18,6 @@ from starcast.web.responses import (
     array_response,
     csv_of,
     paginate,
-    refuse_format,
     svg_response,
     with_formats,
 )
@@ -52,7 +50,6 @@ def show_topology(
     if output == "svg":
         picture = service.workers.run(computations.draw_topology, spec)
         return svg_response(picture)  # type: ignore[return-value]
-    _refuse(output, "json", "svg")
     facts = service.workers.run(computations.describe_topology, spec)
     path = f"{quote(facts['spec'])}"
     return models.TopologyResource(
@@ -127,8 +124,3 @@ def _with_stored(
         models.ListedArtifact(id=each, name=name, stored=each in stored)
         for each, name in names.items()
     ]
-
-
-def _refuse(output: Format, *known: Format) -> Any:
-    if output not in known:
-        raise refuse_format(output, *known)

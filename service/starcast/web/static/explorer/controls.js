@@ -1,5 +1,8 @@
 /** The controls of the page: buttons, lists, keys. */
 
+import { cross, move } from "./navigation.js";
+import { save } from "./save.js";
+
 /** @typedef {import("./main.js").Explorer} Explorer */
 
 /** @param {string} id @returns {any} the element, of the type that it has in the page */
@@ -12,19 +15,39 @@ export function fillSelect(select, entries) {
   select.replaceChildren(...entries.map(([value, text]) => new Option(text, value)));
 }
 
+/**
+ * Fill the list of trees with a check box each.
+ *
+ * @param {HTMLElement} host @param {number} count @param {number[]} visible
+ * @param {(trees: number[] | null) => void} onChange receives the visible trees, null for all
+ */
+export function fillTreeList(host, count, visible, onChange) {
+  const now = new Set(visible);
+  const labels = Array.from({ length: count }, (_, tree) => {
+    const label = document.createElement("label");
+    const input = document.createElement("input");
+    input.type = "checkbox";
+    input.checked = now.has(tree);
+    input.addEventListener("change", () => {
+      if (input.checked) now.add(tree);
+      else now.delete(tree);
+      onChange(now.size === count ? null : [...now].sort((left, right) => left - right));
+    });
+    const swatch = document.createElement("span");
+    swatch.className = `swatch tree-${(tree % 8) + 1}`;
+    label.append(input, swatch, `tree ${tree}`);
+    return label;
+  });
+  host.replaceChildren(...labels);
+}
+
 /** Connect the controls of the page with an explorer. @param {Explorer} explorer */
 export function listen(explorer) {
   /** @param {string} id @param {string} type @param {(target: any) => unknown} action */
   const on = (id, type, action) => {
-    byId(id).addEventListener(type, async (event) => {
-      explorer.problems = [];
-      explorer.showProblems();
-      try {
-        await action(event.target);
-      } catch (error) {
-        explorer.report(error);
-      }
-      explorer.showProblems();
+    byId(id).addEventListener(type, (/** @type {Event} */ event) => {
+      const { target } = event;
+      explorer.inOrder(() => action(target));
     });
   };
   on("layout", "change", async ({ value }) => {
@@ -62,19 +85,19 @@ export function listen(explorer) {
     });
   }
   on("step", "input", ({ value }) => {
-    explorer.stop();
+    explorer.player.stop();
     explorer.goTo(Number(value));
   });
   on("first", "click", () => explorer.goTo(0));
   on("back", "click", () => explorer.goTo(explorer.state.step - 1));
   on("next", "click", () => explorer.goTo(explorer.state.step + 1));
-  on("play", "click", () => explorer.togglePlay());
+  on("play", "click", () => explorer.player.toggle());
   on("zoom-in", "click", () => explorer.zoom(1.4));
   on("zoom-out", "click", () => explorer.zoom(1 / 1.4));
   on("fit", "click", () => explorer.drawing && explorer.camera.fit(explorer.drawing.bounds()));
-  on("save-svg", "click", () => explorer.save("svg"));
-  on("save-png", "click", () => explorer.save("png"));
-  byId("find").addEventListener("submit", (event) => {
+  on("save-svg", "click", () => save(explorer, "svg"));
+  on("save-png", "click", () => save(explorer, "png"));
+  byId("find").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const text = byId("find-text").value;
     const node = explorer.network?.find(text) ?? -1;
@@ -83,8 +106,10 @@ export function listen(explorer) {
     if (node >= 0) explorer.select(node);
   });
   addEventListener("keydown", (event) => onKey(explorer, event));
-  addEventListener("hashchange", () => explorer.source.isComplete && explorer.reopen());
-  addEventListener("popstate", () => explorer.source.isComplete || explorer.reopen());
+  // An address that was changed by hand, or by going back.
+  addEventListener(explorer.source.isComplete ? "hashchange" : "popstate", () => {
+    explorer.inOrder(() => explorer.open(explorer.address));
+  });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
   new ResizeObserver(() => {
     if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
@@ -102,11 +127,11 @@ function onKey(explorer, event) {
   const isInside = explorer.stage.contains(target) || target === document.body;
   if (event.key in arrows && isInside) {
     const [dx, dy] = arrows[/** @type {keyof typeof arrows} */ (event.key)];
-    explorer.move(dx, dy);
-  } else if (/^[1-9]$/.test(event.key)) explorer.cross(Number(event.key));
+    move(explorer, dx, dy);
+  } else if (/^[1-9]$/.test(event.key)) cross(explorer, Number(event.key));
   else if (event.key === ".") explorer.goTo(explorer.state.step + 1);
   else if (event.key === ",") explorer.goTo(explorer.state.step - 1);
-  else if (event.key === "p") explorer.togglePlay();
+  else if (event.key === "p") explorer.player.toggle();
   else if (event.key === "x") explorer.toggleFault();
   else if (event.key === "f" && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
   else if (event.key === "Escape") explorer.selectLink(-1);

@@ -14,6 +14,16 @@ function element(tag, text, className = "") {
   return created;
 }
 
+/** @param {number} count @param {string} noun @returns {string} such as `2 units` */
+function countOf(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** @param {number} missing @returns {string} such as `2 units are missing` */
+export function missingText(missing) {
+  return `${countOf(missing, "unit")} ${missing === 1 ? "is" : "are"} missing`;
+}
+
 /** @param {string} text @param {() => void} action @param {string} [className] @returns {HTMLElement} */
 function button(text, action, className = "") {
   const created = /** @type {HTMLButtonElement} */ (element("button", text, className));
@@ -72,7 +82,7 @@ function describeUnits(node, explorer) {
   const units = replay.unitsAt(node, explorer.state.step);
   const few = units.slice(0, MOST_UNITS).join(", ");
   const more = units.length > MOST_UNITS ? " and more" : "";
-  const text = units.length ? `Holds ${units.length} units: ${few}${more}` : "Holds no units";
+  const text = units.length ? `Holds ${countOf(units.length, "unit")}: ${few}${more}` : "Holds no units";
   return element("p", `${text}.`, "note units");
 }
 
@@ -123,7 +133,7 @@ export function showFaults(host, explorer) {
   if (result && replay) {
     const nodes = result.perNode.reduce((count, missing) => count + Number(missing > 0), 0);
     const text = result.missing
-      ? `${result.missing} units are missing at ${nodes} nodes.`
+      ? `${missingText(result.missing)} at ${countOf(nodes, "node")}.`
       : "Every live node still receives all of its units.";
     const line = element("p", text, "result");
     line.dataset.missing = String(result.missing);

@@ -1,5 +1,7 @@
 /** The ends of strokes and links in pixels; the same in all renderers. */
 
+import { STUB } from "./network.js";
+
 /** @typedef {import("./network.js").Drawing} Drawing */
 /** @typedef {import("./camera.js").Camera} Camera */
 
@@ -35,11 +37,11 @@ export function pieces(drawing, camera, link, back, shift) {
     const bend = sign * drawing.bend[link] * camera.scale;
     return bend ? curve(x1, y1, x2, y2, bend) : [[x1, y1, x2, y2, 0, 1]];
   }
-  const mx = x1 + 0.6 * (x2 - x1);
-  const my = y1 + 0.6 * (y2 - y1);
-  const nx = x2 - 0.6 * (x2 - x1) - sx;
-  const ny = y2 - 0.6 * (y2 - y1) - sy;
-  return [[x1, y1, mx, my, 0, 0.6], [nx, ny, x2 - sx, y2 - sy, 0.4, 1]];
+  const mx = x1 + STUB * (x2 - x1);
+  const my = y1 + STUB * (y2 - y1);
+  const nx = x2 - STUB * (x2 - x1) - sx;
+  const ny = y2 - STUB * (y2 - y1) - sy;
+  return [[x1, y1, mx, my, 0, STUB], [nx, ny, x2 - sx, y2 - sy, 1 - STUB, 1]];
 }
 
 /**

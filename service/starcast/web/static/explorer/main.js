@@ -3,14 +3,14 @@
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
-import { byId, fillSelect, listen } from "./controls.js";
-import { showFaults, showSelection } from "./details.js";
+import { byId, fillSelect, fillTreeList, listen } from "./controls.js";
+import { missingText, showFaults, showSelection } from "./details.js";
 import { ForestModel } from "./forest.js";
 import { pick } from "./geometry.js";
 import { GlView, hasWebGl } from "./gl-view.js";
 import { Drawing, Network } from "./network.js";
+import { Player } from "./player.js";
 import { Replay, Rows, expandRows, whyNotAllSources } from "./replay.js";
-import { canvasBlob, download, pngOf, svgText } from "./save.js";
 import { Scene, paintForest, paintStep } from "./scene.js";
 import { openSource } from "./source.js";
 import { emptyState, faultText, formatState, parseState } from "./state.js";
@@ -22,8 +22,6 @@ import { readTheme } from "./theme.js";
 
 /** Up to so many nodes, a topology is drawn as SVG: S_5 has 120. */
 const MOST_SVG_NODES = 200;
-const STEP_SECONDS = 0.9;
-const PACKET_AT_REST = 0.55;
 const MOST_UNITS_LISTED = 256;
 
 export class Explorer {
@@ -41,8 +39,12 @@ export class Explorer {
     this.forest = null;
     /** @type {{data: ScheduleData, rows: Rows} | null} */
     this.schedule = null;
+    /** the rows that are shown: of one source, or of all @type {{data: ScheduleData, rows: Rows} | null} */
+    this.shown = null;
     /** @type {Replay | null} */
     this.replay = null;
+    /** what is missing in the end, if there are faults @type {ReturnType<Replay["findMissing"]> | null} */
+    this.result = null;
     /** the replay that the charts show @type {Replay | null} */
     this.charted = null;
     /** @type {SvgView | CanvasView | GlView | null} */
@@ -50,21 +52,27 @@ export class Explorer {
     /** @type {Scene | null} */
     this.scene = null;
     this.selectedLink = -1;
-    this.progress = PACKET_AT_REST;
-    this.isPlaying = false;
+    this.player = new Player(this);
     this.ownAddress = "";
+    /** the last action of the user @type {Promise<void>} */
+    this.last = Promise.resolve();
     this.camera = new Camera(this.stage, (isFinal) => this.onCamera(isFinal), (x, y) => this.onClick(x, y));
   }
 
   /** @returns {string} the spec of the page's topology */
   get spec() {
     if (this.source.isComplete) return /** @type {any} */ (this.source).stored.spec;
-    return decodeURIComponent(location.pathname.split("/").filter(Boolean).pop() ?? "");
+    const name = location.pathname.split("/").filter(Boolean).pop() ?? "";
+    try {
+      return decodeURIComponent(name);
+    } catch {
+      return name; // a percent sign that escapes nothing: the server says that it is unknown
+    }
   }
 
   /** @returns {string} the part of the address that holds the state */
   get address() {
-    if (location.hash.length > 1) return decodeURI(location.hash.slice(1));
+    if (location.hash.length > 1) return location.hash.slice(1);
     const opening = this.source.isComplete ? /** @type {any} */ (this.source).stored.state : "";
     return location.search.slice(1) || opening;
   }
@@ -82,8 +90,17 @@ export class Explorer {
       await this.open(this.address);
     } catch (error) {
       this.report(error);
+      if (!this.network) this.showNothing();
     }
     document.body.dataset.ready = "true";
+  }
+
+  /** Leave only the sentence that says why the topology cannot be shown. */
+  showNothing() {
+    byId("title").textContent = this.spec;
+    for (const element of document.querySelectorAll("main, .bar form, .bar .group")) {
+      /** @type {HTMLElement} */ (element).hidden = true;
+    }
   }
 
   /** @param {"forests" | "schedules"} kind @param {HTMLSelectElement} select */
@@ -116,16 +133,28 @@ export class Explorer {
     );
   }
 
-  /** Show the state of an address that was changed by hand or by going back. */
-  reopen() {
-    this.problems = [];
-    return this.open(this.address);
+  /**
+   * Perform an action of the user after those before: a slow answer must not overtake the next.
+   *
+   * @param {() => unknown} action
+   */
+  inOrder(action) {
+    this.last = this.last.then(async () => {
+      this.problems = [];
+      this.showProblems();
+      try {
+        await action();
+      } catch (error) {
+        this.report(error);
+      }
+      this.showProblems();
+    });
   }
 
   /** Show a state: what of it is possible. @param {string} text */
   async open(text) {
     const network = /** @type {Network} */ (this.network);
-    this.stop();
+    this.player.stop();
     const { state, problems } = parseState(text, network);
     this.problems.push(...problems);
     this.state = state;
@@ -212,26 +241,10 @@ export class Explorer {
   showTrees() {
     const box = byId("trees");
     box.hidden = !this.forest;
-    const visible = new Set(this.visibleTrees);
-    const boxes = Array.from({ length: this.forest?.treeCount ?? 0 }, (_, tree) => {
-      const label = document.createElement("label");
-      const input = document.createElement("input");
-      input.type = "checkbox";
-      input.checked = visible.has(tree);
-      input.addEventListener("change", () => {
-        const now = new Set(this.visibleTrees);
-        if (input.checked) now.add(tree);
-        else now.delete(tree);
-        const all = now.size === this.forest?.treeCount;
-        this.state.trees = all ? null : [...now].sort((left, right) => left - right);
-        this.refresh();
-      });
-      const swatch = document.createElement("span");
-      swatch.className = `swatch tree-${(tree % 8) + 1}`;
-      label.append(input, swatch, `tree ${tree}`);
-      return label;
+    fillTreeList(byId("tree-list"), this.forest?.treeCount ?? 0, this.visibleTrees, (trees) => {
+      this.state.trees = trees;
+      this.refresh();
     });
-    byId("tree-list").replaceChildren(...boxes);
     for (const radio of document.querySelectorAll("input[name=links]")) {
       const input = /** @type {HTMLInputElement} */ (radio);
       input.checked = input.value === this.state.links;
@@ -241,9 +254,11 @@ export class Explorer {
   /** @param {string} name @param {"one" | "all"} source @param {number} step */
   async setSchedule(name, source = "one", step = 0) {
     const network = /** @type {Network} */ (this.network);
-    this.stop();
+    this.player.stop();
     this.schedule = null;
+    this.shown = null;
     this.replay = null;
+    this.result = null;
     this.state.schedule = "";
     this.state.step = 0;
     if (name) {
@@ -298,7 +313,7 @@ export class Explorer {
   }
 
   execute() {
-    if (!this.shown || !this.schedule) return;
+    if (!this.shown) return;
     const network = /** @type {Network} */ (this.network);
     this.replay = new Replay(network, this.shown.data, this.shown.rows, this.state.faults);
     this.result = this.state.faults.length ? this.replay.findMissing() : null;
@@ -357,7 +372,7 @@ export class Explorer {
   }
 
   draw() {
-    if (this.scene && this.view) this.view.draw(this.scene, this.camera, this.progress);
+    if (this.scene && this.view) this.view.draw(this.scene, this.camera, this.player.progress);
   }
 
   /** @param {boolean} isFinal */
@@ -417,59 +432,11 @@ export class Explorer {
     if (hadFocus) this.view?.focus(network.labels[node]);
   }
 
-  /** @returns {number} the selected node, else the focused node, else -1 */
-  get currentNode() {
-    if (this.state.node >= 0) return this.state.node;
-    const focused = /** @type {HTMLElement | null} */ (document.activeElement);
-    const label = this.drawing?.isQuotient ? "" : focused?.dataset.node;
-    return label ? (this.network?.find(label) ?? -1) : -1;
-  }
-
-  /** @returns {number} the node from which the keyboard starts */
-  get startNode() {
-    return Math.max(this.scene?.marks.root ?? 0, 0);
-  }
-
-  /** @param {number} port */
-  cross(port) {
-    const network = /** @type {Network} */ (this.network);
-    const index = network.data.ports.indexOf(port);
-    if (index < 0) return;
-    const node = this.currentNode;
-    if (node < 0) this.select(this.startNode);
-    else this.select(network.neighbors[node * network.portCount + index], port);
-  }
-
-  /** Cross the port whose link leads most nearly in a direction. @param {number} dx @param {number} dy */
-  move(dx, dy) {
-    const network = /** @type {Network} */ (this.network);
-    const drawing = /** @type {Drawing} */ (this.drawing);
-    const node = this.currentNode;
-    if (node < 0) {
-      this.select(this.startNode);
-      return;
-    }
-    let best = 0.2;
-    let port = 0;
-    for (let index = 0; index < network.portCount; index++) {
-      const other = network.neighbors[node * network.portCount + index];
-      const x = drawing.x[drawing.itemOf[other]] - drawing.x[drawing.itemOf[node]];
-      const y = drawing.y[drawing.itemOf[other]] - drawing.y[drawing.itemOf[node]];
-      const likeness = (x * dx + y * dy) / (Math.hypot(x, y) || 1);
-      if (likeness > best) {
-        best = likeness;
-        port = network.data.ports[index];
-      }
-    }
-    if (port) this.cross(port);
-    else this.announce("no link leads that way");
-  }
-
   /** @param {number} step */
   goTo(step) {
     if (!this.replay) return;
     this.state.step = Math.min(Math.max(step, 0), this.replay.steps);
-    this.progress = PACKET_AT_REST;
+    this.player.rest();
     this.refresh();
     this.announce(byId("step-text").textContent ?? "");
   }
@@ -498,74 +465,8 @@ export class Explorer {
     this.refresh();
     const network = /** @type {Network} */ (this.network);
     const faults = this.state.faults.map((fault) => faultText(network, fault)).join(", ");
-    const missing = this.result ? `, ${this.result.missing} units are missing` : "";
+    const missing = this.result ? `, ${missingText(this.result.missing)}` : "";
     this.announce(faults ? `faults: ${faults}${missing}` : "no faults");
-  }
-
-  play() {
-    if (!this.replay || !this.replay.steps) return;
-    if (this.state.step >= this.replay.steps) this.goTo(0);
-    this.isPlaying = true;
-    byId("play").textContent = "⏸";
-    byId("play").setAttribute("aria-label", "Pause");
-    const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const started = { step: 0, time: 0 };
-    /** @param {number} time */
-    const frame = (time) => {
-      if (!this.isPlaying || !this.replay) return;
-      if (!started.step) {
-        if (this.state.step >= this.replay.steps) {
-          this.stop();
-          return;
-        }
-        started.step = this.state.step + 1;
-        started.time = time;
-        if (!isReduced) this.buildScene(started.step, started.step - 1);
-      }
-      const seconds = STEP_SECONDS / Number(byId("speed").value);
-      const progress = (time - started.time) / 1000 / seconds;
-      if (progress >= 1) {
-        this.goTo(started.step);
-        started.step = 0;
-      } else if (!isReduced) {
-        this.progress = progress;
-        this.draw();
-      }
-      requestAnimationFrame(frame);
-    };
-    requestAnimationFrame(frame);
-  }
-
-  stop() {
-    this.isPlaying = false;
-    this.progress = PACKET_AT_REST;
-    byId("play").textContent = "▶";
-    byId("play").setAttribute("aria-label", "Play");
-  }
-
-  togglePlay() {
-    if (!this.isPlaying) this.play();
-    else {
-      this.stop();
-      this.refresh();
-    }
-  }
-
-  /** @param {"svg" | "png"} kind */
-  async save(kind) {
-    if (!this.scene) return;
-    const width = this.stage.clientWidth;
-    const height = this.stage.clientHeight;
-    const parts = [this.spec, this.state.schedule || this.state.forest, this.state.step ? `step-${this.state.step}` : ""];
-    const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
-    if (kind === "png" && this.view && !(this.view instanceof SvgView)) {
-      this.draw(); // what a browser has shown is not kept
-      download(await canvasBlob(this.view.canvas), `${name}.png`);
-      return;
-    }
-    const text = svgText(this.scene, this.camera, this.progress, width, height);
-    const blob = kind === "svg" ? new Blob([text], { type: "image/svg+xml" }) : await pngOf(text, width, height);
-    download(blob, `${name}.${kind}`);
   }
 
   /** @param {number} factor */

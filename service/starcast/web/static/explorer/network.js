@@ -41,11 +41,6 @@ export class Network {
     return Math.floor(arc / this.portCount);
   }
 
-  /** @param {number} node @param {number} port @returns {number} */
-  arc(node, port) {
-    return node * this.portCount + this.data.ports.indexOf(port);
-  }
-
   /** @param {number} node @param {number} other @returns {number} the arc between them, or -1 */
   arcBetween(node, other) {
     for (let index = 0; index < this.portCount; index++) {
@@ -53,12 +48,6 @@ export class Network {
       if (this.neighbors[arc] === other) return arc;
     }
     return -1;
-  }
-
-  /** @param {number} arc @returns {string} such as `12345 -3-> 32145` */
-  arcText(arc) {
-    const port = this.data.ports[arc % this.portCount];
-    return `${this.labels[this.sender(arc)]} -${port}-> ${this.labels[this.neighbors[arc]]}`;
   }
 
   /** @param {number} link @returns {string} such as `12345-32145` */
@@ -102,6 +91,8 @@ function computeLabels(data) {
 /** Up to so many nodes, links are bent around nodes that they would cross. */
 const MOST_BENT = 200;
 
+/** The part of a link that is drawn at each end if it leaves the picture. */
+export const STUB = 0.6;
 /** The translations under which the torus layout repeats: `starcast.layouts.torus`. */
 const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
 
@@ -133,7 +124,14 @@ export class Drawing {
       this.y[item] = positions[2 * node + 1];
       this.size[item]++;
     }
-    this.join();
+    const { drawnLink, a, b, weight } = this.join();
+    /** the drawn link of each link, or -1 inside an item */
+    this.drawnLink = drawnLink;
+    this.a = a;
+    this.b = b;
+    /** the number of links that a drawn link stands for */
+    this.weight = weight;
+    this.linkCount = a.length;
     this.shiftX = new Float32Array(this.linkCount);
     this.shiftY = new Float32Array(this.linkCount);
     if (layout === "torus") this.wrap();
@@ -185,9 +183,10 @@ export class Drawing {
     }
   }
 
+  /** Join the links between the same items. */
   join() {
     const { network } = this;
-    this.drawnLink = new Int32Array(network.linkCount).fill(-1);
+    const drawnLink = new Int32Array(network.linkCount).fill(-1);
     /** @type {Map<number, number>} */
     const known = new Map();
     const a = [];
@@ -208,12 +207,9 @@ export class Drawing {
         weight.push(0);
       }
       weight[drawn]++;
-      this.drawnLink[link] = drawn;
+      drawnLink[link] = drawn;
     }
-    this.a = Int32Array.from(a);
-    this.b = Int32Array.from(b);
-    this.weight = Int32Array.from(weight);
-    this.linkCount = a.length;
+    return { drawnLink, a: Int32Array.from(a), b: Int32Array.from(b), weight: Int32Array.from(weight) };
   }
 
   wrap() {
@@ -244,6 +240,17 @@ export class Drawing {
       box.right = Math.max(box.right, this.x[item]);
       box.top = Math.min(box.top, this.y[item]);
       box.bottom = Math.max(box.bottom, this.y[item]);
+    }
+    for (let link = 0; link < this.linkCount; link++) {
+      if (!this.isWrapped(link)) continue;
+      const { x, y } = this;
+      const [a, b] = [this.a[link], this.b[link]];
+      const dx = STUB * (x[b] + this.shiftX[link] - x[a]);
+      const dy = STUB * (y[b] + this.shiftY[link] - y[a]);
+      box.left = Math.min(box.left, x[a] + dx, x[b] - dx);
+      box.right = Math.max(box.right, x[a] + dx, x[b] - dx);
+      box.top = Math.min(box.top, y[a] + dy, y[b] - dy);
+      box.bottom = Math.max(box.bottom, y[a] + dy, y[b] - dy);
     }
     return box;
   }

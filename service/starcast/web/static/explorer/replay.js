@@ -154,6 +154,21 @@ export class Replay {
     this.toAll = this.collective === "broadcast" || this.collective === "allgather";
     const power = { broadcast: 0, allgather: 1, scatter: 1, gather: 1, alltoall: 2 }[this.collective] ?? 0;
     this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** power), 1);
+    /** the first step in which each arc is down */
+    this.downFrom = this.findOutages();
+    this.alive = new Uint8Array(network.nodeCount).fill(1);
+    for (const fault of faults) if (fault.node >= 0) this.alive[fault.node] = 0;
+    this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
+    /** the number of units that each node holds from the start */
+    this.initial = new Int32Array(network.nodeCount);
+    for (let unit = 0; unit < data.unit_count; unit++) {
+      this.held.add(this.source(unit), unit);
+      this.initial[this.source(unit)]++;
+    }
+    this.executed = new Uint8Array(rows.count);
+    /** whether a row brings a unit that its receiver lacks */
+    this.isNew = new Uint8Array(rows.count);
+    this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
     this.execute();
   }
 
@@ -172,20 +187,9 @@ export class Replay {
     return Math.floor(unit / this.multiplicity) % this.network.nodeCount;
   }
 
+  /** Execute the rows step by step: a unit that arrives can be sent in the next step. */
   execute() {
-    const { network, rows, data } = this;
-    this.downFrom = this.findOutages();
-    this.alive = new Uint8Array(network.nodeCount).fill(1);
-    for (const fault of this.faults) if (fault.node >= 0) this.alive[fault.node] = 0;
-    this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
-    this.initial = new Int32Array(network.nodeCount);
-    for (let unit = 0; unit < data.unit_count; unit++) {
-      this.held.add(this.source(unit), unit);
-      this.initial[this.source(unit)]++;
-    }
-    this.executed = new Uint8Array(rows.count);
-    this.isNew = new Uint8Array(rows.count); // the row brings a unit that its receiver lacks
-    this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
+    const { rows } = this;
     for (let begin = 0; begin < rows.count; ) {
       const step = rows.step[begin];
       let end = begin;
@@ -271,14 +275,6 @@ export class Replay {
     return units.sort((left, right) => left - right);
   }
 
-  /** @param {number} node @returns {number} the units that a node must hold in the end */
-  required(node) {
-    if (this.toAll) return this.data.unit_count;
-    if (this.collective === "gather") return node === this.data.root ? this.data.unit_count : 0;
-    const sources = this.collective === "alltoall" ? this.network.nodeCount : 1;
-    return this.multiplicity * sources;
-  }
-
   /**
    * The (node, unit) pairs that are missing in the end: nothing need be delivered to nodes that die,
    * and none of the units that they would have sent.
@@ -313,36 +309,31 @@ export class Replay {
   }
 
   /**
-   * Figures of every step: arcs used, units in the largest packet, units by port, and the greatest
-   * and mean number of units that an arc carried so far.
+   * Figures of every step: arcs used, units by port, and the greatest number of units that an arc
+   * carried so far.
    */
   profile() {
     if (this.figures) return this.figures;
-    const { network, rows, steps } = this;
+    const { network, steps } = this;
     const linksUsed = new Int32Array(steps);
-    const largestPacket = new Int32Array(steps);
     const byPort = Array.from({ length: network.portCount }, () => new Int32Array(steps));
     const greatestLoad = new Int32Array(steps);
     const total = new Int32Array(network.neighbors.length);
     const now = new Int32Array(network.neighbors.length);
-    let transmissions = 0;
     let greatest = 0;
     for (let step = 1; step <= steps; step++) {
       const [begin, end] = this.span(step);
       for (let row = begin; row < end; row++) {
         if (!this.executed[row]) continue;
         const arc = this.arcOf(row);
-        transmissions++;
         if (!now[arc]++) linksUsed[step - 1]++;
-        largestPacket[step - 1] = Math.max(largestPacket[step - 1], now[arc]);
         greatest = Math.max(greatest, ++total[arc]);
         byPort[arc % network.portCount][step - 1]++;
       }
       for (let row = begin; row < end; row++) now[this.arcOf(row)] = 0;
       greatestLoad[step - 1] = greatest;
     }
-    const used = linksUsed.reduce((last, count, index) => (count ? index + 1 : last), 0);
-    this.figures = { linksUsed, largestPacket, byPort, greatestLoad, transmissions, steps: used };
+    this.figures = { linksUsed, byPort, greatestLoad };
     return this.figures;
   }
 }

@@ -3,6 +3,7 @@
 import { SvgView } from "./svg-view.js";
 import { css } from "./theme.js";
 
+/** @typedef {import("./main.js").Explorer} Explorer */
 /** @typedef {import("./scene.js").Scene} Scene */
 /** @typedef {import("./camera.js").Camera} Camera */
 
@@ -10,7 +11,7 @@ import { css } from "./theme.js";
  * @param {Scene} scene @param {Camera} camera @param {number} progress
  * @param {number} width @param {number} height @returns {string} a document with all colours in it
  */
-export function svgText(scene, camera, progress, width, height) {
+function svgText(scene, camera, progress, width, height) {
   const view = new SvgView(document.createElement("div"));
   view.draw(scene, camera, progress);
   const { svg } = view;
@@ -31,7 +32,7 @@ export function svgText(scene, camera, progress, width, height) {
 }
 
 /** @param {string} text @param {number} width @param {number} height @returns {Promise<Blob>} */
-export async function pngOf(text, width, height) {
+async function pngOf(text, width, height) {
   const image = new Image();
   image.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   await image.decode();
@@ -44,17 +45,34 @@ export async function pngOf(text, width, height) {
 }
 
 /** @param {HTMLCanvasElement} canvas @returns {Promise<Blob>} */
-export function canvasBlob(canvas) {
+function canvasBlob(canvas) {
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture is too large"))), "image/png");
   });
 }
 
 /** @param {Blob} blob @param {string} name */
-export function download(blob, name) {
+function download(blob, name) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** Save what is seen in a file. @param {Explorer} explorer @param {"svg" | "png"} kind */
+export async function save(explorer, kind) {
+  const { scene, camera, view, state, stage, player } = explorer;
+  if (!scene) return;
+  const parts = [explorer.spec, state.schedule || state.forest, state.step ? `step-${state.step}` : ""];
+  const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
+  if (kind === "png" && view && !(view instanceof SvgView)) {
+    explorer.draw(); // what a browser has shown is not kept
+    download(await canvasBlob(view.canvas), `${name}.png`);
+    return;
+  }
+  const { clientWidth: width, clientHeight: height } = stage;
+  const text = svgText(scene, camera, player.progress, width, height);
+  const blob = kind === "svg" ? new Blob([text], { type: "image/svg+xml" }) : await pngOf(text, width, height);
+  download(blob, `${name}.${kind}`);
 }

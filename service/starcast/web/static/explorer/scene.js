@@ -28,38 +28,36 @@ export const LACKING = 3;
 export class Strokes {
   constructor() {
     this.count = 0;
-    this.capacity = 0;
-    this.grow(64);
+    this.capacity = 64;
+    /** the drawn link */
+    this.link = new Int32Array(this.capacity);
+    /** 1 from the end `b` to the end `a` */
+    this.back = new Uint8Array(this.capacity);
+    /** red, green, blue, alpha */
+    this.colour = new Uint8Array(4 * this.capacity);
+    /** in pixels */
+    this.width = new Float32Array(this.capacity);
+    /** to the left, in pixels */
+    this.shift = new Float32Array(this.capacity);
+    /** 1 for a packet that moves along the stroke */
+    this.packet = new Uint8Array(this.capacity);
   }
 
   /** @param {number} capacity */
   grow(capacity) {
-    const link = new Int32Array(capacity);
-    const back = new Uint8Array(capacity);
-    const colour = new Uint8Array(4 * capacity);
-    const width = new Float32Array(capacity);
-    const shift = new Float32Array(capacity);
-    const packet = new Uint8Array(capacity);
-    if (this.count) {
-      link.set(this.link);
-      back.set(this.back);
-      colour.set(this.colour);
-      width.set(this.width);
-      shift.set(this.shift);
-      packet.set(this.packet);
-    }
-    /** the drawn link */
-    this.link = link;
-    /** 1 from the end `b` to the end `a` */
-    this.back = back;
-    /** red, green, blue, alpha */
-    this.colour = colour;
-    /** in pixels */
-    this.width = width;
-    /** to the left, in pixels */
-    this.shift = shift;
-    /** 1 for a packet that moves along the stroke */
-    this.packet = packet;
+    const { link, back, colour, width, shift, packet } = this;
+    this.link = new Int32Array(capacity);
+    this.back = new Uint8Array(capacity);
+    this.colour = new Uint8Array(4 * capacity);
+    this.width = new Float32Array(capacity);
+    this.shift = new Float32Array(capacity);
+    this.packet = new Uint8Array(capacity);
+    this.link.set(link);
+    this.back.set(back);
+    this.colour.set(colour);
+    this.width.set(width);
+    this.shift.set(shift);
+    this.packet.set(packet);
     this.capacity = capacity;
   }
 

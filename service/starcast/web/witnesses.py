@@ -1,0 +1,97 @@
+"""Witnesses of records in the explorer: as forests, schedules, or faults."""
+
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import numpy as np
+
+from starcast.errors import NotFoundError, StarcastError
+from starcast.records import Record, known_folders, verify
+from starcast.records.files import missing_reason
+from starcast.records.listing import load_files
+from starcast.topologies import topology
+from starcast.trees import Forest
+from starcast.trees.spec_syntax import format_spec, parse_spec
+from starcast.web.computations import require_drawable
+
+#: The construction that the ids of witness forests name.
+CONSTRUCTION = "record"
+#: The schedules that execute the shipped witnesses of a problem.
+_SCHEDULES = {
+    "one-port-broadcast": "broadcast:optimal",
+    "hamiltonian-decomposition": "allgather:hamiltonian-decomposition",
+}
+
+
+def find_known_record(home: Path, record_id: str) -> Record:
+    """Return the best known record of an id, such as ``congestion-trees:S4:congestion=2``.
+
+    Args:
+        home: the user's home directory of starcast, which may contain better records.
+        record_id: the id, from which no path is built.
+
+    Raises:
+        NotFoundError: no such record is known.
+        InputError: the file of a record is damaged.
+    """
+    for record in load_files(known_folders(home)):
+        if record.id == record_id:
+            return record
+    raise NotFoundError(f"no record has the id '{record_id}'", hint="see 'starcast records list'")
+
+
+def build_witness_forest(home: Path, forest_id: str) -> Forest:
+    """Return the trees of a record after verifying the record.
+
+    Args:
+        home: see `find_known_record`.
+        forest_id: ``S4:record(problem=congestion-trees,congestion=2)``, with or without the root.
+
+    Raises:
+        NotFoundError: no such record is known, or its witness is not a forest.
+        InputError: the id or the file of a record is malformed.
+        RejectedError: the record is wrong.
+    """
+    spec, text, *root = forest_id.split(":")
+    graph = topology(spec)
+    if root and graph.rank(root[0]) != 0:
+        raise NotFoundError(
+            f"the trees of records have the root {graph.stored_label(0)}, not {root[0]}",
+            hint=f"ask for {spec}:{text}",
+        )
+    arguments = dict(parse_spec(text)[1])
+    problem = str(arguments.pop("problem", ""))
+    values = [f"{name}={value}" for name, value in sorted(arguments.items())]
+    record = find_known_record(home, ":".join([problem, graph.spec, *values]))
+    if "parent_port" not in record.witness:
+        raise NotFoundError(
+            f"the witness of {record.id} is not a forest", hint="see 'starcast records show'"
+        )
+    verify(record)
+    rows = np.atleast_2d(record.witness["parent_port"])
+    return Forest(graph, rows, 0, CONSTRUCTION, {"problem": problem, **record.arguments})
+
+
+def explorer_url(record: Record) -> str | None:
+    """Return the URL at which the explorer shows a witness, or None if it cannot.
+
+    It is relative to the root of the server.
+    """
+    try:
+        graph = require_drawable(topology(record.topology))
+    except StarcastError:  # it is too large, or of a plug-in that is not loaded
+        return None
+    state: dict[str, str] = {}
+    scheduled = _SCHEDULES.get(record.problem)
+    needs_proof = record.problem == "one-port-broadcast"
+    if scheduled and missing_reason(record.problem, graph.spec, optimal=needs_proof) is None:
+        state["schedule"] = scheduled
+    elif "parent_port" in record.witness:
+        values: dict[str, str | int] = {"problem": record.problem, **record.arguments}
+        state["forest"] = format_spec(CONSTRUCTION, values)
+    elif "faults" in record.witness:
+        state["faults"] = ",".join(graph.label(int(node)) for node in record.witness["faults"])
+        state["node"] = graph.label(int(record.witness["pair"][0]))
+    else:
+        return None
+    return f"explore/{quote(graph.spec, safe=',')}?{urlencode(state, safe=':,()=')}"
