@@ -50,13 +50,12 @@ def save_record(folder: Path, record: Record) -> Path:
         raise InputError(
             f"{path.parent} cannot be created: {error.strerror}", hint="name another folder"
         ) from None
-    packed = io.BytesIO()
-    np.savez_compressed(packed, **dict[str, Any](record.witness))
-    digest = hashlib.sha256(packed.getvalue()).hexdigest()
+    packed = pack_witness(record.witness)
+    digest = hashlib.sha256(packed).hexdigest()
     # The name contains the digest, so that an interruption between both writes loses nothing.
     name = f"{path.stem}.{digest[:12]}.npz"
     with atomic_write(path.with_name(name)) as file:
-        file.write(packed.getvalue())
+        file.write(packed)
     fields = {**record.fields(), "witness": {"file": name, "sha256": digest}}
     with atomic_write(path) as file:
         file.write(f"{json.dumps(fields, indent=2)}\n".encode())
@@ -108,7 +107,8 @@ def load_record(path: Path) -> Record:
             f"the witness {path.parent / name} is damaged: its SHA-256 is not that of the record",
             hint="restore the file, or search again",
         )
-    return Record.from_fields(fields, _arrays(content, path.parent / name), str(path))
+    witness = unpack_witness(content, str(path.parent / name))
+    return Record.from_fields(fields, witness, str(path))
 
 
 def load_all(folder: Path) -> Iterator[Record]:
@@ -170,13 +170,30 @@ def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
     return None
 
 
-def _arrays(content: bytes, path: Path) -> Witness:
+def pack_witness(witness: Witness) -> bytes:
+    """Return the arrays of a witness as an npz file."""
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **dict[str, Any](witness))
+    return packed.getvalue()
+
+
+def unpack_witness(content: bytes, source: str) -> Witness:
+    """Return the arrays that `pack_witness` packed.
+
+    Args:
+        content: the npz file.
+        source: what was read, for messages.
+
+    Raises:
+        InputError: it is not an npz file.
+    """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             return dict(archive)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
-            f"the witness {path} cannot be read: {error}", hint="restore the file, or search again"
+            f"the witness {source} cannot be read: {error}",
+            hint="restore the file, or search again",
         ) from None
 
 
