@@ -143,7 +143,9 @@ def search_shard(
         tasks: all searches.
         shard: which of them.
         file: output file.
-        budget, find_known, executor: as in `run_searches`.
+        budget: as in `run_searches`.
+        find_known: as there.
+        executor: as there.
 
     Returns:
         The number of searches.
@@ -192,9 +194,7 @@ def _run_in_turn(
     for task in tasks:
         known = best.get(task.subject) or find_known(task)
         limits = replace(budget, seed=task.seed)
-        record = search(
-            task.problem, task.topology, limits, known, keep, **dict(task.arguments)
-        )
+        record = search(task.problem, task.topology, limits, known, keep, **dict(task.arguments))
         best[task.subject] = record
         yield task, record
 
