@@ -26,6 +26,7 @@ FROM dependencies AS wheel
 COPY README.md LICENSE references.bib ./
 COPY migrations migrations
 COPY queries queries
+COPY records records
 COPY examples examples
 COPY service service
 RUN pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /tmp/wheel .

@@ -18,10 +18,11 @@ MODULES = (
     "claims",
     "model",
     "explorer",
+    "cluster",
 )
 #: Modules that run only if they are named: the first takes 15 minutes, and its decision is final;
-#: the second needs npm and Chromium.
-ON_REQUEST = ("model", "explorer")
+#: the second needs npm and Chromium; the third starts ten processes.
+ON_REQUEST = ("model", "explorer", "cluster")
 
 
 def main() -> None:
