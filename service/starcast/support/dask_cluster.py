@@ -263,10 +263,16 @@ def _run(
     """Run a function in a worker after checking its code and preparing its process."""
     from distributed import get_worker  # noqa: PLC0415
 
-    _compare(identity, code_identity(), get_worker().address)
+    _compare(identity, _own_identity(), get_worker().address)
     if prepare is not None:
         _prepare_once(prepare)
     return function(*args, **kwargs)
+
+
+@cache
+def _own_identity() -> Identity:
+    """Return the identity of this worker; reading the versions takes 2 ms, which tasks would pay."""
+    return code_identity()
 
 
 @cache
