@@ -99,7 +99,9 @@ def started(
         yield running
     finally:
         running.process.kill()
-        running.process.communicate()
+        running.process.wait()
+        if running.process.stderr:
+            running.process.stderr.close()
 
 
 def all_whole(engine: Engine) -> list[models.Run]:
