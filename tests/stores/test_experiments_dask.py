@@ -53,10 +53,16 @@ def cluster_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster
         patch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
         with cluster(tmp_path_factory.mktemp("dask"), workers=0) as started:
             with pytest.MonkeyPatch.context() as impatient:
-                impatient.setattr(dask_cluster, "PATIENCE", 2)
+                impatient.setattr(dask_cluster, "PATIENCE", 5)
                 WITHOUT_WORKERS.append(refusal(started.address))
             started.add_workers(2)
             yield started
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for workers that start slowly, on a machine with other work."""
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 60)
 
 
 def refusal(address: str) -> UnavailableError:
