@@ -133,6 +133,8 @@ def _cluster(
         home.mkdir()
         log = (home / "log").open("wb")
         environment = os.environ | {"HOME": str(home), "STARCAST_HOME": str(home)}
+        # Scheduler and workers import the functions of this module.
+        environment["PYTHONPATH"] = str(Path(__file__).parents[1])
         with log:
             command = [sys.executable, "-m", "dask", *words]
             process = subprocess.Popen(command, env=environment, cwd=home, stdout=log, stderr=log)
@@ -145,9 +147,9 @@ def _cluster(
         scheduler = start("scheduler", "scheduler", *options, "--scheduler-file", str(file))
         while not file.is_file():
             time.sleep(0.1)
-        options = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--no-dashboard")
+        single = ("--nthreads", "1", "--no-nanny", "--memory-limit", "0", "--no-dashboard")
         workers = [
-            start(f"worker-{n}", "worker", "--scheduler-file", str(file), *options)
+            start(f"worker-{n}", "worker", "--scheduler-file", str(file), *single)
             for n in range(count)
         ]
         address = _wait_for_workers(file, count)

@@ -206,7 +206,11 @@ def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) ->
     multiprocessing.current_process().daemon = False
     task, known = item
     limits = replace(budget, seed=task.seed)
-    return search(task.problem, task.topology, limits, known, **dict(task.arguments))
+    return search(task.problem, task.topology, limits, known, _discard, **dict(task.arguments))
+
+
+def _discard(_record: Record) -> None:
+    """Keep nothing: the client keeps the result."""
 
 
 def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: int) -> None:
