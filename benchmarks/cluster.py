@@ -25,7 +25,7 @@ from starcast.support.parallel import Workload, run_parallel
 
 WORKERS = 8
 TASKS = 10_000
-#: Tasks that are handed out one after another, as many at a time as there are workers.
+#: Tasks that are started one after another, as many at a time as there are workers.
 STEADY_TASKS = 2_000
 #: Verified by blocks with one worker and with all: 400 million tree edges.
 SPEC = "S11"

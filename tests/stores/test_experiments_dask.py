@@ -42,7 +42,7 @@ CLAIMS = ["TS.L3", "TS.L5", "TS.L6", "TS.h", "TS.T1", "SLC"]
 SIZES = ["S3", "S4"]
 
 
-#: What `connect` answered before the cluster had workers.
+#: The error of `connect` before the cluster had workers.
 WITHOUT_WORKERS: list[UnavailableError] = []
 
 
