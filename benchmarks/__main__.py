@@ -18,10 +18,12 @@ MODULES = (
     "claims",
     "model",
     "explorer",
+    "cluster",
 )
 #: Modules that run only if they are named: imports take minutes, `make pytest-claims` checks the
-#: claims, the decision about the model is final, and the explorer needs npm and Chromium.
-ON_REQUEST = ("offline", "claims", "model", "explorer")
+#: claims, the decision about the model is final, the explorer needs npm and Chromium, and the
+#: cluster starts ten processes.
+ON_REQUEST = ("offline", "claims", "model", "explorer", "cluster")
 
 
 def main() -> None:

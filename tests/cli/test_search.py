@@ -103,6 +103,15 @@ def test_no_solver_outlives_a_killed_search() -> None:
         (("bisection-width", "S4", "--congestion", "2"), 2, "has no argument 'congestion'"),
         (("edge-disjoint-trees", "S12", "--memory", "200"), 7, "the limit is 200 MB"),
         (("bisection-width", "S4", "--timeout", "-1"), 2, "timeout"),
+        (("bisection-width", "S4", "--shard", "3/2", "--out", "x"), 2, "3/2 is out of range"),
+        (("bisection-width", "S4", "--shard", "1/2"), 2, "--shard is given without --out FILE"),
+        (("bisection-width", "S4", "--workers", "tcp://a:1"), 2, "does not name workers"),
+        (("bisection-width", "S4", "--workers", "dask:a:1"), 2, "is not the address of a Dask"),
+        (
+            ("bisection-width", "S4", "--jobs", "2", "--workers", "dask:tcp://a:1"),
+            2,
+            "--jobs and --workers cannot be combined",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence_with_an_exit_code(
@@ -112,6 +121,27 @@ def test_bad_input_is_one_sentence_with_an_exit_code(
     assert result.code == code
     assert message in result.err
     assert "Traceback" not in result.err
+
+
+def test_shards_of_searches_are_merged_into_the_records(
+    starcast: Starcast, home: Path, tmp_path: Path
+) -> None:
+    words = ("search", "edge-disjoint-trees,one-port-broadcast", "S3", "Q3", "--fresh")
+    files = [str(tmp_path / f"{part}.json") for part in (1, 2)]
+    for part, file in enumerate(files, start=1):
+        written = starcast(*words, "--shard", f"{part}/2", "--out", file)
+        assert written.code == 0, written.err
+        assert written.err.endswith(f"shard {part}/2: 2 searches written to {file}\n")
+    assert not (home / "records").exists()
+    rows = printed(starcast("records", "merge", *files, "-f", "json"))
+    found = {(row["problem"], row["topology"]): row["value"] for row in rows}
+    assert len(found) == 4
+    assert found["edge-disjoint-trees", "Q3"] == 4
+    assert load_record(path_of(home / "records", "one-port-broadcast", "Q3")).value == 3
+    missing = starcast("records", "merge", files[0])
+    assert (missing.code, "1 shard is missing: 2/2" in missing.err) == (2, True)
+    wrong = starcast("claims", "merge", *files, "--no-store")
+    assert "use 'starcast records merge'" in wrong.err
 
 
 def test_records_are_listed_and_shown(starcast: Starcast) -> None:

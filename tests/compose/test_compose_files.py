@@ -82,6 +82,15 @@ def test_every_setting_that_the_containers_get_exists() -> None:
     assert set(map(str.lower, names)) <= set(Settings.model_fields)
 
 
+def test_the_image_is_built_from_all_files_of_the_wheel() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    copied = " ".join(re.findall(r"^COPY (.+)", DOCKERFILE, flags=re.MULTILINE)).split()
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert included.keys() <= set(copied)
+    assert {f"!{name}" for name in included} <= set(ignored)
+
+
 def test_the_image_has_the_settings_file_that_it_names() -> None:
     """Naming a missing file is an error."""
     named = re.findall(r"STARCAST_CONFIG=(\S+)", DOCKERFILE)

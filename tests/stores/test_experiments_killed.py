@@ -26,7 +26,7 @@ GRID = (
     'topology = "S7"\nalgorithm = "multiple"\n'
     "segments = [6, 7, 8, 9, 10, 11, 12, 13]\nmessage_bytes = 64\n"
 )
-PATIENCE = 60
+PATIENCE = 180
 
 
 class Started:
@@ -52,6 +52,7 @@ class Started:
     def wait_for_a_run(self) -> None:
         """Wait for the first stored run, while others are being executed."""
         until(lambda: self.stored() > 0 or self.process.poll() is not None)
+        assert self.process.poll() is None, self.process.communicate()
         self.workers = psutil.Process(self.process.pid).children(recursive=True)
         assert self.workers
 
@@ -93,10 +94,14 @@ def started(
         "STARCAST_POSTGRES_PASSWORD_FILE": str(secret),
     }
     running = Started(engine, environment, design[0])
-    running.wait_for_a_run()
-    yield running
-    running.process.kill()
-    running.process.wait()
+    try:
+        running.wait_for_a_run()
+        yield running
+    finally:
+        running.process.kill()
+        running.process.wait()
+        if running.process.stderr:
+            running.process.stderr.close()
 
 
 def all_whole(engine: Engine) -> list[models.Run]:

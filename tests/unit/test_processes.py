@@ -145,14 +145,23 @@ def test_workers_killed_at_random_moments_cost_no_result(
         assert sorted(int(line.split()[0]) for line in lines[:-2]) == list(range(30))
 
 
+def blocks(process: psutil.Process, number: signal.Signals) -> bool:
+    """Return whether the main thread of a process blocks a signal."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+    mask = next(line.split()[1] for line in status.splitlines() if line.startswith("SigBlk:"))
+    return bool(int(mask, 16) >> (number - 1) & 1)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_run_whose_worker_does_not_answer(
     tmp_path_factory: pytest.TempPathFactory, number: signal.Signals
 ) -> None:
+    """The workers, also the first one, block what a terminal sends to all processes."""
     with running(tmp_path_factory, pause=1_000) as process:
         while len(workers_of(process)) < 3:
             time.sleep(0.05)
         workers = workers_of(process)
+        assert all(blocks(worker, number) for worker in workers)
         workers[0].suspend()
         process.send_signal(number)
         _, errors = process.communicate(timeout=PATIENCE)

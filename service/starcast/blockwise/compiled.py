@@ -17,7 +17,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def jit(function: Function) -> Function:
-    """Compile a function at its first call; later processes load the result from the cache."""
+    """Compile a function at its first call; later processes load the result from the cache.
+
+    Arrays are copied in loops: numba compiles an assignment of slices together with the texts of
+    its errors, which takes seconds.
+    """
     try:
         compiled = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # no folder for the cache is writable: every process compiles

@@ -25,7 +25,7 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
     weight = 1
     for size in range(m + 1, n):
         weight *= size
-    free = np.ones(n + 1, dtype=np.uint8)
+    used = np.zeros(n + 1, dtype=np.uint8)
     remainder = block
     for position in range(m + 1, n + 1):
         left = n - (position - m)
@@ -36,13 +36,13 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
         symbol = 0
         while digit >= 0:
             symbol += 1
-            if free[symbol]:
+            if not used[symbol]:
                 digit -= 1
-        free[symbol] = 0
+        used[symbol] = 1
         x[position] = symbol
     index = 0
     for symbol in range(1, n + 1):
-        if free[symbol]:
+        if not used[symbol]:
             rest[index] = symbol
             index += 1
 
@@ -151,7 +151,8 @@ def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Arr
     """Write the port towards the parent in the broadcast tree of 2n-3 steps (see `relabel`)."""
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
-    x[1 : m + 1] = rest
+    for index in range(m):
+        x[index + 1] = rest[index]
     port, _ = relabel(n, m, x, y)
     others = np.empty(m - 1, dtype=np.uint8)
     for first in range(m):
@@ -183,7 +184,8 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
         which that root is informed: each level takes 1 step if c = 1, and 2 steps if c is neither
         1 nor k.
     """
-    y[:] = x
+    for position in range(n + 1):
+        y[position] = x[position]
     port = 0
     step = 0
     for k in range(n, m, -1):

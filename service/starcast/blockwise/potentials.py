@@ -142,7 +142,8 @@ def fill_steps(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
-    x[1 : m + 1] = rest
+    for index in range(m):
+        x[index + 1] = rest[index]
     _, steps = relabel(n, m, x, y)
     others = np.empty(m - 1, dtype=np.uint8)
     for first in range(m):

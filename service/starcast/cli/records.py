@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import axes
+from starcast.cli import axes, distribution
 from starcast.cli.db import store
 from starcast.cli.output import (
     Format,
@@ -22,7 +22,9 @@ from starcast.cli.search import (
     FolderOption,
     ProblemArgument,
     arguments_of,
+    emit_records,
     find_known,
+    keep_record,
     own_folder,
     record_facts,
 )
@@ -193,6 +195,37 @@ def prove(
     if out is not None:
         write_text(checked.text, out)
     say(f"{checked.checker} accepts the proof: {record.proof.statement if record.proof else ''}")
+
+
+@app.command("merge")
+def merge(
+    ctx: typer.Context,
+    files: distribution.ShardFilesArgument,
+    folder: FolderOption = None,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Keep the records that 'starcast search --shard' has written, if they are better than known.
+
+    Of each problem and topology the best value and the best bound are kept. Witnesses and bounds
+    are verified; refused are incomplete, overlapping and damaged shards, and those of other
+    versions.
+
+    \b
+    starcast records merge part-*.json
+    """
+    from starcast.records import is_better
+    from starcast.records.combination import combine_records
+    from starcast.search.sharding import merge_searches
+
+    best = []
+    for found in merge_searches(files):
+        arguments = dict(found.arguments)
+        known = find_known(ctx, folder, found.problem, found.topology, arguments)
+        record = found if known is None else combine_records([known, found])
+        if known is None or is_better(record, known):
+            keep_record(own_folder(ctx, folder), record)
+        best.append(record)
+    emit_records(best, output)
 
 
 @app.command("store")

@@ -1,17 +1,32 @@
 """``starcast search``: exact searches on small topologies."""
 
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starcast.cli import axes, completion, context
-from starcast.cli.output import Format, FormatOption, emit_properties, reporter, say
+from starcast.cli import completion, context, distribution
+from starcast.cli.output import (
+    Format,
+    FormatOption,
+    emit,
+    emit_outcome,
+    emit_properties,
+    reporter,
+    say,
+)
 from starcast.errors import LimitError
+from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.records import Record
+    from starcast.search.sharding import SearchTask
+
+#: The columns of a table of records.
+SHORT_COLUMNS = ("problem", "topology", "arguments", "value", "bound", "optimal", "seconds")
 
 
 class EngineName(StrEnum):
@@ -27,6 +42,23 @@ ProblemArgument = Annotated[
         metavar="PROBLEM",
         help="A problem, such as one-port-broadcast; 'starcast records problems' lists them.",
         autocompletion=completion.problems,
+    ),
+]
+ProblemsArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROBLEM",
+        help="A problem, such as one-port-broadcast, or several, separated by commas;"
+        " 'starcast records problems' lists them.",
+        autocompletion=completion.problems,
+    ),
+]
+TopologiesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TOPOLOGY...",
+        help="Topologies, such as S5, S6,3 or Q4.",
+        autocompletion=completion.topologies,
     ),
 ]
 CongestionOption = Annotated[
@@ -62,22 +94,34 @@ def find_known(
 
 def search(
     ctx: typer.Context,
-    problem: ProblemArgument,
-    topology: axes.TopologyArgument,
+    problem: ProblemsArgument,
+    topologies: TopologiesArgument,
     congestion: CongestionOption = None,
     timeout: Annotated[float, typer.Option(help="Time limit in seconds.", min=0.1)] = 60.0,
     memory: Annotated[
         int, typer.Option(help="Memory limit of each process in MB.", min=100)
     ] = 4_000,
     seed: Annotated[int, typer.Option(help="Random seed of the first process.", min=0)] = 0,
-    jobs: Annotated[
-        int, typer.Option(help="Processes, each with another seed.", min=1, max=256)
+    seeds: Annotated[
+        int, typer.Option(help="Searches of each problem, with other seeds.", min=1, max=10_000)
     ] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes of a search, each with another seed.",
+            min=1,
+            max=256,
+            show_default="1",
+        ),
+    ] = None,
     engine: Annotated[EngineName, typer.Option(help="Solver of formulas.")] = EngineName.CADICAL,
     folder: FolderOption = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Ignore what is known; still nothing better is lost.")
     ] = False,
+    workers: distribution.WorkersOption = None,
+    shard: distribution.ShardOption = None,
+    out: distribution.ShardFileOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Search for the best object of a problem, or a proof that there is no better one.
@@ -87,42 +131,86 @@ def search(
     value and bound agree, the best of both are printed and the exit code is 7. No server is needed;
     most problems need the extra starcast[search].
 
+    Several problems, topologies or --seeds are several searches, one after another. --workers and
+    --shard divide this list; a search itself is not divided.
+
     \b
     starcast search one-port-broadcast S5
     starcast search edge-disjoint-trees S4 --timeout 300 --jobs 2
     starcast search congestion-trees S4 --congestion 3
+    starcast search one-port-broadcast,bisection-width S6 S7 --seeds 4 --shard 1/8 --out part-1.json
     """
-    from starcast.records import path_of, save_record
     from starcast.search import Budget
-    from starcast.search import search as run_search
+    from starcast.search.sharding import plan_searches, run_searches, search_shard
     from starcast.support.signals import sigterm_as_interrupt
 
+    part = distribution.parse_shard(shard, out)
+    processes = jobs or 1
+    numbers = range(seed, seed + seeds * processes, processes)
+    tasks = plan_searches(problem.split(","), topologies, arguments_of(congestion), numbers)
+    budget = Budget(timeout, memory, seed, processes, engine.value, reporter())
     target = own_folder(ctx, folder)
-    arguments = arguments_of(congestion)
-    known = None if fresh else find_known(ctx, folder, problem, topology, arguments)
-    budget = Budget(timeout, memory, seed, jobs, engine.value, reporter())
-    with sigterm_as_interrupt():
-        record = run_search(
-            problem,
-            topology,
-            budget,
-            known,
-            lambda improved: _keep(save_record(target, improved)),
-            **arguments,
-        )
-    emit_properties(record_facts(record), output)
-    if not record.optimal:
-        path = path_of(target, record.problem, record.topology, record.arguments)
-        kept = f"kept in {path}; " if path.is_file() else ""
+
+    def find(task: "SearchTask") -> "Record | None":
+        if fresh:
+            return None
+        return find_known(ctx, folder, task.problem, task.topology, dict(task.arguments))
+
+    with sigterm_as_interrupt(), distribution.open_executor(workers, jobs) as executor:
+        if part is not None and out is not None:
+            done = search_shard(tasks, part, out, budget, find, executor)
+            sentence = f"shard {shard}: {pluralize(done, 'search', 'searches')} written to {out}"
+            emit_outcome({"shard": shard, "searches": done, "file": str(out)}, output, sentence)
+            return
+        results = run_searches(tasks, budget, find, partial(keep_record, target), executor)
+        records = {record.id: record for _, record in results}
+    if len(records) == 1:
+        emit_properties(record_facts(*records.values()), output)
+    else:
+        emit_records(records.values(), output)
+    _require_settled(list(records.values()), target, timeout)
+
+
+def keep_record(target: Path, record: "Record") -> None:
+    """Write a record to a folder, and report its file."""
+    from starcast.records import save_record
+
+    say(f"kept in {save_record(target, record)}")
+
+
+def emit_records(records: "Iterable[Record]", output: Format) -> None:
+    """Print a row for each record."""
+    rows = [record_facts(record) for record in records]
+    columns = SHORT_COLUMNS if output is Format.TABLE else list(rows[0])
+    emit(rows, columns, output)
+
+
+def _require_settled(records: "Sequence[Record]", target: Path, timeout: float) -> None:
+    """Check that value and bound agree in all records.
+
+    Raises:
+        LimitError: they do not.
+    """
+    from starcast.records import path_of
+
+    unsettled = [record for record in records if not record.optimal]
+    if not unsettled:
+        return
+    if len(records) > 1:
         raise LimitError(
-            f"{record.id} is not settled after {timeout:g} s: value {record.value}, bound"
-            f" {record.bound}",
-            hint=f"{kept}repeat the command to continue, with another --seed or more --timeout",
+            f"{len(unsettled)} of {pluralize(len(records), 'record')} are not settled after"
+            f" {timeout:g} s per search",
+            hint=f"kept in {target}; repeat the command to continue, with another --seed or more"
+            " --timeout",
         )
-
-
-def _keep(path: Path) -> None:
-    say(f"kept in {path}")
+    record = unsettled[0]
+    path = path_of(target, record.problem, record.topology, record.arguments)
+    kept = f"kept in {path}; " if path.is_file() else ""
+    raise LimitError(
+        f"{record.id} is not settled after {timeout:g} s: value {record.value}, bound"
+        f" {record.bound}",
+        hint=f"{kept}repeat the command to continue, with another --seed or more --timeout",
+    )
 
 
 def record_facts(record: "Record") -> dict[str, object]:

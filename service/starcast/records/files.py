@@ -116,7 +116,8 @@ def load_record(path: Path) -> Record:
             f"the witness {path.parent / name} is damaged: its SHA-256 is not that of the record",
             hint="restore the file, or search again",
         )
-    return Record.from_fields(fields, unpack_witness(content, path.parent / name), str(path))
+    witness = unpack_witness(content, str(path.parent / name))
+    return Record.from_fields(fields, witness, str(path))
 
 
 def load_all(folder: Path) -> Iterator[Record]:
@@ -179,17 +180,21 @@ def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
 
 
 def pack_witness(witness: Witness) -> bytes:
-    """Return the arrays of a witness as the content of an npz file."""
+    """Return the arrays of a witness as an npz file."""
     packed = io.BytesIO()
     np.savez_compressed(packed, **dict[str, Any](witness))
     return packed.getvalue()
 
 
-def unpack_witness(content: bytes, source: Path | str) -> Witness:
-    """Return the arrays of an npz file.
+def unpack_witness(content: bytes, source: str) -> Witness:
+    """Return the arrays that `pack_witness` packed.
+
+    Args:
+        content: the npz file.
+        source: what was read, for messages.
 
     Raises:
-        InputError: the content is damaged; the message names the source.
+        InputError: it is not an npz file.
     """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:

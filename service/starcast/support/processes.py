@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from multiprocessing.reduction import ForkingPickler
@@ -255,6 +256,8 @@ class _Worker:
         arguments = (remote, log.current_target())
         process = SpawnProcess(target=_serve, args=arguments, daemon=True)
         try:
+            # Python starts this process with the first worker otherwise, and unblocks signals then.
+            resource_tracker.ensure_running()
             # The worker inherits the block: Ctrl-C in a terminal is for its parent to handle.
             with block_signals():
                 process.start()

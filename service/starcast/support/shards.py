@@ -233,7 +233,7 @@ _COMMANDS: dict[Kind, str] = {
     "forest": "forest",
     "experiment": "experiment",
     "claims": "claims",
-    "search": "search",
+    "search": "records",
 }
 
 

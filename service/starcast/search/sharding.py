@@ -1,0 +1,231 @@
+"""Several searches: problems on topologies with several random seeds, in shards or on executors.
+
+A single search is not divided: its methods build on each other's results. A task is one search, and
+searches of the same problem and topology differ in their random seeds. `combine_records` merges
+their records: the best value, and the best bound.
+"""
+
+import base64
+import multiprocessing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starcast.errors import InputError, LimitError
+from starcast.progress import Silent
+from starcast.records import Record, is_better, verify
+from starcast.records.combination import combine_records
+from starcast.records.files import pack_witness, unpack_witness
+from starcast.search.catalogue import find_problem
+from starcast.search.engines import Budget
+from starcast.search.proofs import verify_bound
+from starcast.search.running import search
+from starcast.support import parallel
+from starcast.support.shards import Job, Shard, merge_shards, write_shard
+from starcast.topologies import as_topology, memory
+
+
+@dataclass(frozen=True)
+class SearchTask:
+    """One search.
+
+    Attributes:
+        problem: the name of the problem.
+        topology: the spec of the topology.
+        arguments: all arguments of the problem, by name.
+        seed: the random seed of its first process.
+    """
+
+    problem: str
+    topology: str
+    arguments: tuple[tuple[str, int], ...]
+    seed: int
+
+    @property
+    def subject(self) -> tuple[str, str, tuple[tuple[str, int], ...]]:
+        """The problem, topology and arguments, whose records can be combined."""
+        return self.problem, self.topology, self.arguments
+
+    def __str__(self) -> str:
+        return f"the search {self.problem} on {self.topology} with seed {self.seed}"
+
+
+#: Returns the best known record of a task's subject, or None.
+FindKnown = Callable[[SearchTask], Record | None]
+
+
+def plan_searches(
+    problems: Sequence[str],
+    topologies: Sequence[str],
+    arguments: Mapping[str, int],
+    seeds: Sequence[int],
+) -> list[SearchTask]:
+    """Return the searches of all problems on all topologies with all seeds, seed by seed.
+
+    Raises:
+        InputError: a problem, topology or argument is unknown, or a problem is not defined on a
+            topology; or nothing is given.
+    """
+    tasks: dict[SearchTask, None] = {}
+    for seed in seeds:
+        for name in problems:
+            problem = find_problem(name)
+            values = tuple(sorted(problem.resolve_arguments(arguments).items()))
+            for spec in topologies:
+                graph = as_topology(spec)
+                problem.check_topology(graph)
+                tasks[SearchTask(name, graph.spec, values, seed)] = None
+    if not tasks:
+        raise InputError("there is nothing to search", hint="name a problem and a topology")
+    return list(tasks)
+
+
+def run_searches(
+    tasks: Sequence[SearchTask],
+    budget: Budget,
+    find_known: FindKnown,
+    keep: Callable[[Record], None] = lambda _record: None,
+    executor: Executor | None = None,
+) -> Iterator[tuple[SearchTask, Record]]:
+    """Yield each search with the best record after it, in the order in which they finish.
+
+    Args:
+        tasks: the searches.
+        budget: the limits of each search; its seed is not used.
+        find_known: finds the record from which a search starts.
+        keep: receives each improvement.
+        executor: runs the searches; by default they run one after another in this process, and each
+            starts from the records of those before it.
+
+    Raises:
+        LimitError: a worker of the executor has not enough memory, or was killed repeatedly.
+    """
+    if executor is None:
+        yield from _run_in_turn(tasks, budget, find_known, keep)
+        return
+    items = [(task, find_known(task)) for task in tasks]
+    best = {task.subject: known for task, known in items if known is not None}
+    work = parallel.Workload(
+        partial(_search_in_worker, replace(budget, reporter=Silent())),
+        lambda _: budget.memory * budget.jobs * 10**6,
+        memory.available,
+        partial(_require_memory, budget.memory * budget.jobs),
+        lambda item: str(item[0]),
+    )
+    with (
+        budget.reporter.task("searching", len(tasks), "searches") as progress,
+        parallel.run_parallel(items, work, executor) as results,
+    ):
+        for (task, _), found in results:
+            progress.advance()
+            known = best.get(task.subject)
+            record = found if known is None else combine_records([known, found])
+            if known is None or is_better(record, known):
+                keep(record)
+            best[task.subject] = record
+            yield task, record
+
+
+def search_shard(
+    tasks: Sequence[SearchTask],
+    shard: Shard,
+    file: Path,
+    budget: Budget,
+    find_known: FindKnown,
+    executor: Executor | None = None,
+) -> int:
+    """Run the searches of a shard and write their records to a file; nothing else is kept.
+
+    Args:
+        tasks: all searches.
+        shard: which of them.
+        file: output file.
+        budget: as in `run_searches`.
+        find_known: as there.
+        executor: as there.
+
+    Returns:
+        The number of searches.
+
+    Raises:
+        InputError: the file cannot be written.
+        LimitError: a formula does not fit into the memory limit; no file is written.
+    """
+    numbers = {task: number for number, task in shard.select(tasks)}
+    results = {
+        numbers[task]: _to_json(record)
+        for task, record in run_searches(list(numbers), budget, find_known, executor=executor)
+    }
+    searches = [[task.problem, task.topology, dict(task.arguments), task.seed] for task in tasks]
+    description = {"searches": searches, "seconds": budget.seconds, "engine": budget.engine}
+    write_shard(file, Job("search", description, len(tasks)), shard, results)
+    return len(results)
+
+
+def merge_searches(files: Sequence[Path]) -> list[Record]:
+    """Return the best records of shards: one for each problem and topology, verified.
+
+    Raises:
+        InputError: the files are not all shards of one list of searches, or are damaged.
+        RejectedError: they were computed by other code, or a witness or bound is wrong.
+    """
+    _, results = merge_shards(files, "search")
+    groups: dict[str, list[Record]] = {}
+    for number, values in enumerate(results):
+        record = _from_json(values, f"the record of search {number}")
+        groups.setdefault(record.id, []).append(record)
+    merged = [combine_records(records) for records in groups.values()]
+    for record in merged:
+        verify(record)
+        verify_bound(record)
+    return merged
+
+
+def _run_in_turn(
+    tasks: Sequence[SearchTask],
+    budget: Budget,
+    find_known: FindKnown,
+    keep: Callable[[Record], None],
+) -> Iterator[tuple[SearchTask, Record]]:
+    best: dict[object, Record] = {}
+    for task in tasks:
+        known = best.get(task.subject) or find_known(task)
+        limits = replace(budget, seed=task.seed)
+        record = search(task.problem, task.topology, limits, known, keep, **dict(task.arguments))
+        best[task.subject] = record
+        yield task, record
+
+
+def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:
+    """Search in a worker process."""
+    # Workers are daemonic processes, to which Python forbids the processes of the solvers. These
+    # end with their parent by themselves.
+    multiprocessing.current_process().daemon = False
+    task, known = item
+    limits = replace(budget, seed=task.seed)
+    return search(task.problem, task.topology, limits, known, _discard, **dict(task.arguments))
+
+
+def _discard(_record: Record) -> None:
+    """Keep nothing: the client keeps the result."""
+
+
+def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: int) -> None:
+    if free < needed * 10**6:
+        raise LimitError(
+            f"{item[0]} may use {needed:,} MB of memory, {free / 1e6:,.0f} MB are free",
+            hint="lower --memory, or give the workers more",
+        )
+
+
+def _to_json(record: Record) -> dict[str, Any]:
+    packed = base64.b64encode(pack_witness(record.witness)).decode("ascii")
+    return {"record": record.fields(), "witness": packed}
+
+
+def _from_json(values: Mapping[str, Any], source: str) -> Record:
+    witness = unpack_witness(base64.b64decode(values["witness"]), source)
+    return Record.from_fields(values["record"], witness, source)

@@ -1,0 +1,170 @@
+"""Lists of searches in shards, and the combination of their records."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from starcast.errors import InputError, LimitError, RejectedError
+from starcast.records import Attempt, Proof, Record, shipped_record
+from starcast.records.combination import combine_records
+from starcast.search import Budget
+from starcast.search.sharding import (
+    SearchTask,
+    merge_searches,
+    plan_searches,
+    run_searches,
+    search_shard,
+)
+from starcast.support import shards
+from starcast.support.processes import local_processes
+from starcast.support.shards import Shard
+
+BUDGET = Budget(60, 1_000)
+#: The array of the witness of a bisection.
+HALVES = "side"
+PROBLEMS = ["one-port-broadcast", "edge-disjoint-trees"]
+
+
+def no_record(task: SearchTask) -> Record | None:
+    """Know nothing about a search."""
+    del task
+    return None
+
+
+def values_of(records: list[Record]) -> dict[str, tuple[int, int]]:
+    """Return value and bound of records by id."""
+    return {record.id: (record.value, record.bound) for record in records}
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The files of three shards; the searches of one problem are in different shards."""
+    folder = tmp_path_factory.mktemp("searches")
+    tasks = plan_searches(PROBLEMS, ["S3", "Q3"], {}, [0, 1])
+    files = [folder / f"{index}.json" for index in (1, 2, 3)]
+    done = [
+        search_shard(tasks, Shard(index, 3), file, BUDGET, no_record)
+        for index, file in enumerate(files, start=1)
+    ]
+    assert done == [3, 3, 2]
+    return files
+
+
+def test_merged_shards_are_the_records_of_undivided_searches(parts: list[Path]) -> None:
+    tasks = plan_searches(PROBLEMS, ["S3", "Q3"], {}, [0])
+    alone = [record for _, record in run_searches(tasks, BUDGET, no_record)]
+    assert values_of(merge_searches(parts)) == values_of(alone)
+    assert values_of(alone) == {
+        "one-port-broadcast:S3": (3, 3),
+        "edge-disjoint-trees:S3": (5, 5),
+        "one-port-broadcast:Q3": (3, 3),
+        "edge-disjoint-trees:Q3": (4, 4),
+    }
+
+
+def test_a_wrong_witness_or_bound_in_a_shard_is_refused(parts: list[Path], tmp_path: Path) -> None:
+    def changed(name: str, value: object) -> list[Path]:
+        files = []
+        for file in parts:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            for result in content["results"].values():
+                if result["record"]["problem"] == "one-port-broadcast":
+                    result["record"] |= {name: value, "optimal": False}
+            content.pop("sha256")
+            content["sha256"] = shards._checksum(content)
+            files.append(tmp_path / file.name)
+            files[-1].write_text(json.dumps(content), encoding="utf-8")
+        return files
+
+    with pytest.raises(RejectedError, match="one-port-broadcast"):
+        merge_searches(changed("value", 4))
+    with pytest.raises(RejectedError, match="the bound 2 without a proof, and theory gives 3"):
+        merge_searches(changed("bound", 2))
+
+
+def test_a_search_starts_from_the_record_of_the_search_before() -> None:
+    """Also in a shard: the second seed finds an optimal record, and has nothing to do."""
+    tasks = plan_searches(["edge-disjoint-trees"], ["S3"], {}, [0, 1, 2])
+    first, *others = [record for _, record in run_searches(tasks, BUDGET, no_record)]
+    assert first.optimal
+    assert [record.tried for record in others] == [first.tried, first.tried]
+
+
+def test_the_best_value_and_the_best_bound_are_combined() -> None:
+    record = shipped_record("bisection-width", "S4")
+    evidence = {name: each for name, each in record.witness.items() if name != HALVES}
+    assert evidence
+    shared = record.tried[:1]
+    proof = Proof("no halves", "DRAT", "a", "b", 1, "c", "d")
+    bounding = replace(
+        record,
+        value=10,
+        witness={HALVES: np.zeros_like(record.witness[HALVES]), **evidence},
+        proof=proof,
+        tried=(*shared, Attempt("cutting planes", 7, "none", 2.0)),
+        seconds=9.0,
+    )
+    finding = replace(
+        record,
+        bound=6,
+        witness={HALVES: record.witness[HALVES]},
+        reason="theory",
+        tried=(*shared, Attempt("tabu", 8, "witness", 3.0)),
+        seconds=4.0,
+    )
+    for records in ([bounding, finding], [finding, bounding]):
+        found = combine_records(records)
+        assert (found.value, found.bound, found.reason) == (8, 8, record.reason)
+        assert (found.proof, found.optimal) == (proof, True)
+        np.testing.assert_array_equal(found.witness[HALVES], record.witness[HALVES])
+        assert found.witness.keys() == record.witness.keys()
+        assert len(found.tried) == len(shared) + 2
+        assert found.seconds == records[0].seconds + records[1].tried[-1].seconds
+
+
+def test_of_greatest_values_the_greatest_is_kept() -> None:
+    record = shipped_record("independent-trees", "S5")
+    worse = replace(record, value=1, bound=3)
+    assert combine_records([worse, record]).value == record.value
+    assert combine_records([record, worse]).bound == record.bound
+
+
+def test_searches_are_ordered_by_seed_and_listed_once() -> None:
+    tasks = plan_searches(["one-port-broadcast"], ["S4", "S4,3", "S4"], {}, [3, 5])
+    assert [(task.topology, task.seed) for task in tasks] == [
+        ("S4", 3),
+        ("S4,3", 3),
+        ("S4", 5),
+        ("S4,3", 5),
+    ]
+    assert str(tasks[0]) == "the search one-port-broadcast on S4 with seed 3"
+
+
+@pytest.mark.parametrize(
+    ("problems", "topologies", "arguments", "message"),
+    [
+        (["bisection"], ["S4"], {}, "unknown problem 'bisection'"),
+        ([], ["S4"], {}, "there is nothing to search"),
+        (["bisection-width"], ["S4", "S2"], {}, "is not defined on S2"),
+        (["bisection-width"], ["S4"], {"congestion": 2}, "has no argument 'congestion'"),
+    ],
+)
+def test_other_searches_are_refused(
+    problems: list[str], topologies: list[str], arguments: dict[str, int], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        plan_searches(problems, topologies, arguments, [0])
+
+
+def test_a_worker_without_memory_refuses_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search may use all of its memory limit."""
+    monkeypatch.setattr("starcast.topologies.memory.available", lambda: 500 * 10**6)
+    tasks = plan_searches(["one-port-broadcast"], ["S3"], {}, [7])
+    with (
+        local_processes(1) as executor,
+        pytest.raises(LimitError, match=r"with seed 7 may use 1,000 MB of memory, 500 MB are free"),
+    ):
+        list(run_searches(tasks, BUDGET, no_record, executor=executor))
