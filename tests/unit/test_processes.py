@@ -10,7 +10,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,13 @@ import pytest
 
 from starcast.errors import InputError, LimitError
 from starcast.support.parallel import Workload, run_parallel
-from starcast.support.processes import RERUNS, choose_jobs, local_processes
+from starcast.support.processes import (
+    RERUNS,
+    ProcessExecutor,
+    _Call,
+    choose_jobs,
+    local_processes,
+)
 
 PATIENCE = 30
 
@@ -320,3 +326,12 @@ def test_a_closed_executor_takes_no_tasks() -> None:
 def test_as_many_processes_as_items_at_most() -> None:
     assert [choose_jobs(2, 5, worth_it=True), choose_jobs(0, 5, worth_it=True)] == [2, 1]
     assert choose_jobs(9, None, worth_it=False) == 1
+
+
+def test_a_call_that_waits_to_run_again_ends_when_the_executor_is_killed() -> None:
+    executor = ProcessExecutor(1)
+    call = _Call(b"")
+    call.future.set_running_or_notify_cancel()
+    executor._waiting.append(call)
+    executor.kill()
+    assert isinstance(call.future.exception(timeout=0), CancelledError)

@@ -146,7 +146,9 @@ class ProcessExecutor(Executor):
             if cancel:
                 self._waiting.clear()
         for call in cancelled:
-            call.future.cancel()
+            # A call that would run again is running: it cannot be cancelled, but must end.
+            if not call.future.cancel():
+                call.future.set_exception(CancelledError())
         self._ring()
 
     def _ring(self) -> None:
