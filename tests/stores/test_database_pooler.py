@@ -1,6 +1,7 @@
 """PostgreSQL behind PgBouncer in transaction mode: each transaction has another session."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,10 @@ def pooled_engine(
     """An engine for the clean database behind PgBouncer, for the writer."""
     engine = sessions.connect(clean_database.set(port=pgbouncer))
     name_store(monkeypatch, engine.url)
+    # Transactions at the same time: PgBouncer starts a session for each.
+    with ExitStack() as opened:
+        for _ in range(3):
+            opened.enter_context(sessions.session(engine)).execute(text("select 1"))
     yield engine
     engine.dispose()
 

@@ -221,13 +221,12 @@ def test_a_schedule_with_a_violation_is_not_stored(
     """Rows of an all-port schedule violate the one-port model."""
     import dataclasses
 
-    from starcast.collectives import schedule
-    from starcast.ingest import artifacts
+    from starcast.collectives import catalogue, schedule
 
     def wrong(*words: object, **options: object) -> object:
         return dataclasses.replace(schedule(*words, **options), step=np.ones(23, dtype=np.int32))  # type: ignore[arg-type]
 
-    monkeypatch.setattr(artifacts, "schedule", wrong)
+    monkeypatch.setattr(catalogue, "schedule", wrong)
     with pytest.raises(RejectedError, match="violates a rule: step 1"):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0
@@ -240,8 +239,7 @@ def test_an_incomplete_schedule_is_not_stored(
     """It has no violation but leaves units undelivered."""
     import dataclasses
 
-    from starcast.collectives import schedule
-    from starcast.ingest import artifacts
+    from starcast.collectives import catalogue, schedule
 
     def short(*words: object, **options: object) -> object:
         original = schedule(*words, **options)  # type: ignore[arg-type]
@@ -250,7 +248,7 @@ def test_an_incomplete_schedule_is_not_stored(
         )
 
     things_columns = ("step", "sender", "port", "receiver", "tree", "unit")
-    monkeypatch.setattr(artifacts, "schedule", short)
+    monkeypatch.setattr(catalogue, "schedule", short)
     with pytest.raises(RejectedError, match="leaves 1 units undelivered"):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0

@@ -33,6 +33,7 @@ from starcast.vocabulary import VERDICT_WORDS
 from starcast.web import models
 from starcast.web.api import artifacts, claims, experiments, health, queries, records
 from starcast.web.problems import ProblemDetails
+from starcast.web.responses import Paging
 from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -157,7 +158,7 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
 @router.get("/experiments")
 def list_experiments(request: Request, service: ServiceParameter) -> Response:
     """List the stored experiments, to be opened or compared."""
-    page = experiments.list_experiments(request, service, None, 1_000)
+    page = experiments.list_experiments(service, Paging(request, limit=1_000))
     return _render(request, "experiments.html.j2", experiments=page.items)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import Path, Query, Request
+from fastapi import Depends, Path, Query, Request
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 from starlette.responses import Response
@@ -65,42 +65,54 @@ class Page(BaseModel, Generic[Item]):
     next: str | None = Field(description="relative URL of the next page; null on the last one")
 
 
-def paginate(
-    request: Request,
-    items: Iterable[Item],
-    key: Callable[[Item], str],
-    after: str | None,
-    limit: int,
-) -> Page[Item]:
-    """Return the page of a listing after an item.
+class Paging:
+    """The parameters of a listing, of which a response shows one page.
 
     Args:
         request: the request, whose other parameters the next page has too.
-        items: all items in their order.
-        key: returns the key of an item, which is unique.
         after: the key of the last item of the page before; None for the first page.
         limit: the number of items of a page.
-
-    Raises:
-        NotFoundError: no item has the key ``after``.
     """
-    listed = list(items)
-    start = 0
-    if after is not None:
-        keys = [key(item) for item in listed]
-        if after not in keys:
-            raise NotFoundError(
-                f"no item of this listing has the key '{after}'",
-                hint="begin again without the parameter 'after'",
-            )
-        start = keys.index(after) + 1
-    shown = listed[start : start + limit]
-    following = None
-    if start + limit < len(listed):
-        others = [pair for pair in request.query_params.multi_items() if pair[0] != "after"]
-        name = request.url.path.rpartition("/")[2]
-        following = f"{name}?{urlencode([*others, ('after', key(shown[-1]))])}"
-    return Page(items=shown, next=following)
+
+    def __init__(
+        self, request: Request, after: AfterParameter = None, limit: LimitParameter = 100
+    ) -> None:
+        self._request = request
+        self._after = after
+        self._limit = limit
+
+    def page(self, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
+        """Return the page of a listing.
+
+        Args:
+            items: all items in their order.
+            key: returns the key of an item, which is unique.
+
+        Raises:
+            NotFoundError: no item has the key ``after``.
+        """
+        listed = list(items)
+        start = 0
+        if self._after is not None:
+            keys = [key(item) for item in listed]
+            if self._after not in keys:
+                raise NotFoundError(
+                    f"no item of this listing has the key '{self._after}'",
+                    hint="begin again without the parameter 'after'",
+                )
+            start = keys.index(self._after) + 1
+        end = start + self._limit
+        shown = listed[start:end]
+        following = None
+        if end < len(listed):
+            parameters = self._request.query_params.multi_items()
+            others = [pair for pair in parameters if pair[0] != "after"]
+            name = self._request.url.path.rpartition("/")[2]
+            following = f"{name}?{urlencode([*others, ('after', key(shown[-1]))])}"
+        return Page(items=shown, next=following)
+
+
+PagingParameter = Annotated[Paging, Depends()]
 
 
 def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:

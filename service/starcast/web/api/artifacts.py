@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from starcast.collectives.model import COLUMNS
@@ -11,16 +11,14 @@ from starcast.support.table import Table
 from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,
-    AfterParameter,
     ForestParameter,
     FormatParameter,
-    LimitParameter,
     Page,
+    PagingParameter,
     ScheduleParameter,
     array_response,
     csv_of,
     csv_response,
-    paginate,
     svg_response,
     with_formats,
 )
@@ -43,18 +41,16 @@ FaultParameter = Annotated[
 
 @router.get("/forests", tags=["forests"], responses=with_formats("csv"))
 def list_forests(
-    request: Request,
     service: ServiceParameter,
+    paging: PagingParameter,
     topology: TopologyParameter = None,
-    after: AfterParameter = None,
-    limit: LimitParameter = 100,
     output: FormatParameter = "json",
 ) -> Page[models.StoredForest]:
     """List the stored forests, by id. Any forest of a construction can be asked for by its id."""
     with service.lab() as lab:
         rows = lab.forests(topology).rows
     items = [models.StoredForest(**row, url=f"forests/{quote(row['id'])}") for row in rows]
-    page = paginate(request, items, lambda item: item.id, after, limit)
+    page = paging.page(items, lambda item: item.id)
     return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
 
 
@@ -97,18 +93,16 @@ def get_load(forest_id: ForestParameter, service: ServiceParameter) -> Response:
 
 @router.get("/schedules", tags=["schedules"], responses=with_formats("csv"))
 def list_schedules(
-    request: Request,
     service: ServiceParameter,
+    paging: PagingParameter,
     topology: TopologyParameter = None,
-    after: AfterParameter = None,
-    limit: LimitParameter = 100,
     output: FormatParameter = "json",
 ) -> Page[models.StoredSchedule]:
     """List the stored schedules, by id. Any schedule can be asked for by its id."""
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
     items = [models.StoredSchedule(**row, url=f"schedules/{quote(row['id'])}") for row in rows]
-    page = paginate(request, items, lambda item: item.id, after, limit)
+    page = paging.page(items, lambda item: item.id)
     return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
 
 

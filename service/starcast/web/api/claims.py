@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 
 from starcast.claims import Claim, Verdict, find_claim, listing, storage
 from starcast.database.models import ClaimRun
@@ -14,12 +14,10 @@ from starcast.support.table import Row
 from starcast.vocabulary import VerdictWord
 from starcast.web import computations, models
 from starcast.web.responses import (
-    AfterParameter,
     FormatParameter,
-    LimitParameter,
     Page,
+    PagingParameter,
     csv_of,
-    paginate,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -35,18 +33,16 @@ Stored = dict[str, tuple[ClaimRun, Verdict]]
 
 @router.get("/claims", responses=with_formats("csv"))
 def list_claims(
-    request: Request,
     service: ServiceParameter,
+    paging: PagingParameter,
     paper: PaperParameter = None,
     verdict: VerdictParameter = None,
-    after: AfterParameter = None,
-    limit: LimitParameter = 100,
     output: FormatParameter = "json",
 ) -> Page[models.ClaimResource]:
     """List the claims in the order of the papers; verdicts are null without PostgreSQL."""
     table = listing.list_claims(stored_verdicts(service), paper, verdict)
     items = [models.ClaimResource(**claim_fields(row)) for row in table]
-    page = paginate(request, items, lambda item: item.id, after, limit)
+    page = paging.page(items, lambda item: item.id)
     return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
 
 

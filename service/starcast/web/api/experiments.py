@@ -22,10 +22,11 @@ from starcast.web.responses import (
     FormatParameter,
     LimitParameter,
     Page,
+    Paging,
+    PagingParameter,
     as_json_rows,
     csv_of,
     csv_response,
-    paginate,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -47,17 +48,15 @@ _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 
 @router.get("/experiments", responses=with_formats("csv"))
 def list_experiments(
-    request: Request,
     service: ServiceParameter,
-    after: AfterParameter = None,
-    limit: LimitParameter = 100,
+    paging: PagingParameter,
     output: FormatParameter = "json",
 ) -> Page[models.ExperimentResource]:
     """List the stored experiments, by name."""
     with service.lab() as lab:
         rows = as_json_rows(lab.experiments().rows)
     items = [_experiment(row) for row in sorted(rows, key=lambda row: str(row["experiment"]))]
-    page = paginate(request, items, lambda item: item.experiment, after, limit)
+    page = paging.page(items, lambda item: item.experiment)
     return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
 
 
@@ -73,7 +72,7 @@ def show_experiment(
     """Show the runs of an experiment in the order of its points."""
     with service.lab() as lab:
         table = lab.runs(name)
-    page = paginate(request, table.rows, lambda row: str(row["run"]), after, limit)
+    page = Paging(request, after, limit).page(table.rows, lambda row: str(row["run"]))
     if output == "csv":
         return csv_response(Table(table.columns, page.items))  # type: ignore[return-value]
     runs = [models.RunResource(**row) for row in as_json_rows(page.items)]

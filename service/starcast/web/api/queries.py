@@ -14,13 +14,11 @@ from starcast.queries.picture import check_drawable
 from starcast.vocabulary import Layout
 from starcast.web import models
 from starcast.web.responses import (
-    AfterParameter,
     FormatParameter,
-    LimitParameter,
     Page,
+    PagingParameter,
     as_json_rows,
     csv_response,
-    paginate,
     svg_response,
     with_formats,
 )
@@ -47,15 +45,13 @@ _FREE = {
 
 @router.get("/queries")
 def list_queries(
-    request: Request,
     service: ServiceParameter,
+    paging: PagingParameter,
     search: SearchParameter = None,
-    after: AfterParameter = None,
-    limit: LimitParameter = 100,
 ) -> Page[models.QueryName]:
     """List the queries of all packs."""
     items = [name_query(query) for query in service.library().search(search)]
-    return paginate(request, items, lambda item: item.query, after, limit)
+    return paging.page(items, lambda item: item.query)
 
 
 @router.get("/queries/{pack}/{name}")

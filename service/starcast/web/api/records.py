@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from starcast.errors import InputError, NotFoundError
@@ -13,13 +13,11 @@ from starcast.support.table import Row
 from starcast.web import models, witnesses
 from starcast.web.responses import (
     ARRAY_RESPONSE,
-    AfterParameter,
     FormatParameter,
-    LimitParameter,
     Page,
+    PagingParameter,
     array_response,
     csv_of,
-    paginate,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -35,16 +33,14 @@ ProblemParameter = Annotated[
 
 @router.get("/records", responses=with_formats("csv"))
 def list_records(
-    request: Request,
     service: ServiceParameter,
+    paging: PagingParameter,
     problem: ProblemParameter = None,
-    after: AfterParameter = None,
-    limit: LimitParameter = 100,
     output: FormatParameter = "json",
 ) -> Page[models.RecordResource]:
     """List the best known objects, by problem and topology; no server is needed."""
     items = [models.RecordResource(**record_fields(each)) for each in load(service, problem)]
-    page = paginate(request, items, lambda item: item.id, after, limit)
+    page = paging.page(items, lambda item: item.id)
     return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
 
 

@@ -14,10 +14,11 @@ from starcast.web.responses import (
     FormatParameter,
     LimitParameter,
     Page,
+    Paging,
+    PagingParameter,
     SpecParameter,
     array_response,
     csv_of,
-    paginate,
     svg_response,
     with_formats,
 )
@@ -28,17 +29,15 @@ router = APIRouter(tags=["topologies"])
 
 @router.get("/topologies", responses=with_formats("csv"))
 def list_topologies(
-    request: Request,
     service: ServiceParameter,
-    after: AfterParameter = None,
-    limit: LimitParameter = 100,
+    paging: PagingParameter,
     output: FormatParameter = "json",
 ) -> Page[models.StoredTopology]:
     """List the stored topologies, by spec. Any other topology can be asked for by its spec."""
     with service.lab() as lab:
         rows = lab.topologies().rows
     items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
-    page = paginate(request, items, lambda item: item.id, after, limit)
+    page = paging.page(items, lambda item: item.id)
     return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
 
 
@@ -90,7 +89,7 @@ def list_forests_on(
     """List the forests of a topology: those of all constructions, and further stored forests."""
     computed = service.workers.run(computations.list_forests, spec)
     items = _with_stored(service, "forests", spec, computed)
-    return paginate(request, items, lambda item: item.id, after, limit)
+    return Paging(request, after, limit).page(items, lambda item: item.id)
 
 
 @router.get("/topologies/{spec}/schedules")
@@ -104,7 +103,7 @@ def list_schedules_on(
     """List the schedules of a topology: those of all algorithms, and further stored schedules."""
     computed = service.workers.run(computations.list_schedules, spec)
     items = _with_stored(service, "schedules", spec, computed)
-    return paginate(request, items, lambda item: item.id, after, limit)
+    return Paging(request, after, limit).page(items, lambda item: item.id)
 
 
 def _with_stored(
