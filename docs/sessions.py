@@ -30,6 +30,7 @@ PYTHON = ROOT / "docs" / "python.md"
 NOT_RUN = {
     "docker compose up --build --wait": "needs a Docker engine; tests/compose runs it",
     "docker compose run --rm starcast query list": "needs a Docker engine; tests/compose runs it",
+    "starcast serve": "runs until Ctrl-C; tests/cli starts it",
     "starcast ingest S10": "takes minutes; tests/stores imports smaller topologies the same way",
 }
 

@@ -488,7 +488,12 @@ def test_responses_agree_with_the_document(address: str) -> None:
         assert isinstance(result, Ok)
         operation = result.ok()
 
-        @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(
+            max_examples=6,
+            deadline=None,
+            derandomize=True,
+            suppress_health_check=list(HealthCheck),
+        )
         @given(case=operation.as_strategy())
         def check(case: Any) -> None:
             response = case.call()

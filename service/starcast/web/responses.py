@@ -35,21 +35,33 @@ ForestParameter = Annotated[
 ScheduleParameter = Annotated[
     str, Path(max_length=500, description="id of a schedule", examples=["S4:broadcast:multiple"])
 ]
-#: The headers of arrays, for the OpenAPI document.
-ARRAY_RESPONSE: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "little-endian values; the headers give dtype and shape",
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-        "headers": {
-            name: {"required": True, "schema": {"type": "string"}}
-            for name in ("X-Array-Dtype", "X-Array-Shape")
-        },
-    }
-}
-
-
 _MEDIA_TYPES = {"json": "application/json", "csv": "text/csv", "svg": "image/svg+xml"}
 _BINARY = "application/octet-stream"
+_Responses = dict[int | str, dict[str, Any]]
+
+
+def describe_array(**others: object) -> _Responses:
+    """Return the response with an array, for the OpenAPI document.
+
+    Args:
+        others: the schemas of other media types of the operation, by format; responses of these
+            types have no headers.
+    """
+    schemas = {_MEDIA_TYPES[name]: {"schema": schema} for name, schema in others.items()}
+    return {
+        200: {
+            "description": "little-endian values; the headers give dtype and shape",
+            "content": {_BINARY: {"schema": {"type": "string", "format": "binary"}}, **schemas},
+            "headers": {
+                name: {"required": not others, "schema": {"type": "string"}}
+                for name in ("X-Array-Dtype", "X-Array-Shape")
+            },
+        }
+    }
+
+
+#: The response of operations that always return an array.
+ARRAY_RESPONSE = describe_array()
 
 
 def with_formats(*formats: str) -> dict[int | str, dict[str, Any]]:

@@ -19,6 +19,7 @@ from starcast.web.responses import (
     array_response,
     csv_of,
     csv_response,
+    describe_array,
     svg_response,
     with_formats,
 )
@@ -123,16 +124,9 @@ def show_schedule(
     "/schedules/{schedule_id}/rows",
     tags=["schedules"],
     response_class=Response,
-    responses={
-        200: {
-            **ARRAY_RESPONSE[200],
-            "content": {
-                **ARRAY_RESPONSE[200]["content"],
-                "text/csv": {"schema": {"type": "string"}},
-                "application/json": {"schema": {"type": "array", "items": {"type": "object"}}},
-            },
-        }
-    },
+    responses=describe_array(
+        csv={"type": "string"}, json={"type": "array", "items": {"type": "object"}}
+    ),
 )
 def get_rows(
     schedule_id: ScheduleParameter,
