@@ -78,7 +78,9 @@ def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     shipped = tmp_path / "shipped"
     for problem in ("one-port-broadcast", "fault-diameter", "bisection-width"):
         save_record(shipped, shipped_record(problem, "S4"))
-    monkeypatch.setattr("starcast.lab.questions.shipped_folder", lambda: shipped)
+    monkeypatch.setattr(
+        "starcast.lab.questions.known_folders", lambda home: [shipped, home / "records"]
+    )
     with connect() as opened:
         yield opened
 

@@ -295,9 +295,9 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
         InputError: the id is not one of this kind.
     """
     recorded = recorded_plugins(session, kind, artifact_id)
-    if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
-        return ForestArtifact(repository.load_forest(session, artifact_id), recorded)
     try:
+        if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
+            return ForestArtifact(repository.load_forest(session, artifact_id), recorded)
         artifact = plan_from_id(kind, artifact_id)
     except (InputError, NotFoundError):
         artifact = None
