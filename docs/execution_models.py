@@ -11,7 +11,7 @@ from marked import fill_tables, head, row
 
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.catalogue import algorithms_on, find
 from starcast.costs import Machine, execute_in_model, price_simulation
 from starcast.simulator import Simulation, simulate, timing
 from starcast.topologies import topology
@@ -122,7 +122,8 @@ def _least_time(n: int, name: str, ports: Ports, model: ExecutionModel, m: int) 
 
 @cache
 def _broadcast(n: int, name: str, ports: Ports, segments: int) -> Schedule:
-    return schedule(f"S{n}", "broadcast", name, ports, segments=segments)
+    argument = str(find("broadcast", name).split_argument)
+    return schedule(f"S{n}", "broadcast", name, ports, **{argument: segments})
 
 
 @cache

@@ -20,7 +20,7 @@ ORDINARY = {
         --again --all --as --browser --cascade --changed --cypher --discard-foreign
         --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
         --layout --limit --memory --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
-        --out --plot --postgres-port --postgres-uri --quiet --replace --rows --sample
+        --out --plot --postgres-port --postgres-uri --quiet --replace --rows --sample --seeds
         --show-completion --show-cypher --sort --store --stored --table --timeout --toml
         --verbose --version --wait --where --with --yes
     """,

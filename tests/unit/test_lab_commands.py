@@ -66,6 +66,7 @@ COUNTERPARTS = {
     "query run": "lab.query",
     "query show": "starcast.queries:find",
     "records list": "lab.records",
+    "records merge": "starcast.search.sharding:merge_searches",
     "records problems": "starcast.search:find_problem",
     "records prove": "starcast.search:prove_again",
     "records show": "starcast.records:find_record",
