@@ -152,3 +152,15 @@ def test_the_crossovers_of_the_page_are_those_of_the_executions() -> None:
                 for size in (m - 1, m)
             ]
             assert faster == [False, True]
+
+
+def test_the_tables_of_the_page_are_those_of_the_executions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On S4 and S5; the columns of larger graphs take minutes."""
+    monkeypatch.setattr(execution_models, "SIZES", (4, 5))
+    page = execution_models.PAGE.read_text(encoding="utf-8").splitlines()
+    rows = [*execution_models.overstatement(), *execution_models.segments()]
+    assert len(rows) > 30
+    for row in rows:
+        assert any(line.startswith(row) for line in page), row
