@@ -43,11 +43,12 @@ export function fillTreeList(host, count, visible, onChange) {
 
 /** Connect the controls of the page with an explorer. @param {Explorer} explorer */
 export function listen(explorer) {
-  /** @param {string} id @param {string} type @param {(target: any) => unknown} action */
+  /** @param {string} id @param {string} type @param {(control: { value: string }) => unknown} action */
   const on = (id, type, action) => {
     byId(id).addEventListener(type, (/** @type {Event} */ event) => {
-      const { target } = event;
-      explorer.inOrder(() => action(target));
+      // The value now: an action before this one may set the control to another.
+      const { value } = /** @type {any} */ (event.target);
+      explorer.inOrder(() => action({ value }));
     });
   };
   on("layout", "change", async ({ value }) => {
