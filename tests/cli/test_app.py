@@ -64,16 +64,17 @@ def test_startup_imports_no_heavy_package() -> None:
     assert result.stdout.strip() == ""
 
 
-def test_the_driver_of_neo4j_does_not_import_pandas() -> None:
+def test_the_driver_of_neo4j_is_imported_late_and_without_pandas() -> None:
     pytest.importorskip("pandas")
     script = (
-        "import sys, starcast.graph.connection; "
-        "print('pandas' in sys.modules); import pandas; print(pandas.__name__)"
+        "import sys, starcast.graph.address; print('neo4j' in sys.modules); "
+        "import starcast.graph.connection; print('pandas' in sys.modules); "
+        "import pandas; print(pandas.__name__)"
     )
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    assert result.stdout.split() == ["False", "pandas"]
+    assert result.stdout.split() == ["False", "False", "pandas"]
 
 
 def test_version_is_the_version_of_the_package() -> None:

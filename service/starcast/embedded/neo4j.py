@@ -25,7 +25,7 @@ from starcast.settings import Settings
 from starcast.support.atomic import write_text
 
 if TYPE_CHECKING:
-    from neo4j import Driver
+    from starcast.graph.driver import Driver
 
 #: Folders of its home; it writes only to the first two. The import folder stays empty.
 _WRITABLE = ("logs", "run")
@@ -262,7 +262,7 @@ class Neo4j(Server):
 
     def is_ready(self, port: int) -> bool:
         """Return whether it answers on a port; give a new store the password of the home."""
-        from neo4j.exceptions import AuthError, DriverError, Neo4jError  # noqa: PLC0415
+        from starcast.graph.driver import AuthError, DriverError, Neo4jError  # noqa: PLC0415
 
         try:
             with suppress(AuthError), self._connect(port, self.password) as driver:
@@ -280,7 +280,7 @@ class Neo4j(Server):
 
     def _connect(self, port: int, password: str) -> "Driver":
         # Imported only here: commands that only need the address do not load the driver.
-        from neo4j import GraphDatabase  # noqa: PLC0415
+        from starcast.graph.driver import GraphDatabase  # noqa: PLC0415
 
         return GraphDatabase.driver(
             f"bolt://{LOOPBACK}:{port}",

@@ -16,28 +16,28 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 import psutil
-from neo4j import (
-    Driver,
-    GraphDatabase,
-    ManagedTransaction,
-    NotificationMinimumSeverity,
-    Record,
-    Result,
-    Session,
-    unit_of_work,
-)
-from neo4j.exceptions import (
-    AuthError,
-    ConfigurationError,
-    DriverError,
-    Neo4jError,
-    TransientError,
-    UnsupportedServerProduct,
-)
-from neo4j.graph import Node, Path, Relationship
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
+from starcast.graph.driver import (
+    AuthError,
+    ConfigurationError,
+    Driver,
+    DriverError,
+    GraphDatabase,
+    ManagedTransaction,
+    Neo4jError,
+    Node,
+    NotificationMinimumSeverity,
+    Path,
+    Record,
+    Relationship,
+    Result,
+    Session,
+    TransientError,
+    UnsupportedServerProduct,
+    unit_of_work,
+)
 from starcast.graph.unreachable import describe_unreachable
 from starcast.support import log
 from starcast.support.signals import defer_signals

@@ -1,0 +1,53 @@
+"""The driver of Neo4j, imported without pandas and pyarrow.
+
+Where they are installed, the driver imports them for parameters of their types, which starcast does
+not have: half a second for each command that uses the graph.
+"""
+
+import sys
+
+_UNUSED = [name for name in ("pandas", "pyarrow") if name not in sys.modules]
+sys.modules.update(dict.fromkeys(_UNUSED))  # type: ignore[arg-type]
+try:
+    from neo4j import (
+        Driver,
+        GraphDatabase,
+        ManagedTransaction,
+        NotificationMinimumSeverity,
+        Record,
+        Result,
+        Session,
+        unit_of_work,
+    )
+    from neo4j.exceptions import (
+        AuthError,
+        ConfigurationError,
+        DriverError,
+        Neo4jError,
+        TransientError,
+        UnsupportedServerProduct,
+    )
+    from neo4j.graph import Node, Path, Relationship
+finally:
+    for _name in _UNUSED:
+        del sys.modules[_name]
+
+__all__ = [
+    "AuthError",
+    "ConfigurationError",
+    "Driver",
+    "DriverError",
+    "GraphDatabase",
+    "ManagedTransaction",
+    "Neo4jError",
+    "Node",
+    "NotificationMinimumSeverity",
+    "Path",
+    "Record",
+    "Relationship",
+    "Result",
+    "Session",
+    "TransientError",
+    "UnsupportedServerProduct",
+    "unit_of_work",
+]
