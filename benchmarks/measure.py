@@ -49,14 +49,18 @@ class Figure:
         """Return the figure as a row of COLUMNS."""
         return {
             "figure": self.what,
-            "value": f"{self.value:,.3g}" if self.value < 1000 else f"{self.value:,.0f}",
+            "value": readable(self.value),
             "unit": self.unit,
             "aim": self.aim,
             "met": self.met,
             "yardstick": self.yardstick,
-            "times as fast": f"{self.speedup:,.3g}" if self.speedup < 1000
-            else f"{self.speedup:,.0f}",
-        }  # fmt: skip
+            "times as fast": readable(self.speedup),
+        }
+
+
+def readable(value: float) -> str:
+    """Return a number with three digits, and from 1,000 on with all digits before the point."""
+    return f"{value:.3g}" if value < 999.5 else f"{value:,.0f}"
 
 
 COLUMNS = ["figure", "value", "unit", "aim", "met", "yardstick", "times as fast"]
@@ -84,7 +88,7 @@ class Growth:
         rows: list[dict[str, object]] = []
         for spec in self.specs:
             cells = {
-                name: f"{costs[spec]:.3g}" if spec in costs else ""
+                name: readable(costs[spec]) if spec in costs else ""
                 for name, costs in self.costs.items()
             }
             rows.append({"topology": spec, **cells})

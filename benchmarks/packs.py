@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks import packs_arrays  # noqa: F401 - registers the functions of numpy
-from benchmarks.measure import Figure, Table, embedded_stack
+from benchmarks.measure import Figure, Table, embedded_stack, readable
 from benchmarks.packs_cases import CASES, COMPARED
 from benchmarks.packs_peers import PEERS
 from benchmarks.packs_place import Place
@@ -65,7 +65,7 @@ class Measured:
         cells["typical"] = _milliseconds(self.typical[SIZES[-1]])
         ours = self.worst[SIZES[-1]]
         return cells | {
-            name: f"{ours / theirs:,.3g}"
+            name: readable(ours / theirs)
             for name, theirs in self.others.items()
             if ours is not None
         }
@@ -89,7 +89,10 @@ def figures(write: bool = False) -> Iterator[Figure | Table]:
     with embedded_stack() as settings, Graph.open(graph_address(settings)) as graph:
         found, built = measured(graph, settings)
         version = graph.version
-    title = "Time of each query in ms, worst case; typical case on S8; ratio to libraries on S8"
+    title = (
+        "Time of each query in ms, in the worst case; in a typical case on S8; and how many times"
+        " as long as a library takes on S8"
+    )
     yield Table(title, ["query", *SIZES, "typical", *LIBRARIES], [one.row() for one in found])
     say(
         f"built on {SIZES[-1]}, seconds: "
@@ -219,7 +222,7 @@ def _median(work: Callable[[], object]) -> float:
 
 
 def _milliseconds(seconds: float | None) -> str:
-    return "none" if seconds is None else f"{seconds * 1000:.3g}"
+    return "none" if seconds is None else readable(seconds * 1000)
 
 
 def _digits(value: float | None) -> float | None:

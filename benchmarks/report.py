@@ -11,7 +11,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure as Plot
 
-from benchmarks.measure import COLUMNS, Figure, Growth, Table
+from benchmarks.measure import COLUMNS, Figure, Growth, Table, readable
 from starcast.errors import InputError
 
 HERE = Path(__file__).parent
@@ -58,9 +58,10 @@ Rates of an embedded Neo4j and PostgreSQL, by elapsed time, which depends on oth
     "packs": (
         "Queries",
         """
-By elapsed time, as the client sees it. The libraries hold their data in memory; most queries that
-concern a complete forest are faster there. [Queries](queries.md) names those for which Cypher is
-the wrong tool.
+By elapsed time, as the client sees it. The yardstick of the first table is the look-up of the
+neighbours of a node, so that other load hardly changes the ratio. The libraries hold their data in
+memory; most queries that concern a complete forest are faster there. [Queries](queries.md) names
+those for which Cypher is the wrong tool.
 """,
     ),
     "startup": ("Start-up", "By elapsed time."),
@@ -170,8 +171,8 @@ def find_regressions(record: Record, before: Record | None) -> list[str]:
     if before is None:
         return []
     return [
-        f"{name}: {ratio:,.3g} times as fast, {before.ratios[name]:,.3g} in {before.version}"
-        f" of {before.date}"
+        f"{name}: {readable(ratio)} times as fast, {readable(before.ratios[name])} in"
+        f" {before.version} of {before.date}"
         for name, ratio in record.ratios.items()
         if name in before.ratios and before.ratios[name] > TOLERANCE * ratio
     ]
