@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from time import monotonic
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from starcast.errors import LimitError, RejectedError, UnavailableError
 from starcast.progress import Reporter, Silent
 from starcast.search.formula import Formula, true_variables
-from starcast.support.signals import block_signals
+from starcast.support.signals import start_blocked
 
 Engine = Literal["cadical", "cp-sat"]
 ENGINES: tuple[Engine, ...] = ("cadical", "cp-sat")
@@ -182,11 +181,7 @@ def _started(
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
-            # The server and its forks inherit the block: Ctrl-C is for their parent to handle. The
-            # tracker would end the block when it starts, so it starts before.
-            resource_tracker.ensure_running()
-            with block_signals():
-                process.start()
+            start_blocked(process)  # the first one starts the server, which inherits the block
             sending.close()
             running[receiving] = process
         yield running

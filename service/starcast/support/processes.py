@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from multiprocessing.reduction import ForkingPickler
@@ -25,7 +24,7 @@ from typing import Any
 
 from starcast.errors import InputError, LimitError
 from starcast.support import log
-from starcast.support.signals import block_signals
+from starcast.support.signals import block_signals, start_blocked
 
 #: How often a task runs again after its worker was killed.
 RERUNS = 3
@@ -258,11 +257,7 @@ class _Worker:
         arguments = (remote, log.current_target())
         process = SpawnProcess(target=_serve, args=arguments, daemon=True)
         try:
-            # Python starts this process with the first worker otherwise, and unblocks signals then.
-            resource_tracker.ensure_running()
-            # The worker inherits the block: Ctrl-C in a terminal is for its parent to handle.
-            with block_signals():
-                process.start()
+            start_blocked(process)
         except OSError:
             self.connection.close()
             raise

@@ -4,6 +4,8 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from multiprocessing.process import BaseProcess
 from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -45,6 +47,18 @@ def block_signals() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def start_blocked(process: BaseProcess) -> None:
+    """Start a process that never receives Ctrl-C and SIGTERM: its parent decides when it ends.
+
+    Raises:
+        OSError: the process cannot be started.
+    """
+    # Python starts its resource tracker with the first process, and ends the block then.
+    resource_tracker.ensure_running()
+    with block_signals():
+        process.start()
 
 
 @contextmanager
