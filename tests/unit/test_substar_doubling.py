@@ -4,7 +4,8 @@ import pytest
 
 from starcast import schedule, simulate, topology
 from starcast.collectives.substar_doubling import NAME
-from starcast.costs.recorded import ceil_log2, substar_doubling
+from starcast.costs.counts import ceil_log2
+from starcast.costs.recorded import substar_doubling
 from starcast.records import load_all, shipped_folder
 from starcast.search.broadcast import PROBLEM
 

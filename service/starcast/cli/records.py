@@ -1,5 +1,6 @@
 """``starcast records``: the best known objects, with witnesses and proofs."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -213,18 +214,15 @@ def merge(
     \b
     starcast records merge part-*.json
     """
-    from starcast.records import is_better
-    from starcast.records.combination import combine_records
+    from starcast.records.combination import improve_record
     from starcast.search.sharding import merge_searches
 
     best = []
     for found in merge_searches(files):
         arguments = dict(found.arguments)
         known = find_known(ctx, folder, found.problem, found.topology, arguments)
-        record = found if known is None else combine_records([known, found])
-        if known is None or is_better(record, known):
-            keep_record(own_folder(ctx, folder), record)
-        best.append(record)
+        keep = partial(keep_record, own_folder(ctx, folder))
+        best.append(improve_record(known, found, keep))
     emit_records(best, output)
 
 

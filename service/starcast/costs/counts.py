@@ -1,15 +1,15 @@
 """Exact numbers for the closed forms: heights of trees, sums of distances, necklaces."""
 
 from fractions import Fraction
-from math import factorial, gcd
+from math import ceil, factorial, gcd
 
 from starcast.topologies import Topology
 from starcast.trees import forest
 
 
-def ceil_log2(value: int) -> int:
-    """Return ceil(log2 value) for value >= 1, in integers."""
-    return (value - 1).bit_length()
+def ceil_log2(value: Fraction | int) -> int:
+    """Return the least c >= 0 with 2^c >= value, in integers."""
+    return max(ceil(value) - 1, 0).bit_length()
 
 
 def phases(n: int) -> int:

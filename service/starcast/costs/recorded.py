@@ -1,8 +1,8 @@
 """The costs of algorithms that come from records. All forms are exact."""
 
 from fractions import Fraction
-from math import ceil
 
+from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Form, stepwise_form
 from starcast.records import shipped_record
 from starcast.support.integers import ceil_div
@@ -32,11 +32,6 @@ def substar_doubling(topology: Topology, _ports: str) -> Form:
             for own in range(1, doubling + 1)
         )
     return stepwise_form(steps, 1, topology.nodes - 1, SOURCE)
-
-
-def ceil_log2(value: Fraction | int) -> int:
-    """Return the least c >= 0 with 2^c >= value."""
-    return max(ceil(value) - 1, 0).bit_length()
 
 
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:

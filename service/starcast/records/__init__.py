@@ -5,9 +5,9 @@ from its definition and knows nothing of the search that found it.
 """
 
 from starcast.records.checks import PROBLEM_NAMES, verify, witness_value
+from starcast.records.combination import is_better
 from starcast.records.files import (
     find_record,
-    is_better,
     known_folders,
     load_all,
     load_record,

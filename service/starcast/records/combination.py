@@ -1,6 +1,6 @@
-"""Combination of records of one problem and topology, such as the results of several searches."""
+"""Comparison and combination of records of one problem and topology."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import reduce
 
@@ -17,6 +17,37 @@ def combine_records(records: Iterable[Record]) -> Record:
         records: at least one record; of equal values, that of the first record is kept.
     """
     return reduce(_combine, records)
+
+
+def is_better(record: Record, other: Record) -> bool:
+    """Return whether a record says more than another of the same problem and topology.
+
+    It does if its value or its bound is better and neither is worse. Of equal records, the one with
+    a proof is better, then the one with more searches.
+    """
+    sign = 1 if PROBLEMS[record.problem] == "least" else -1
+    value = sign * (other.value - record.value)
+    bound = sign * (record.bound - other.bound)
+    if value < 0 or bound < 0:
+        return False
+    if value > 0 or bound > 0:
+        return True
+    proofs = (record.proof is not None) - (other.proof is not None)
+    return proofs > 0 or (proofs == 0 and len(record.tried) > len(other.tried))
+
+
+def improve_record(known: Record | None, found: Record, keep: Callable[[Record], object]) -> Record:
+    """Return the best value and the best bound of what was known and what was found.
+
+    Args:
+        known: the record before the search, if there is one.
+        found: the record after it.
+        keep: called with the result if it is better than what was known.
+    """
+    record = found if known is None else combine_records([known, found])
+    if known is None or is_better(record, known):
+        keep(record)
+    return record
 
 
 def _combine(first: Record, second: Record) -> Record:

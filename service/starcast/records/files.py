@@ -13,6 +13,7 @@ import numpy as np
 
 from starcast import resources
 from starcast.errors import InputError, NotFoundError
+from starcast.records.combination import is_better
 from starcast.records.model import PROBLEMS, Record, Witness
 from starcast.support.atomic import atomic_write
 
@@ -72,23 +73,6 @@ def save_record(folder: Path, record: Record) -> Path:
         if old.name != name:
             old.unlink(missing_ok=True)
     return path
-
-
-def is_better(record: Record, other: Record) -> bool:
-    """Return whether a record says more than another of the same problem and topology.
-
-    It does if its value or its bound is better and neither is worse. Of equal records, the one with
-    a proof is better, then the one with more searches.
-    """
-    sign = 1 if PROBLEMS[record.problem] == "least" else -1
-    value = sign * (other.value - record.value)
-    bound = sign * (record.bound - other.bound)
-    if value < 0 or bound < 0:
-        return False
-    if value > 0 or bound > 0:
-        return True
-    proofs = (record.proof is not None) - (other.proof is not None)
-    return proofs > 0 or (proofs == 0 and len(record.tried) > len(other.tried))
 
 
 def load_record(path: Path) -> Record:

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from starcast.records.files import is_better, load_all
+from starcast.records.combination import is_better
+from starcast.records.files import load_all
 from starcast.records.model import PROBLEMS, Record
 from starcast.support.table import Table
 

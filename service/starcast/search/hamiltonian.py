@@ -23,7 +23,7 @@ from starcast.search.problem import (
     TheoryBound,
     too_small,
 )
-from starcast.search.symmetry import orbits
+from starcast.search.symmetry import orbits, translation_order
 from starcast.topologies import Topology
 
 #: Lengths of the closed walks.
@@ -178,12 +178,15 @@ def _search_quotient(
 
 
 def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None:
-    """Return the class of each node under a translation of the greatest odd order that fits.
+    """Return the class of each node under a translation T of the greatest odd order that fits.
 
-    The classes must form a graph without loops and double links, on which every port is a port. A
-    cycle through all classes lifts to one cycle through all nodes if its start is not mapped to
-    itself by a power of the translation that generates less. Of even orders some cannot do that:
-    they exchange the two colours of the nodes.
+    Two nodes are in one class if repeating T maps one to the other. Two classes are linked if nodes
+    of them are; a translation is left out if its classes have loops or double links. A walk once
+    around a cycle of classes ends in the class of its first node v, at T^i(v) for some i. If i and
+    the order of T have no common divisor, the cycle lifts to one Hamiltonian cycle of the topology.
+
+    Even orders are not tried: where T exchanges the two colours of a bipartite topology, i is even
+    for every cycle of even length.
 
     Returns:
         int64 ``[nodes]``, or None if there is no such translation.
@@ -193,9 +196,7 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     best, best_order = None, 1
     for node in chance.sample(range(graph.nodes), min(graph.nodes, _SAMPLES)):
         images = graph.translation(node).astype(np.int64)
-        order, image = 1, int(images[0])
-        while image:
-            order, image = order + 1, int(images[image])
+        order = translation_order(images)
         if order % 2 == 0 or order <= best_order:
             continue
         least = orbits(graph.nodes, [images])

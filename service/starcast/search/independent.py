@@ -27,6 +27,7 @@ from starcast.search.problem import (
     TheoryBound,
     too_small,
 )
+from starcast.search.symmetry import translation_order
 from starcast.topologies import Topology
 
 #: ``literal(node, class)``.
@@ -75,9 +76,7 @@ def symmetries(graph: Topology, classes: int) -> list[Symmetry]:
     by_order: dict[int, Symmetry] = {}
     for node in range(1, graph.nodes):
         images = graph.translation(node).astype(np.int64)
-        order, image = 1, int(images[0])
-        while image:
-            order, image = order + 1, int(images[image])
+        order = translation_order(images)
         if order % classes == 0 and order not in by_order:
             by_order[order] = [(images, 1)]
     return [*_affine(graph, classes), *(by_order[order] for order in sorted(by_order)[::-1])]

@@ -16,8 +16,8 @@ from typing import Any
 
 from starcast.errors import InputError, LimitError
 from starcast.progress import Silent
-from starcast.records import Record, is_better, verify
-from starcast.records.combination import combine_records
+from starcast.records import Record, verify
+from starcast.records.combination import combine_records, improve_record
 from starcast.records.files import pack_witness, unpack_witness
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget
@@ -121,12 +121,8 @@ def run_searches(
     ):
         for (task, _), found in results:
             progress.advance()
-            known = best.get(task.subject)
-            record = found if known is None else combine_records([known, found])
-            if known is None or is_better(record, known):
-                keep(record)
-            best[task.subject] = record
-            yield task, record
+            best[task.subject] = improve_record(best.get(task.subject), found, keep)
+            yield task, best[task.subject]
 
 
 def search_shard(

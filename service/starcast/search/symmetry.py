@@ -45,6 +45,17 @@ def rotation(graph: Topology) -> Images | None:
     return None
 
 
+def translation_order(images: Images) -> int:
+    """Return how often a translation has to be repeated until each node is back at its place.
+
+    A translation moves either no node or all of them, all in cycles of one length: that of rank 0.
+    """
+    order, image = 1, int(images[0])
+    while image:
+        order, image = order + 1, int(images[image])
+    return order
+
+
 def orbits(nodes: int, automorphisms: Sequence[Images]) -> Images:
     """Return the least node of the orbit of each node under the group that some maps generate."""
     least = np.arange(nodes)
