@@ -66,7 +66,7 @@ export function listen(explorer) {
     explorer.refresh();
   });
   on("source", "change", ({ value }) => {
-    explorer.setSource(value);
+    explorer.setSource(value === "all" ? "all" : "one");
     explorer.refresh();
   });
   on("unit", "change", ({ value }) => {
