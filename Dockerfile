@@ -3,7 +3,7 @@ ARG PYTHON=python:3.13-slim
 
 # Dependencies come before the sources, so that their layer stays cached when only code changes.
 FROM ${PYTHON} AS dependencies
-# Verification by blocks needs the extra `blocks` too, a compiler of 200 MB.
+# Verification by blocks and most searches need the extras `blocks`, a compiler of 200 MB, and `search`.
 ARG EXTRAS="backup dask web"
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
