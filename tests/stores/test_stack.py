@@ -267,6 +267,39 @@ def test_a_power_failure_and_a_reboot(
         store.execute("DROP TABLE kept")
 
 
+def test_a_log_that_ends_in_the_middle_of_a_transaction(own: Settings) -> None:
+    """A full disk can leave such a log of Neo4j, which then does not open its database."""
+    with driver(stack.endpoints(own.home)) as graph:
+        graph.execute_query("CREATE (:Committed {n: 8})")
+    kill(own, "neo4j")
+    (log,) = (Neo4j(Home(own.home)).data / "transactions" / "neo4j").glob("neostore.transaction.*")
+    with log.open("ab") as file:
+        file.write(b"\xff" * 64)
+    started = starcast(own.home, "up")
+    assert started.returncode == 0, started.stderr
+    assert "the log of Neo4j is damaged" in started.stderr
+    assert "starcast graph verify" in started.stderr
+    with driver(stack.endpoints(own.home)) as graph:
+        kept = graph.execute_query("MATCH (c:Committed) DETACH DELETE c RETURN count(c) AS n")
+    assert kept.records[0]["n"] == 1
+    stack.down(own.home, Silent())
+    again = starcast(own.home, "up")
+    assert (again.returncode, "damaged" in again.stderr) == (0, False)
+
+
+def test_a_store_of_neo4j_that_cannot_be_opened(own: Settings) -> None:
+    stack.down(own.home, Silent())
+    neostore = Neo4j(Home(own.home)).data / "databases" / "neo4j" / "neostore"
+    content = neostore.read_bytes()
+    neostore.write_bytes(b"\xff" * len(content))
+    refused = starcast(own.home, "up")
+    assert refused.returncode == UnavailableError.exit_code
+    assert "error: Neo4j cannot open its data\n" in refused.stderr
+    assert "starcast graph rebuild" in refused.stderr
+    neostore.write_bytes(content)
+    assert both_answer(stack.up(own, Silent()))
+
+
 def test_one_server_without_the_other(own: Settings) -> None:
     """Commands that need one server work without the other; the doctor names the missing one."""
     assert starcast(own.home, "up").returncode == 0

@@ -12,7 +12,7 @@ from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.server import PasswordRefusedError, Server
+from starcast.embedded.server import PasswordRefusedError, Server, UnreadableDataError
 from starcast.errors import UnavailableError
 from starcast.progress import Reporter
 from starcast.settings import Settings
@@ -126,13 +126,36 @@ class Startup:
 
     def _wait(self, server: Server, started: ServerProcess) -> ServerProcess:
         for _ in range(_MAX_PORT_ATTEMPTS):
-            if self._becomes_ready(server, started):
-                return started
+            try:
+                if self._becomes_ready(server, started):
+                    return started
+            except UnreadableDataError:
+                started = self._start_with_damage(server)
+                continue
             # It exited. If another process has taken its port, another port will help.
             if not processes.is_listening(started.port):
                 break
             started = self._launch(server)
         raise processes.startup_error(server.title, server.logs)
+
+    def _start_with_damage(self, server: Server) -> ServerProcess:
+        """Start a server again that cannot open its data, so that it does.
+
+        Raises:
+            UnavailableError: it cannot.
+        """
+        stop([server])
+        if not server.tolerate_damage():
+            raise UnavailableError(
+                f"{server.title} cannot open its data",
+                hint=f"see the logs in {server.logs[0].parent}, or move the data of the graph away,"
+                " repeat 'starcast up' and run 'starcast graph rebuild'",
+            )
+        self._reporter.say(
+            f"the log of {server.title} is damaged, as after a full disk: starting without the"
+            " damaged end; 'starcast graph verify' says whether anything is missing"
+        )
+        return self._launch(server)
 
     def _becomes_ready(self, server: Server, started: ServerProcess) -> bool:
         """Wait for a server; return False if its process ends before it is ready."""

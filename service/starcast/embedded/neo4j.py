@@ -20,7 +20,7 @@ from starcast.embedded import accounts, data_directories, packages, processes
 from starcast.embedded.home import Home
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
 from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.server import PasswordRefusedError, Server
+from starcast.embedded.server import PasswordRefusedError, Server, UnreadableDataError
 from starcast.settings import Settings
 from starcast.support.atomic import write_text
 
@@ -37,6 +37,9 @@ _LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
 #: The documented password of a new store, which accepts it only to change it.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
+
+#: The reason why a database did not start; empty while it starts.
+_STATUS = "SHOW DATABASE $name YIELD statusMessage"
 
 #: Names that the server may resolve; every other name is unknown to it, without a DNS request.
 _HOSTS = """\
@@ -83,6 +86,10 @@ dbms.usage_report.enabled=false
 server.fleet_discovery.enabled=false
 # Stops within 1 to 3 seconds; by default it waits ten seconds for idle clients.
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
+"""
+#: After a full disk, for example, the log can end in the middle of a transaction.
+_WITH_DAMAGED_LOG = """\
+internal.dbms.tx_log.fail_on_corrupted_log_files=false
 """
 WITHOUT_HTTP = """\
 server.http.enabled=false
@@ -134,6 +141,7 @@ class Neo4j(Server):
     def __init__(self, home: Home, data: Path | None = None) -> None:
         super().__init__(home)
         self._data = data
+        self._tolerates_damage = False
 
     @cached_property
     def _account(self) -> processes.User:
@@ -253,12 +261,21 @@ class Neo4j(Server):
             "pagecache": settings.neo4j_pagecache,
             "procedures": ",".join(PROCEDURES),
         }
+        configuration = self.configuration
+        if self._tolerates_damage:
+            configuration += _WITH_DAMAGED_LOG
         if not settings.browser:
-            return (self.configuration + WITHOUT_HTTP).format(**values)
+            return (configuration + WITHOUT_HTTP).format(**values)
         http_port = processes.choose_port(
             settings.neo4j_http_port, self.browser_port or _HTTP_DEFAULT, "Neo4j Browser"
         )
-        return (self.configuration + WITH_BROWSER).format(**values, http_port=http_port)
+        return (configuration + WITH_BROWSER).format(**values, http_port=http_port)
+
+    def tolerate_damage(self) -> bool:
+        """Have the next start drop what is damaged at the end of the log of transactions."""
+        can_help = not self._tolerates_damage
+        self._tolerates_damage = True
+        return can_help
 
     def is_ready(self, port: int) -> bool:
         """Return whether it answers on a port; give a new store the password of the home."""
@@ -266,6 +283,9 @@ class Neo4j(Server):
 
         try:
             with suppress(AuthError), self._connect(port, self.password) as driver:
+                found = driver.execute_query(_STATUS, name=self.database, database_="system")
+                if any(record["statusMessage"] for record in found.records):
+                    raise UnreadableDataError
                 driver.execute_query("RETURN 1", database_=self.database)
                 return self.browser_port is None or processes.is_listening(self.browser_port)
             with self._connect(port, _INITIAL_PASSWORD) as driver:

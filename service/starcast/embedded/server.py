@@ -16,6 +16,10 @@ class PasswordRefusedError(Exception):
     """A server is up, but refuses the password of its home."""
 
 
+class UnreadableDataError(Exception):
+    """A server is up, but cannot open its data."""
+
+
 class Server(ABC):
     """One server of one home.
 
@@ -81,4 +85,9 @@ class Server(ABC):
 
         Raises:
             PasswordRefusedError: it refuses the password of the home.
+            UnreadableDataError: it cannot open its data.
         """
+
+    def tolerate_damage(self) -> bool:
+        """Have the next start open damaged data; return whether the server can do that."""
+        return False
