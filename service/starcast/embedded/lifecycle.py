@@ -130,8 +130,7 @@ class Startup:
                 if self._becomes_ready(server, started):
                     return started
             except UnreadableDataError:
-                started = self._start_with_damage(server)
-                continue
+                return self._wait(server, self._start_with_damage(server))
             # It exited. If another process has taken its port, another port will help.
             if not processes.is_listening(started.port):
                 break
