@@ -150,6 +150,7 @@ def test_workers_start_only_with_their_profile_and_know_no_password() -> None:
         assert "<<: *dask\n" in services()[service]
     assert "scale: 2\n" in services()["worker"]
     assert 'ARG EXTRAS="backup dask web"\n' in DOCKERFILE
+    assert variables()["EXTRAS"] == {"backup dask web"}
 
 
 def test_compose_and_the_embedded_stack_run_the_same_neo4j() -> None:
