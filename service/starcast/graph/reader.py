@@ -1,7 +1,7 @@
 """Reading the graph: counts and checksums, artifacts as arrays, and stored rows for comparison.
 
 A single artifact is read in pages of node keys, so that neither a result nor a transaction grows
-with the topology. The content of the entire store is read in one scan per relationship type,
+with the topology. The content of the entire store is read in scans of each relationship type,
 grouped by artifact, which is three times as fast per relationship.
 
 The functions for row-by-row comparison (`read_part` and those below) accept arbitrarily corrupted
@@ -110,20 +110,24 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
         topology = _parse_topology(row["topology"])
         if topology is not None:
             first[artifact_id] = first_key(topology)
-    parameters = {**_CHECKSUM_PARAMETERS, "first": first}
+    parameters = {**_CHECKSUM_PARAMETERS, "first": first, "scans": _SCANS}
     with graph.concurrent(_SCANS) as pool:
-        results = {
-            kind: pool.submit(graph.read, cypher, parameters) for kind, cypher in _SCAN.items()
-        }
-        wait(results.values())
+        scans = [
+            (kind, pool.submit(graph.read, cypher, {**parameters, "scan": scan}))
+            for kind, cypher in _SCAN.items()
+            for scan in range(_SCANS)
+        ]
+        wait([result for _, result in scans])
     contents: dict[tuple[str, str], Content] = dict.fromkeys(states, _EMPTY)
-    for row in results["node"].result():
-        contents["topology", row["artifact"]] = Content(row["count"], 0, (row["checksum"], 0))
-    for kind in RELATIONSHIP_OF:
-        for row in results[kind].result():
-            nodes = contents.get((kind, row["artifact"]), _EMPTY)
-            sums = (nodes.sums[0], row["checksum"])
-            contents[kind, row["artifact"]] = Content(nodes.nodes, row["count"], sums)
+    for kind, result in scans:
+        for row in result.result():
+            if kind == "node":
+                found = Content(row["count"], 0, (row["checksum"], 0))
+                key = ("topology", row["artifact"])
+            else:
+                found = Content(0, row["count"], (0, row["checksum"]))
+                key = (kind, row["artifact"])
+            contents[key] = contents.get(key, _EMPTY) + found
     return contents
 
 
@@ -152,11 +156,17 @@ def _values(relationship: Relationship, first: str) -> list[str]:
     return [f"a.key - {first}", f"b.key - {first}", *columns]
 
 
+def _in_scan(variable: str) -> str:
+    """Return the condition that selects the part of one scan; any stored value may be corrupted."""
+    return f"id({variable}) % $scans = $scan"
+
+
 def _scan(relationship: Relationship) -> str:
     artifact = f"r.{relationship.artifact_property}"
     checksum = checksum_cypher(_values(relationship, f"$first[{artifact}]"))
     return (
-        f"MATCH (a)-[r:{relationship.name}]->(b) RETURN coalesce({artifact}, '') AS artifact, "
+        f"MATCH (a)-[r:{relationship.name}]->(b) WHERE {_in_scan('r')} "
+        f"RETURN coalesce({artifact}, '') AS artifact, "
         f"count(r) AS count, sum({checksum}) AS checksum"
     )
 
@@ -166,10 +176,11 @@ _NODE_SUMS = (
     f"RETURN count(n) AS count, sum({node_checksum_cypher()}) AS checksum"
 )
 
-#: A scan of all nodes, and one of the relationships of each kind of artifact.
+#: The scan of nodes, and that of the relationships of each kind of artifact.
 _SCAN = {
-    "node": f"MATCH (n:{NODE.name}) RETURN coalesce(n.topology, '') AS artifact, "
-    f"count(n) AS count, sum({node_checksum_cypher('$first[n.topology]')}) AS checksum",
+    "node": f"MATCH (n:{NODE.name}) WHERE {_in_scan('n')} "
+    f"RETURN coalesce(n.topology, '') AS artifact, count(n) AS count, "
+    f"sum({node_checksum_cypher('$first[n.topology]')}) AS checksum",
     **{kind: _scan(relationship) for kind, relationship in RELATIONSHIP_OF.items()},
 }
 

@@ -63,6 +63,11 @@ class Content:
         """Both checksums as text, in hexadecimal."""
         return "-".join(f"{value:x}" for value in self.sums)
 
+    def __add__(self, other: "Content") -> "Content":
+        """Return the content of both, which have nothing in common."""
+        sums = (self.sums[0] + other.sums[0], self.sums[1] + other.sums[1])
+        return Content(self.nodes + other.nodes, self.relationships + other.relationships, sums)
+
     def __str__(self) -> str:
         return (
             f"{self.nodes:,} nodes, {self.relationships:,} relationships, checksum {self.checksum}"
