@@ -4,8 +4,10 @@ import errno
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -166,10 +168,16 @@ def main() -> None:
 def _run() -> None:
     """Run the command and flush stdout; Python itself flushes too late to report an error."""
     try:
-        app()
+        _command()()
     finally:
         if sys.stdout is not None:
             _flush()
+
+
+@cache
+def _command() -> Callable[[], Any]:
+    """Return all commands; a process that runs several, such as a test, creates them once."""
+    return typer.main.get_command(app)
 
 
 def _flush() -> None:

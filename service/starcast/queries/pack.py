@@ -5,9 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Self
 
 from starcast.errors import InputError, NotFoundError
 from starcast.queries.checks import check_columns, check_parameters, check_reads_only
@@ -43,15 +42,15 @@ class Query:
         check_parameters(self.tokens, self.header, self.path)
         check_columns(self.tokens, self.header, self.path)
 
-    @classmethod
-    def read(cls, path: Path) -> Self:
+    @staticmethod
+    def read(path: Path) -> "Query":
         """Read a query file.
 
         Raises:
             InputError: the file cannot be read, or its query is not valid.
         """
         try:
-            return cls(path, path.read_text(encoding="utf-8"))
+            return _checked(path, path.read_text(encoding="utf-8"))
         except UnicodeDecodeError:
             raise file_error(path, 1, "the file is not UTF-8 text", "save it as UTF-8") from None
         except OSError as error:
@@ -99,6 +98,12 @@ class Query:
     def columns(self) -> tuple[Column, ...]:
         """The columns of its result."""
         return self.header.columns
+
+
+@lru_cache(maxsize=1_000)
+def _checked(path: Path, text: str) -> Query:
+    """Return a query, which is checked again only if its file has changed."""
+    return Query(path, text)
 
 
 @dataclass(frozen=True)
