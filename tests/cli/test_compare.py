@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import URL
 
 from support.fix_cli import Starcast, name_store
+from support.fix_store import FilledDatabase
 from support.latex_tables import read_table
 
 GRID = (
@@ -36,20 +37,23 @@ ALGORITHMS = ("multiple", "recursive-substar")
 
 @pytest.fixture
 def stored(
-    clean_database: URL,
-    starcast: Starcast,
-    monkeypatch: pytest.MonkeyPatch,
+    filled_database: FilledDatabase, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> URL:
-    """Store two experiments, ``ours`` and ``theirs``, and ``sweep`` with the algorithms of both."""
-    name_store(monkeypatch, clean_database)
-    for name, algorithms in (
-        ("ours", ALGORITHMS[:1]),
-        ("theirs", ALGORITHMS[1:]),
-        ("sweep", ALGORITHMS),
-    ):
-        flags = [word for algorithm in algorithms for word in ("--algorithm", algorithm)]
-        assert starcast("experiment", "run", name, *flags, *GRID, "--jobs", "1").code == 0
-    return clean_database
+    """Two experiments, ``ours`` and ``theirs``, and ``sweep`` with the algorithms of both."""
+
+    def fill(url: URL) -> None:
+        name_store(monkeypatch, url)
+        for name, algorithms in (
+            ("ours", ALGORITHMS[:1]),
+            ("theirs", ALGORITHMS[1:]),
+            ("sweep", ALGORITHMS),
+        ):
+            flags = [word for algorithm in algorithms for word in ("--algorithm", algorithm)]
+            assert starcast("experiment", "run", name, *flags, *GRID, "--jobs", "1").code == 0
+
+    url = filled_database("three experiments", fill)
+    name_store(monkeypatch, url)
+    return url
 
 
 @pytest.mark.usefixtures("stored")

@@ -18,6 +18,7 @@ from starcast.database import sessions
 from starcast.experiments import execution
 from starcast.experiments.grid import Point
 from support.fix_cli import Result, Starcast, name_store
+from support.fix_store import FilledDatabase
 
 GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "1024", "-m", "64")
 POINT = ("S4", "broadcast", "multiple", "-m", "1024")
@@ -38,11 +39,19 @@ def database(clean_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
 
 
 @pytest.fixture
-def two(database: URL, starcast: Starcast) -> URL:
+def two(
+    filled_database: FilledDatabase, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> URL:
     """Two experiments, `ours` and `theirs`."""
-    for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
-        assert starcast("experiment", "run", name, "--algorithm", algorithm, *GRID).code == 0
-    return database
+
+    def fill(url: URL) -> None:
+        name_store(monkeypatch, url)
+        for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
+            assert starcast("experiment", "run", name, "--algorithm", algorithm, *GRID).code == 0
+
+    url = filled_database("two experiments", fill)
+    name_store(monkeypatch, url)
+    return url
 
 
 def error_of(result: Result) -> str:
@@ -548,16 +557,17 @@ def test_no_runs_are_listed_on_any_terminal(
             assert table_of(lines_of(starcast, monkeypatch, room, *words))[2] == []
 
 
-@pytest.mark.usefixtures("two")
-def test_reproduce_says_of_every_run_whether_it_agrees(starcast: Starcast, engine: Engine) -> None:
+def test_reproduce_says_of_every_run_whether_it_agrees(starcast: Starcast, two: URL) -> None:
     agreed = starcast("experiment", "reproduce", "ours", "-f", "json")
     assert (agreed.code, "all figures agree in 4 of 4 runs" in agreed.err) == (0, True)
     assert [(row["run"], row["agrees"], row["profile"]) for row in json.loads(agreed.out)] == [
         (number, True, "same") for number in range(1, 5)
     ]
     assert "agrees" in starcast("experiment", "reproduce", "2").out
+    engine = sessions.connect(two)
     with engine.begin() as connection:
         connection.execute(text("update cost set steps = 77 where run = 3 and kind = 'simulated'"))
+    engine.dispose()
     result = starcast("experiment", "reproduce", "ours", "-f", "json", "--jobs", "2")
     assert result.code == 6
     assert "error: 1 run has figures that differ from the stored ones" in result.err

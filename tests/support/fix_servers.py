@@ -209,11 +209,11 @@ def fresh_database(store_url: URL) -> Iterator[URL]:
 
 
 @contextmanager
-def new_database(store_url: URL) -> Iterator[URL]:
-    """Create a new, empty database; drop it afterwards, disconnecting its clients."""
+def new_database(store_url: URL, template: str = "template1") -> Iterator[URL]:
+    """Create a new database, by default empty; drop it afterwards, disconnecting its clients."""
     name = f"test_{secrets.token_hex(6)}"
     with psycopg.connect(_plain(store_url), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
         try:
             yield store_url.set(database=name)
         finally:
