@@ -209,11 +209,12 @@ def fresh_database(store_url: URL) -> Iterator[URL]:
 
 
 @contextmanager
-def new_database(store_url: URL, template: str = "template1") -> Iterator[URL]:
+def new_database(store_url: URL, template: URL | None = None) -> Iterator[URL]:
     """Create a new database, by default empty; drop it afterwards, disconnecting its clients."""
     name = f"test_{secrets.token_hex(6)}"
+    source = template.database if template else "template1"
     with psycopg.connect(_plain(store_url), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {source}".encode())
         try:
             yield store_url.set(database=name)
         finally:

@@ -77,11 +77,11 @@ def filled_database(
         def copy(name: str, fill: Callable[[URL], None]) -> URL:
             if name not in filled:
                 _delete_rows(kept_database)
-                url = databases.enter_context(new_database(store_url, kept_database.database))
+                url = databases.enter_context(new_database(store_url, kept_database))
                 fill(role_url(url, "writer"))
                 filled[name] = url
-            template = filled[name].database
-            return role_url(copies.enter_context(new_database(store_url, template)), "writer")
+            copied = copies.enter_context(new_database(store_url, filled[name]))
+            return role_url(copied, "writer")
 
         yield copy
 
