@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs tools
 QUICK_JAVA := $(VENV)/.java/options
-# Groups of tests (tests/support/markers.py), those that take longest first.
-GROUPS := packs unit stores docs cli runs claims
+# Groups of tests (tests/support/markers.py). Those that wait most for servers are first, next to unit
+# tests, which never wait.
+GROUPS := docs runs unit packs stores cli claims
 PYTESTS := $(addprefix pytest-,$(GROUPS))
 
 # The tests start some hundred processes, which would compile each module anew.
