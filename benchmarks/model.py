@@ -25,7 +25,7 @@ from starcast.endpoints import graph_address
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
 from starcast.graph.schema import LINK
-from starcast.graph.writer import batches
+from starcast.graph.writer import group_by_start
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.topologies import Topology
@@ -202,12 +202,13 @@ class _Run:
 
     def _relationships(self, model: Model, rows: Rows) -> None:
         for statement, some in model.create(rows):
-            for count, groups in batches(some, self._settings.batch, model.first(rows.topology)):
+            for batch in some.batches(self._settings.batch):
                 owner = (
                     rows.artifact_id if rows.relationship is LINK else model.owner(rows.artifact_id)
                 )
+                groups = group_by_start(batch, model.first(rows.topology))
                 parameters = {"rows": groups, "owner": owner, "topology": rows.topology.spec}
-                assert self._graph.write(statement, parameters)[0]["made"] == count
+                assert self._graph.write(statement, parameters)[0]["made"] == len(batch)
 
     def _ask(self, model: Model, content: Content) -> None:
         gaps, parameters = model.gaps(), content.parameters()

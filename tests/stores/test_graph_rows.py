@@ -253,3 +253,30 @@ def test_the_checksum_of_nodes_is_the_same_in_blocks(monkeypatch: pytest.MonkeyP
 def test_no_blocks_are_joined_to_no_rows() -> None:
     """The result has no rows but all columns."""
     assert len(rows.join_blocks([], LINK, "S2", topology("S2"))) == 0
+
+
+def number_of_nodes(part: Rows) -> int:
+    return len(np.unique(np.concatenate([part.start, part.end])))
+
+
+@pytest.mark.parametrize(("spec", "share"), [("S6", 0.8), ("S6,3", 0.8), ("Q8", 1.0)])
+def test_batches_have_all_rows_in_the_order_of_their_start_and_few_nodes(
+    spec: str, share: float
+) -> None:
+    """Those of a hypercube have few nodes in any case: ranks are in the order of its subcubes."""
+    links = rows.link_rows(topology(spec))
+    size = len(links) // 6
+    parts = list(links.batches(size))
+    assert [len(part) for part in parts[:-1]] == [size] * (len(parts) - 1)
+    assert all((np.diff(part.start) >= 0).all() for part in parts)
+    together = rows.join_blocks(parts, LINK, spec, links.topology)
+    assert same_rows(together, links.sorted())
+    ends = np.column_stack([links.start, links.end])
+    consecutive = sum(len(np.unique(ends[k : k + size])) for k in range(0, len(links), size))
+    assert sum(map(number_of_nodes, parts)) < share * consecutive
+
+
+def test_one_batch_keeps_the_order() -> None:
+    links = rows.link_rows(topology("S4"))
+    (only,) = links.batches(len(links))
+    assert same_rows(only, links)

@@ -13,6 +13,7 @@ million links of S10 as one sorted set of rows would need 1 GB and most of the t
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,20 +110,46 @@ class Rows:
 
     def sorted(self) -> "Rows":
         """Return the rows sorted by start node, end node and the other columns."""
-        order = np.lexsort((*reversed(list(self.columns.values())), self.end, self.start))
-        columns = {name: column[order] for name, column in self.columns.items()}
-        return Rows(
-            self.relationship,
-            self.artifact_id,
-            self.topology,
-            self.start[order],
-            self.end[order],
-            columns,
+        return self._select(
+            np.lexsort((*reversed(list(self.columns.values())), self.end, self.start))
         )
+
+    def batches(self, size: int) -> "Iterator[Rows]":
+        """Yield the rows in batches of a size, each sorted by start node, with few nodes in each.
+
+        A server locks and changes every node of a batch, whatever the number of its rows. Rows
+        within a substar, or a subcube, are in one batch or in consecutive ones.
+        """
+        order = np.arange(len(self))
+        if len(self) > size:
+            place = _substar_order(self.topology)
+            order = np.argsort(np.maximum(place[self.start], place[self.end]), kind="stable")
+        for begin in range(0, len(self), size):
+            batch = order[begin : begin + size]
+            yield self._select(batch[np.argsort(self.start[batch], kind="stable")])
+
+    def _select(self, places: Column) -> "Rows":
+        columns = {name: column[places] for name, column in self.columns.items()}
+        start, end = self.start[places], self.end[places]
+        return Rows(self.relationship, self.artifact_id, self.topology, start, end, columns)
 
     def checksum(self) -> int:
         """Return the sum of the rows' checksums."""
         return checksum((self.start, self.end, *self.columns.values()), len(self))
+
+
+def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
+    """Return the symbols of labels, as an array ``[labels, symbols]`` of their characters."""
+    return np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
+
+
+@lru_cache(maxsize=1)
+def _substar_order(topology: Topology) -> Column:
+    """Return the place of every node, by rank, if labels are sorted from their last symbols."""
+    symbols = _symbols(topology.labels(np.arange(topology.nodes)))
+    place = np.empty(topology.nodes, dtype=np.int64)
+    place[np.lexsort(symbols.T)] = np.arange(topology.nodes)
+    return place
 
 
 def link_blocks(topology: Topology) -> Iterator[Rows]:
@@ -296,7 +323,7 @@ def node_checksum(topology: Topology) -> int:
 def _node_checksum(topology: Topology, part: slice) -> int:
     ranks = np.arange(part.start, part.stop)
     labels = topology.labels(ranks)
-    symbols = np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
+    symbols = _symbols(labels)
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
     code = np.zeros(len(labels), dtype=np.int64)

@@ -3,8 +3,8 @@
 Offline imports, which create a new store from files, are in `starcast.graph.bulk_files`.
 """
 
-from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -45,10 +45,10 @@ class BoltWriter:
     """Writer over Bolt: UNWIND of lists, one transaction per batch.
 
     It writes 25 000 to 70 000 relationships per second once the server is warm, depending on the
-    machine. A batch is grouped by start node, so that each start node is looked up once
-    (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch after a transient
-    error. If a commit succeeded but its confirmation was lost, the batch is written twice; the
-    comparison of counts and checksums detects this rare case.
+    machine. A batch has few nodes (`Rows.batches`) and is grouped by start node, so that each start
+    node is looked up once (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch
+    after a transient error. If a commit succeeded but its confirmation was lost, the batch is
+    written twice; the comparison of counts and checksums detects this rare case.
 
     Args:
         graph: the database to write to.
@@ -110,17 +110,18 @@ class BoltWriter:
             RejectedError: an end node was not found.
         """
         statement = create_statement(rows.relationship)
-        for count, groups in batches(rows, self._batch, first_key(rows.topology)):
-            parameters = {"rows": groups, "artifact": rows.artifact_id}
+        first = first_key(rows.topology)
+        for batch in rows.batches(self._batch):
+            parameters = {"rows": group_by_start(batch, first), "artifact": rows.artifact_id}
             created = self._graph.write(statement, parameters)[0]["created"]
-            if created != count:
+            if created != len(batch):
                 spec = rows.topology.spec
                 raise RejectedError(
-                    f"{count - created} of {count} relationships of {rows.artifact_id} lack a node "
-                    "at one end",
+                    f"{len(batch) - created} of {len(batch)} relationships of {rows.artifact_id} "
+                    "lack a node at one end",
                     hint=f"nodes of {spec} are missing in the graph: drop it and ingest it again",
                 )
-            task.advance(count)
+            task.advance(len(batch))
 
     def finish(self, node: ArtifactNode) -> None:
         """Set the artifact's state to complete."""
@@ -173,20 +174,15 @@ def create_statement(relationship: Relationship) -> str:
     )
 
 
-def batches(rows: Rows, batch: int, first: int) -> Iterator[tuple[int, list[Any]]]:
-    """Yield batches as `create_statement` takes them, each with its number of rows.
+def group_by_start(rows: Rows, first: int) -> list[Any]:
+    """Return rows as `create_statement` takes them.
 
     Args:
         rows: the relationships, sorted by start node.
-        batch: greatest number of rows per batch.
         first: key of the topology's node 0.
     """
-    for begin in range(0, len(rows), batch):
-        part = slice(begin, begin + batch)
-        start = rows.start[part] + first
-        columns = [column[part] for column in rows.columns.values()]
-        values = np.column_stack([rows.end[part] + first, *columns]).tolist()
-        bounds = [0, *(np.flatnonzero(np.diff(start)) + 1).tolist(), len(start)]
-        starts = start[bounds[:-1]].tolist()
-        groups = zip(starts, bounds[:-1], bounds[1:], strict=True)
-        yield len(start), [[key, values[low:high]] for key, low, high in groups]
+    start = rows.start + first
+    values = np.column_stack([rows.end + first, *rows.columns.values()]).tolist()
+    bounds = [0, *(np.flatnonzero(np.diff(start)) + 1).tolist(), len(start)]
+    groups = zip(start[bounds[:-1]].tolist(), pairwise(bounds), strict=True)
+    return [[key, values[low:high]] for key, (low, high) in groups]
