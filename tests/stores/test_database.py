@@ -602,8 +602,11 @@ def busy(engine: Engine, striking: threading.Thread) -> None:
 
 
 @pytest.fixture
-def _no_garbage() -> Iterator[None]:
-    """Disable garbage collection: Python ignores exceptions that are raised during it."""
+def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its database is dropped later
+    """Disable garbage collection: Python ignores exceptions that are raised during it.
+
+    PostgreSQL drops no database for a minute while a connection to it is interrupted but open.
+    """
     gc.collect()
     gc.disable()
     yield
