@@ -31,8 +31,8 @@ SLICE = {
     "mutated schedule": 60,
     "fuzzed command": 40,
     "full output": 2,
-    "kill": 1,
-    "connection fault": 1,
+    "kill": 2,
+    "connection fault": 2,
     "crowd": 1,
 }
 
