@@ -5,10 +5,10 @@ import signal
 
 pytest_plugins = [
     "support.fix_servers",
+    "support.fix_cli",
     "support.fix_store",
     "support.fix_graph",
     "support.fix_pgbouncer",
-    "support.fix_cli",
     "support.fix_plugins",
     "support.fix_simgrid",
     "support.fix_lab",

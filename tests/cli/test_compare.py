@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from sqlalchemy import URL
 
-from support.fix_cli import Starcast, name_store
+from support.fix_cli import Starcast
 from support.fix_store import FilledDatabase
 from support.latex_tables import read_table
 
@@ -36,13 +36,10 @@ ALGORITHMS = ("multiple", "recursive-substar")
 
 
 @pytest.fixture
-def stored(
-    filled_database: FilledDatabase, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
-) -> URL:
+def stored(filled_database: FilledDatabase, starcast: Starcast) -> URL:
     """Two experiments, ``ours`` and ``theirs``, and ``sweep`` with the algorithms of both."""
 
-    def fill(url: URL) -> None:
-        name_store(monkeypatch, url)
+    def fill() -> None:
         for name, algorithms in (
             ("ours", ALGORITHMS[:1]),
             ("theirs", ALGORITHMS[1:]),
@@ -51,9 +48,7 @@ def stored(
             flags = [word for algorithm in algorithms for word in ("--algorithm", algorithm)]
             assert starcast("experiment", "run", name, *flags, *GRID, "--jobs", "1").code == 0
 
-    url = filled_database("three experiments", fill)
-    name_store(monkeypatch, url)
-    return url
+    return filled_database("three experiments", fill)
 
 
 @pytest.mark.usefixtures("stored")

@@ -39,19 +39,14 @@ def database(clean_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
 
 
 @pytest.fixture
-def two(
-    filled_database: FilledDatabase, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
-) -> URL:
+def two(filled_database: FilledDatabase, starcast: Starcast) -> URL:
     """Two experiments, `ours` and `theirs`."""
 
-    def fill(url: URL) -> None:
-        name_store(monkeypatch, url)
+    def fill() -> None:
         for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
             assert starcast("experiment", "run", name, "--algorithm", algorithm, *GRID).code == 0
 
-    url = filled_database("two experiments", fill)
-    name_store(monkeypatch, url)
-    return url
+    return filled_database("two experiments", fill)
 
 
 def error_of(result: Result) -> str:
@@ -471,7 +466,7 @@ def table_of(lines: list[str]) -> tuple[str, list[str], list[list[str]], str]:
 
 
 @pytest.fixture
-def wide(database: URL, starcast: Starcast) -> URL:
+def wide(filled_database: FilledDatabase, starcast: Starcast) -> URL:
     """An experiment with long names and figures, copies and faults."""
     words = (
         "--topology", "S4", "--topology", "S5", "--collective", "broadcast", "--collective",
@@ -480,8 +475,11 @@ def wide(database: URL, starcast: Starcast) -> URL:
         "--faults", "1 node", "--faults", "2 nodes", "-m", "1234567", "-m", "1000/7", "--t-s",
         "22/7",
     )  # fmt: skip
-    assert starcast("experiment", "run", "copies-under-faults", *words, "--jobs", "1").code == 0
-    return database
+
+    def fill() -> None:
+        assert starcast("experiment", "run", "copies-under-faults", *words, "--jobs", "1").code == 0
+
+    return filled_database("copies under faults", fill)
 
 
 @pytest.mark.usefixtures("wide")

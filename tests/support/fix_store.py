@@ -10,6 +10,7 @@ from starcast.database import sessions
 from starcast.database.models import Base
 from starcast.database.roles import Role
 from starcast.progress import Silent
+from support.fix_cli import name_store
 from support.fix_servers import new_database
 
 
@@ -32,6 +33,7 @@ def kept_database(store_url: URL) -> Iterator[URL]:
 
 
 def _delete_rows(url: URL) -> None:
+    """Delete all rows, except that of the store's identity."""
     opened = sessions.connect(url)
     with opened.begin() as connection:
         # TRUNCATE takes five times as long, for new files of the tables and their indexes.
@@ -51,14 +53,16 @@ def clean_database(kept_database: URL, role_url: Callable[[URL, Role], URL]) -> 
     return role_url(kept_database, "writer")
 
 
-#: Returns a database for the writer, given a name for its rows and a function that stores them.
-FilledDatabase = Callable[[str, Callable[[URL], None]], URL]
+#: Returns a database that the settings name, given a name for its rows and a function that stores
+#: them.
+FilledDatabase = Callable[[str, Callable[[], None]], URL]
 
 
 @pytest.fixture(scope="session")
-def filled_before(kept_database: URL) -> Iterator[tuple[ExitStack, dict[str, URL]]]:
-    """The databases that `filled_database` copies; ``kept_database`` keeps their server alive."""
-    assert kept_database
+def filled_before(
+    kept_database: URL,  # noqa: ARG001 - its server must stop after these are dropped
+) -> Iterator[tuple[ExitStack, dict[str, URL]]]:
+    """The databases that `filled_database` copies, by name, and what drops them."""
     with ExitStack() as databases:
         yield databases, {}
 
@@ -69,19 +73,26 @@ def filled_database(
     kept_database: URL,
     store_url: URL,
     role_url: Callable[[URL, Role], URL],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[FilledDatabase]:
     """Return copies of databases with rows; the rows of a name are stored once."""
     databases, filled = filled_before
+
+    def named(database: URL) -> URL:
+        url = role_url(database, "writer")
+        name_store(monkeypatch, url)
+        return url
+
     with ExitStack() as copies:
 
-        def copy(name: str, fill: Callable[[URL], None]) -> URL:
+        def copy(name: str, fill: Callable[[], None]) -> URL:
             if name not in filled:
                 _delete_rows(kept_database)
                 url = databases.enter_context(new_database(store_url, kept_database))
-                fill(role_url(url, "writer"))
+                named(url)
+                fill()
                 filled[name] = url
-            copied = copies.enter_context(new_database(store_url, filled[name]))
-            return role_url(copied, "writer")
+            return named(copies.enter_context(new_database(store_url, filled[name])))
 
         yield copy
 
