@@ -11,7 +11,7 @@ import os
 import resource
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib import import_module
@@ -218,12 +218,13 @@ def _serve(
     _end_with_parent()
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        connection.send((True, function(work, seed)))
-    except MemoryError:
-        connection.send((False, None))
-    except Exception as error:  # noqa: BLE001 - the parent raises it
-        connection.send((False, error))
+    with suppress(BrokenPipeError):  # the parent was interrupted and does not listen any more
+        try:
+            connection.send((True, function(work, seed)))
+        except MemoryError:
+            connection.send((False, None))
+        except Exception as error:  # noqa: BLE001 - the parent raises it
+            connection.send((False, error))
 
 
 #: Variables, clauses and seconds.
