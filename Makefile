@@ -24,6 +24,8 @@ $(VENV)/bin/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "starcast needs Python 3.11 or newer: set PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
+	@# Python's own pip works as well, but takes twice as long to choose the versions.
+	-@$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
 
 $(VENV)/.embedded: $(VENV)/bin/pip pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[embedded]'
