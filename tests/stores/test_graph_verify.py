@@ -1,5 +1,6 @@
 """Scope and depth of `verify`, and what it skips; manual edits are in `test_graph_edits.py`."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,14 +10,16 @@ from sqlalchemy import select
 from starcast.database import models
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError
-from starcast.graph import audit
+from starcast.graph import audit, reader
 from starcast.graph.connection import Graph, QueryResult
 from starcast.graph.ownership import OwnershipError
+from starcast.graph.schema import LINK, first_key
 from starcast.graph.writer import create_indexes
 from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.row_comparison import DESCRIBED, Depth
 from starcast.ingest.verification import verify
+from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from starcast.vocabulary import LoadMethod
 from support.checks import assert_stored, described, match_once
@@ -196,24 +199,40 @@ def test_a_sample_reads_only_what_is_sampled(stores: Stores) -> None:
     assert hits[1] < plan("S6").artifacts[0].nodes
 
 
+def test_a_sample_is_found_by_keys_whatever_the_statistics(stores: Stores) -> None:
+    """Of few nodes, the server would read all, and keep that plan when many follow."""
+    ingest(stores, plan("S2", "greedy", "greedy"))
+    profiled = ProfiledGraph(stores.graph)
+    reader.read_around(profiled, LINK, topology("S2"), [1])
+    reader.read_nodes(profiled, [first_key(topology("S2"))])
+    assert "NodeUniqueIndexSeek" in profiled.operators
+    assert not [name for name in profiled.operators if name.endswith("Scan")]
+
+
 class ProfiledGraph(Graph):
-    """A graph that counts the records that the server accesses."""
+    """A graph that counts the records that the server accesses, and notes its operators."""
 
     def __init__(self, graph: Graph) -> None:
         self.__dict__.update(graph.__dict__)
         self.hits = 0
+        self.operators: set[str] = set()
 
     def run(self, cypher: str, *arguments: Any, **options: Any) -> QueryResult:
         """Run the statement, and add its accesses to `hits`."""
         if cypher.startswith("SHOW"):
             return super().run(cypher, *arguments, **options)
         result = super().run(f"PROFILE {cypher}", *arguments, **options)
-        self.hits += _hits(result.plan or {})
+        assert result.plan is not None
+        for operator in _operators(result.plan):
+            self.hits += int(operator["args"].get("DbHits", 0))
+            self.operators.add(operator["operatorType"].partition("@")[0])
         return result
 
 
-def _hits(plan: dict[str, Any]) -> int:
-    return int(plan["args"].get("DbHits", 0)) + sum(map(_hits, plan.get("children", [])))
+def _operators(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("children", []):
+        yield from _operators(child)
 
 
 def at_node(built_forest: Forest, rank: int) -> int:

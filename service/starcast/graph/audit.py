@@ -11,6 +11,7 @@ from typing import Any
 
 from starcast.graph.artifact_nodes import LABEL_OF, ArtifactNode, id_property
 from starcast.graph.connection import Graph
+from starcast.graph.reader import seek_keys
 from starcast.graph.schema import (
     LABELS,
     NODE,
@@ -339,15 +340,16 @@ def _check_element(
     valid = " AND ".join([*tests.values(), f"size(keys(n)) = {len(tests)}"])
     condition = f"NOT ({valid})"
     if isinstance(element, Label):
-        pattern, artifact, key = f"(n:{element.name})", "n.topology", "n.key"
+        pattern, artifact, node = f"(n:{element.name})", "n.topology", "n"
     else:
         artifact = f"n.{element.artifact_property}" if element.artifact_property else "null"
-        pattern, key = f"()-[n:{element.name}]->()", None
+        pattern, node = f"()-[n:{element.name}]->()", None
         if keys is not None and element.start == NODE.name:
-            pattern, key = f"(a:{NODE.name})-[n:{element.name}]-()", "a.key"
+            pattern, node = f"(a:{NODE.name})-[n:{element.name}]-()", "a"
     count = "count(*)"
-    if keys is not None and key is not None:
-        condition = f"{key} IN $keys AND {condition}"
+    if keys is not None and node is not None:
+        pattern = f"{pattern} {seek_keys(node)}"
+        condition = f"{node}.key IN $keys AND {condition}"
         count = "count(DISTINCT n)"  # both ends of a relationship may be among the nodes
     invalid = ", ".join(
         f"CASE WHEN {test} THEN null ELSE '{name}' END" for name, test in tests.items()
