@@ -399,10 +399,7 @@ def test_an_interrupted_up(own: Settings, tmp_path: Path, number: signal.Signals
 
 def test_status_of_a_running_stack(own: Settings) -> None:
     """Both servers with all their figures in the requested format, and exit code 0."""
-    with connect(stack.endpoints(own.home).postgres_url) as store:
-        # An idle PostgreSQL may be swapped out completely; this query's process is not.
-        store.execute("SELECT 1")
-        shown = starcast(own.home, "status", "--format", "json")
+    shown = starcast(own.home, "status", "--format", "json")
     assert shown.returncode == 0
     neo4j, postgres = json.loads(shown.stdout)
     published = Home(own.home).published()
@@ -414,7 +411,7 @@ def test_status_of_a_running_stack(own: Settings) -> None:
         )
         assert row["uptime_s"] >= 0
     assert 100 < neo4j["memory_mb"] < 2000
-    assert 1 <= postgres["memory_mb"] < 500
+    assert 5 < postgres["memory_mb"] < 500
 
 
 def test_a_home_without_a_stack(tmp_path: Path) -> None:

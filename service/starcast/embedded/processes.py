@@ -211,14 +211,17 @@ def memory_bytes(pid: int) -> int:
     Shared pages count once where the operating system reveals them; otherwise the result is the
     resident memory of the process alone.
     """
+    total = 0
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
-        family = [process, *process.children(recursive=True)]
-        try:
-            return sum(member.memory_full_info().pss for member in family)
-        except psutil.AccessDenied:
-            return int(process.memory_info().rss)
-    return 0
+        for member in [process, *process.children(recursive=True)]:
+            # A child, such as that of a closed connection, may end meanwhile.
+            with suppress(psutil.NoSuchProcess):
+                try:
+                    total += member.memory_full_info().pss
+                except psutil.AccessDenied:
+                    return int(process.memory_info().rss)
+    return total
 
 
 def startup_error(title: str, logs: Sequence[Path]) -> StarcastError:
