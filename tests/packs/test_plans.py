@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.graph.writer import BoltWriter
 from starcast.queries import Query, load_queries
-from starcast.queries.plan import find_problems, has_indexes
+from starcast.queries.plan import find_problems, has_indexes, plan_operators
 from support.packs.stored_data import loaded, without_indexes
 
 HEADER = """\
@@ -63,7 +62,10 @@ def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
     sample = {parameter.name: parameter.type.sample() for parameter in query.parameters}
     plan = store.run(f"EXPLAIN {query.cypher}", sample).plan
     assert plan is not None
-    operators = {(step["operatorType"], step["args"].get("Details", "")) for step in steps(plan)}
+    operators = {
+        (operator["operatorType"], operator["args"].get("Details", ""))
+        for operator in plan_operators(plan)
+    }
     assert any("IndexSeek" in name for name, _ in operators)
     assert not {
         (name, of)
@@ -106,13 +108,6 @@ def test_the_indexes_exist_after_an_ingest(graph: Graph) -> None:
         assert not has_indexes(graph)
     finally:
         BoltWriter(graph, 20_000).prepare()
-
-
-def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield all operators of a plan."""
-    yield plan
-    for child in plan.get("children", ()):
-        yield from steps(child)
 
 
 def problems_of(graph: Graph, body: str, indexes: bool = True) -> list[str]:

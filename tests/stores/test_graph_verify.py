@@ -1,6 +1,5 @@
 """Scope and depth of `verify`, and what it skips; manual edits are in `test_graph_edits.py`."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.row_comparison import DESCRIBED, Depth
 from starcast.ingest.verification import verify
+from starcast.queries.plan import operator_name, plan_operators
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from starcast.vocabulary import LoadMethod
@@ -223,16 +223,10 @@ class ProfiledGraph(Graph):
             return super().run(cypher, *arguments, **options)
         result = super().run(f"PROFILE {cypher}", *arguments, **options)
         assert result.plan is not None
-        for operator in _operators(result.plan):
+        for operator in plan_operators(result.plan):
             self.hits += int(operator["args"].get("DbHits", 0))
-            self.operators.add(operator["operatorType"].partition("@")[0])
+            self.operators.add(operator_name(operator))
         return result
-
-
-def _operators(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for child in plan.get("children", []):
-        yield from _operators(child)
 
 
 def at_node(built_forest: Forest, rank: int) -> int:

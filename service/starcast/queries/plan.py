@@ -50,7 +50,8 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     except InputError as error:
         return [error.message]
     notices = [each for each in result.notices if not _is_expected(each.status, each.text)]
-    operators = dict.fromkeys(_operators(result.plan or {}))
+    planned = () if result.plan is None else plan_operators(result.plan)
+    operators = dict.fromkeys(map(operator_name, planned))
     costly = [name for name in operators if indexes and name in _COSTLY]
     return [
         *(notice.text for notice in notices),
@@ -73,9 +74,19 @@ def _is_expected(status: str, text: str) -> bool:
     return status in _UNKNOWN_NAME and bool(declared & set(re.findall(r"`(\w+)`", text)))
 
 
-def _operators(plan: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the operators of a plan, without the database's name and text in parentheses."""
-    if "operatorType" in plan:
-        yield re.split(r"[@(]", plan["operatorType"])[0]
+def plan_operators(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield all operators of a plan, from the result to the data.
+
+    Example:
+        >>> plan = {"operatorType": "ProduceResults@neo4j", "children": [{"operatorType": "Limit"}]}
+        >>> [operator_name(operator) for operator in plan_operators(plan)]
+        ['ProduceResults', 'Limit']
+    """
+    yield plan
     for child in plan.get("children", ()):
-        yield from _operators(child)
+        yield from plan_operators(child)
+
+
+def operator_name(operator: Mapping[str, Any]) -> str:
+    """Return the name of an operator, without the database's name and text in parentheses."""
+    return re.split(r"[@(]", operator["operatorType"])[0]
