@@ -1,9 +1,7 @@
 """Write JVM options for a short-lived Neo4j: ``quick_java.py FOLDER`` writes FOLDER/options.
 
 Java stores the classes of one start in an archive, which later starts load, and does not use its
-optimising compiler: a start needs a third of the processor time. A Neo4j with TLS encrypts its
-private key in memory for every new connection, with a key derived in 10,000 rounds. Without the
-optimising compiler that was a fifth of all time of the tests' servers; here it is one round.
+optimising compiler: a start needs a third of the processor time.
 """
 
 import shutil
@@ -19,7 +17,9 @@ from starcast.progress import Silent
 from starcast.settings import Settings
 
 _DUMP_SECONDS = 300.0
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dkeystore.pkcs12.keyPbeIterationCount=1"
+#: With TLS, Neo4j encrypts its private key in memory for every new connection. Deriving the key for
+#: that takes 10,000 rounds by default, which was a fifth of the time of the tests' servers.
+_QUICK_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dkeystore.pkcs12.keyPbeIterationCount=1"
 
 
 def main(folder: Path) -> None:
@@ -34,7 +34,9 @@ def main(folder: Path) -> None:
         dump = [neo4j.java(), "-Xshare:dump", f"-XX:SharedArchiveFile={base}"]
         subprocess.run(dump, check=True, capture_output=True)
         recording = f"-XX:SharedArchiveFile={base} -XX:ArchiveClassesAtExit=run/{top.name}"
-        settings = Settings.load(home=Path(home), neo4j_java_options=f"{_QUICK} {recording}")
+        settings = Settings.load(
+            home=Path(home), neo4j_java_options=f"{_QUICK_OPTIONS} {recording}"
+        )
         stack.up(settings, Silent())
         # Writing the archive may take longer than 'down' waits.
         writing = neo4j.find_processes()
@@ -45,7 +47,7 @@ def main(folder: Path) -> None:
     for archive in (base, top):
         archive.chmod(0o644)
     (folder / "options").write_text(
-        f"{_QUICK} -XX:SharedArchiveFile={base}:{top}\n", encoding="utf-8"
+        f"{_QUICK_OPTIONS} -XX:SharedArchiveFile={base}:{top}\n", encoding="utf-8"
     )
 
 
