@@ -170,6 +170,13 @@ def test_memory_of_this_process() -> None:
     assert processes.memory_bytes(2**22 + 1) == 0
 
 
+def test_memory_of_a_process_whose_child_ends_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as child:
+        ended = psutil.Process(child.pid)
+    monkeypatch.setattr(psutil.Process, "children", lambda _, recursive: [ended] * recursive)
+    assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
+
+
 def test_the_last_error_of_a_log(tmp_path: Path) -> None:
     """The message has the last line with an error, the hint the path of the log."""
     log = tmp_path / "server.log"

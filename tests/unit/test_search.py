@@ -1,5 +1,6 @@
 """Searches: small cases are settled, proofs are checked, and limits end them without a loss."""
 
+import multiprocessing
 import random
 from dataclasses import replace
 from itertools import combinations, product
@@ -395,6 +396,21 @@ def fail(work: object, seed: int) -> None:
 def test_an_error_of_a_process_is_raised() -> None:
     with pytest.raises(ArithmeticError, match="this 3"):
         engines.race(fail, "this", Budget(seconds=60, seed=3), "nothing")
+
+
+def test_a_process_to_which_nobody_listens_ends_silently(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """As after an interrupt of the search."""
+    context = multiprocessing.get_context("spawn")
+    receiving, sending = context.Pipe(duplex=False)
+    arguments = (sending, fail, "this", 3, LIMITS.memory)
+    process = context.Process(target=engines._serve, args=arguments)
+    receiving.close()
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert capfd.readouterr().err == ""
 
 
 def test_unknown_problems_arguments_and_topologies_are_refused() -> None:
