@@ -12,6 +12,7 @@ import psutil
 from campaign import commands
 from campaign.output import Done, find_problems
 from campaign.servers import Servers, finish
+from support.workers import workers_of
 
 #: Seconds after which a command that was killed must have ended.
 DEADLINE = 120
@@ -61,7 +62,7 @@ def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_work
     while time.monotonic() < end and process.poll() is None:
         with suppress(psutil.NoSuchProcess):
             times = psutil.Process(process.pid).cpu_times()
-            if _workers(process.pid) if for_worker else times.user + times.system > seconds:
+            if workers_of(process.pid) if for_worker else times.user + times.system > seconds:
                 return
         time.sleep(0.02)
 
@@ -70,7 +71,7 @@ def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
     """Send a signal; return the signals that may have ended the command itself."""
     with suppress(ProcessLookupError, psutil.NoSuchProcess):
         if way == "kill a worker":
-            workers = _workers(pid)
+            workers = workers_of(pid)
             if workers:
                 draw.choice(workers).kill()
             return frozenset()
@@ -91,16 +92,6 @@ def _children(pid: int) -> list[psutil.Process]:
     with suppress(psutil.NoSuchProcess):
         children = psutil.Process(pid).children(recursive=True)
         return [child for child in children if _group(child) == pid]
-    return []
-
-
-def _workers(pid: int) -> list[psutil.Process]:
-    return [child for child in _children(pid) if "spawn_main" in " ".join(_words(child))]
-
-
-def _words(process: psutil.Process) -> list[str]:
-    with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-        return process.cmdline()
     return []
 
 

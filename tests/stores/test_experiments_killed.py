@@ -20,6 +20,7 @@ from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
 from support.experiments import figures
 from support.fix_servers import without_password
+from support.workers import workers_of
 
 #: Schedules of 0.2 to 0.3 million rows: a process needs some tenths of a second for each.
 GRID = (
@@ -167,9 +168,4 @@ def test_killed_workers_cost_no_run(started: Started, design: tuple[Path, Design
 
 def computing(started: Started) -> list[psutil.Process]:
     """The processes that execute points: those that have used the most time."""
-    workers = [
-        child
-        for child in psutil.Process(started.process.pid).children()
-        if "spawn_main" in " ".join(child.cmdline())
-    ]
-    return sorted(workers, key=lambda child: -child.cpu_times().user)
+    return sorted(workers_of(started.process.pid), key=lambda worker: -worker.cpu_times().user)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from support.workers import workers_of
+
 PATIENCE = 60
 
 
@@ -42,12 +44,7 @@ class Cluster:
 
     def worker_processes(self) -> list[psutil.Process]:
         """Return the processes that compute: the children of the nannies."""
-        found = []
-        for process in self._processes[1:]:
-            with suppress(psutil.NoSuchProcess):
-                children = psutil.Process(process.pid).children()
-                found += [each for each in children if "spawn_main" in " ".join(each.cmdline())]
-        return found
+        return [worker for nanny in self._processes[1:] for worker in workers_of(nanny.pid)]
 
     def kill_worker(self) -> None:
         """Kill the worker process that has computed most, as soon as one has computed."""

@@ -30,8 +30,9 @@ from starcast.support.processes import (
     choose_jobs,
     local_processes,
 )
+from support.workers import workers_of
 
-PATIENCE = 30
+PATIENCE = 120
 
 #: What a process prints whose parent was killed before it passed the arguments on.
 INTERRUPTED_START = re.compile(r"\ATraceback .*in spawn_main\n.*\nEOFError: [^\n]*\n\Z", re.DOTALL)
@@ -91,8 +92,9 @@ def running(
     try:
         yield process
     finally:
-        for child in psutil.Process(process.pid).children() if process.poll() is None else ():
-            child.kill()
+        for worker in workers_of(process.pid):
+            with suppress(psutil.NoSuchProcess):
+                worker.kill()
         process.kill()
         process.communicate()
 
@@ -108,15 +110,6 @@ def read_until(process: subprocess.Popen[str], last: str) -> list[str]:
     return lines
 
 
-def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """Return the workers of a parallel run."""
-    return [
-        child
-        for child in psutil.Process(process.pid).children()
-        if "spawn_main" in " ".join(child.cmdline())
-    ]
-
-
 @pytest.mark.parametrize("killed", [1, 2, 3])
 def test_workers_killed_while_a_run_ends_do_not_keep_it(
     tmp_path_factory: pytest.TempPathFactory, killed: int
@@ -124,7 +117,7 @@ def test_workers_killed_while_a_run_ends_do_not_keep_it(
     """An idle worker may hold a lock that the others wait for; it must not matter."""
     with running(tmp_path_factory) as process:
         assert len(read_until(process, "all")) == 7
-        for worker in workers_of(process)[:killed]:
+        for worker in workers_of(process.pid)[:killed]:
             worker.kill()
         output, errors = process.communicate("go\n", timeout=PATIENCE)
         assert (process.returncode, output, errors) == (0, "end\n", "")
@@ -137,11 +130,11 @@ def test_workers_killed_at_random_moments_cost_no_result(
     """Large results: a worker may be killed in the middle of sending one."""
     draw = random.Random(seed)  # noqa: S311 - repeatable, not secret
     with running(tmp_path_factory, items=30, size=3_000_000) as process:
-        while not workers_of(process):
+        while not workers_of(process.pid):
             time.sleep(0.02)
         for _ in range(3):
             time.sleep(draw.uniform(0.0, 0.2))
-            workers = workers_of(process)
+            workers = workers_of(process.pid)
             if workers:
                 with suppress(psutil.NoSuchProcess):
                     draw.choice(workers).kill()
@@ -164,9 +157,9 @@ def test_a_signal_ends_a_run_whose_worker_does_not_answer(
 ) -> None:
     """The workers, also the first one, block what a terminal sends to all processes."""
     with running(tmp_path_factory, pause=1_000) as process:
-        while len(workers_of(process)) < 3:
+        while len(workers_of(process.pid)) < 3:
             time.sleep(0.05)
-        workers = workers_of(process)
+        workers = workers_of(process.pid)
         assert all(blocks(worker, number) for worker in workers)
         workers[0].suspend()
         process.send_signal(number)
