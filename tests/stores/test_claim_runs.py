@@ -220,7 +220,7 @@ from starcast.claims import claim_run, parallel
 claim_run.fingerprint, claim_run.demand_same = lambda: "this code", lambda _: None
 run_check = parallel.run_check
 def slow(*words):
-    time.sleep(0.1)
+    time.sleep(0.5)
     return run_check(*words)
 parallel.run_check = slow
 if __name__ == "__main__":
