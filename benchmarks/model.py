@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
 
@@ -202,7 +203,7 @@ class _Run:
 
     def _relationships(self, model: Model, rows: Rows) -> None:
         for statement, some in model.create(rows):
-            for batch in some.batches(self._settings.batch):
+            for batch in chain.from_iterable(some.batches(self._settings.batch)):
                 owner = (
                     rows.artifact_id if rows.relationship is LINK else model.owner(rows.artifact_id)
                 )

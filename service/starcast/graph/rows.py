@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,19 +115,36 @@ class Rows:
             np.lexsort((*reversed(list(self.columns.values())), self.end, self.start))
         )
 
-    def batches(self, size: int) -> "Iterator[Rows]":
-        """Yield the rows in batches of a size, each sorted by start node, with few nodes in each.
+    def batches(self, size: int) -> "Iterator[tuple[Rows, ...]]":
+        """Yield the rows in batches, each sorted by start node, with few nodes in each.
 
         A server locks and changes every node of a batch, whatever the number of its rows. Rows
         within a substar, or a subcube, are in one batch or in consecutive ones.
+
+        Args:
+            size: greatest number of rows of a batch.
+
+        Yields:
+            One batch, or two without a common node, which can be written at the same time: rows
+            within the first half of the nodes, in the order of substars, and within the second.
         """
-        order = np.arange(len(self))
-        if len(self) > size:
-            place = _substar_order(self.topology)
-            order = np.argsort(np.maximum(place[self.start], place[self.end]), kind="stable")
-        for begin in range(0, len(self), size):
-            batch = order[begin : begin + size]
-            yield self._select(batch[np.argsort(self.start[batch], kind="stable")])
+        if len(self) <= size:
+            yield (self._batch(np.arange(len(self))),)
+            return
+        place = _substar_order(self.topology)
+        middle = len(place) // 2
+        earlier, later = np.sort([place[self.start], place[self.end]], axis=0)
+        order = np.argsort(later, kind="stable")
+        first = order[later[order] < middle]
+        second = order[earlier[order] >= middle]
+        between = order[(earlier[order] < middle) & (later[order] >= middle)]
+        for pair in zip_longest(_pieces(first, size), _pieces(second, size)):
+            yield tuple(self._batch(places) for places in pair if places is not None)
+        for places in _pieces(between, size):
+            yield (self._batch(places),)
+
+    def _batch(self, places: Column) -> "Rows":
+        return self._select(places[np.argsort(self.start[places], kind="stable")])
 
     def _select(self, places: Column) -> "Rows":
         columns = {name: column[places] for name, column in self.columns.items()}
@@ -250,6 +268,10 @@ def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
     rows = np.isin(schedule.sender, ranks) | np.isin(schedule.receiver, ranks)
     columns = (getattr(schedule, name)[rows] for name in _SEND_COLUMNS)
     return _block(SEND, schedule.id, schedule.topology, *columns)
+
+
+def _pieces(array: Column, size: int) -> Iterator[Column]:
+    return (array[part] for part in _slices(len(array), size))
 
 
 def _slices(length: int, size: int) -> Iterator[slice]:

@@ -42,13 +42,14 @@ class GraphWriter(Protocol):
 
 
 class BoltWriter:
-    """Writer over Bolt: UNWIND of lists, one transaction per batch.
+    """Writer over Bolt: UNWIND of lists, one transaction per batch, two batches at a time.
 
     It writes 25 000 to 70 000 relationships per second once the server is warm, depending on the
-    machine. A batch has few nodes (`Rows.batches`) and is grouped by start node, so that each start
-    node is looked up once (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch
-    after a transient error. If a commit succeeded but its confirmation was lost, the batch is
-    written twice; the comparison of counts and checksums detects this rare case.
+    machine. A batch has few nodes, none of which is in the other batch (`Rows.batches`), and is
+    grouped by start node, so that each start node is looked up once
+    (``docs/decisions/0002-keys-and-labels.md``). The driver retries a batch after a transient
+    error. If a commit succeeded but its confirmation was lost, the batch is written twice; the
+    comparison of counts and checksums detects this rare case.
 
     Args:
         graph: the database to write to.
@@ -109,19 +110,25 @@ class BoltWriter:
         Raises:
             RejectedError: an end node was not found.
         """
-        statement = create_statement(rows.relationship)
-        first = first_key(rows.topology)
-        for batch in rows.batches(self._batch):
-            parameters = {"rows": group_by_start(batch, first), "artifact": rows.artifact_id}
-            created = self._graph.write(statement, parameters)[0]["created"]
-            if created != len(batch):
-                spec = rows.topology.spec
-                raise RejectedError(
-                    f"{len(batch) - created} of {len(batch)} relationships of {rows.artifact_id} "
-                    "lack a node at one end",
-                    hint=f"nodes of {spec} are missing in the graph: drop it and ingest it again",
-                )
-            task.advance(len(batch))
+        with self._graph.concurrent(2) as pool:
+            for batches in rows.batches(self._batch):
+                created = sum(pool.map(self._create, batches))
+                count = sum(map(len, batches))
+                if created != count:
+                    artifact, spec = rows.artifact_id, rows.topology.spec
+                    raise RejectedError(
+                        f"{count - created} of {count} relationships of {artifact} lack a node at "
+                        "one end",
+                        hint=f"nodes of {spec} are missing in the graph: drop it, then ingest it",
+                    )
+                task.advance(count)
+
+    def _create(self, rows: Rows) -> int:
+        """Create a batch of relationships, and return how many were created."""
+        groups = group_by_start(rows, first_key(rows.topology))
+        parameters = {"rows": groups, "artifact": rows.artifact_id}
+        created = self._graph.write(create_statement(rows.relationship), parameters)[0]["created"]
+        return int(created)
 
     def finish(self, node: ArtifactNode) -> None:
         """Set the artifact's state to complete."""
