@@ -277,7 +277,7 @@ def test_a_log_that_ends_in_the_middle_of_a_transaction(own: Settings) -> None:
         file.write(b"\xff" * 64)
     started = starcast(own.home, "up")
     assert started.returncode == 0, started.stderr
-    assert "the log of Neo4j is damaged" in started.stderr
+    assert "trying without the damaged end of its log" in started.stderr
     assert "starcast graph verify" in started.stderr
     with driver(stack.endpoints(own.home)) as graph:
         kept = graph.execute_query("MATCH (c:Committed) DETACH DELETE c RETURN count(c) AS n")

@@ -151,8 +151,8 @@ class Startup:
                 " repeat 'starcast up' and run 'starcast graph rebuild'",
             )
         self._reporter.say(
-            f"the log of {server.title} is damaged, as after a full disk: starting without the"
-            " damaged end; 'starcast graph verify' says whether anything is missing"
+            f"{server.title} cannot open its data, as after a full disk: trying without the damaged"
+            " end of its log; then 'starcast graph verify' says whether anything is missing"
         )
         return self._launch(server)
 
