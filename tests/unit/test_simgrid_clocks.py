@@ -12,10 +12,11 @@ import pytest
 from starcast import Schedule, schedule, timing
 from starcast.errors import RejectedError, StarcastError, UnavailableError
 from starcast.external import SimGridRequest, SimGridRun, run_simgrid_batch, simgrid_runs
-from starcast.external.simgrid_runs import Problem, execute_rows
+from starcast.external.simgrid_runs import SimGridProblem, execute_rows
 from starcast.simulator import Fault
 from starcast.simulator.execution_models import make_ticks
 from starcast.simulator.simulation import execute
+from starcast.simulator.ticks import Number
 from starcast.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
 from support.simgrid_cases import find_differences
 from support.simulator_cases import bases, built, changed, kept
@@ -71,7 +72,11 @@ def test_segments_messages_and_copies(execution: ExecutionModel, simgrid: Path |
 
 
 def test_other_machines(simgrid: Path | None) -> None:
-    machines = [(1, 0, 1), (Fraction(23, 7), Fraction(5, 3), 0.125), (3, 1, 0)]
+    machines: list[tuple[Number, Number, Number]] = [
+        (1, 0, 1),
+        (Fraction(23, 7), Fraction(5, 3), 0.125),
+        (3, 1, 0),
+    ]
     schedules = [schedule("S4", "broadcast", "multiple"), schedule("S3", "alltoall", "one-port")]
     requests = [
         SimGridRequest(judged, *machine, execution)
@@ -147,7 +152,7 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
     spoiled: list[dict[str, Any]] = [{}, {"links": []}, {}, {"step": None}, {}]
     remaining = iter(spoiled)
 
-    def describe_badly(problem: Problem) -> dict[str, Any]:
+    def describe_badly(problem: SimGridProblem) -> dict[str, Any]:
         return describe(problem) | next(remaining)
 
     monkeypatch.setattr(simgrid_runs, "_describe", describe_badly)
@@ -160,10 +165,10 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
         assert reason in result.message
 
 
-def unchecked(judged: Schedule) -> Problem:
+def unchecked(judged: Schedule) -> SimGridProblem:
     """Return all rows of a schedule as a problem, whether or not they are valid."""
     executed = execute(judged)._replace(selection=slice(None))
-    return Problem(executed, make_ticks(64, 100, 1, "synchronous"), "synchronous")
+    return SimGridProblem(executed, make_ticks(64, 100, 1, "synchronous"), "synchronous")
 
 
 def clock(result: SimGridRun | StarcastError) -> int | Fraction:

@@ -80,7 +80,7 @@ class SimGridRequest:
     faults: Iterable[FaultLike] = ()
 
 
-class Problem(NamedTuple):
+class SimGridProblem(NamedTuple):
     """Rows for SimGrid. All times are given to it in units of a tick."""
 
     executed: Executed
@@ -171,14 +171,14 @@ def run_simgrid_batch(
 
 
 def execute_rows(
-    problems: Sequence[Problem], installation: Path | None
+    problems: Sequence[SimGridProblem], installation: Path | None
 ) -> list[SimGridRun | StarcastError]:
     """Execute rows by SimGrid; `run_simgrid_batch` without its checks."""
     results = _run_program([_describe(problem) for problem in problems], installation)
     return [_read(result, problem) for result, problem in zip(results, problems, strict=True)]
 
 
-def _make_problem(request: SimGridRequest) -> Problem:
+def _make_problem(request: SimGridRequest) -> SimGridProblem:
     """Return the rows of a request that SimGrid can execute.
 
     Raises:
@@ -190,10 +190,10 @@ def _make_problem(request: SimGridRequest) -> Problem:
     ticks = make_ticks(request.unit_bytes, request.t_s, request.t_c, request.execution)
     executed = execute_valid(schedule.expand(), request.faults)
     _check_size(schedule, executed, ticks)
-    return Problem(executed, ticks, request.execution)
+    return SimGridProblem(executed, ticks, request.execution)
 
 
-def _read(result: dict[str, Any], problem: Problem) -> SimGridRun | StarcastError:
+def _read(result: dict[str, Any], problem: SimGridProblem) -> SimGridRun | StarcastError:
     """Return the execution that the program reports, or why there is none."""
     if "error" in result:
         return UnavailableError(
@@ -232,7 +232,7 @@ def _check_size(schedule: Schedule, executed: Executed, ticks: Ticks) -> None:
         )
 
 
-def _describe(problem: Problem) -> dict[str, Any]:
+def _describe(problem: SimGridProblem) -> dict[str, Any]:
     """Return a problem as the program reads it."""
     executed, ticks, execution = problem
     schedule = executed.rows.schedule
