@@ -9,6 +9,14 @@ from starcast.errors import StarcastError
 from starcast.external import SimGridRequest, SimGridRun
 
 
+def assert_same_clocks(
+    requests: Sequence[SimGridRequest], results: Sequence[SimGridRun | StarcastError]
+) -> None:
+    """Assert that `timing` says the same times, or name every execution that it contradicts."""
+    differences = find_differences(requests, results)
+    assert not differences, "\n".join(["the times differ:", *differences])
+
+
 def find_differences(
     requests: Sequence[SimGridRequest], results: Sequence[SimGridRun | StarcastError]
 ) -> list[str]:

@@ -18,7 +18,7 @@ from starcast.simulator.execution_models import make_ticks
 from starcast.simulator.simulation import execute
 from starcast.simulator.ticks import Number
 from starcast.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
-from support.simgrid_cases import find_differences
+from support.simgrid_cases import assert_same_clocks
 from support.simulator_cases import bases, built, changed, kept
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def test_the_clock_of_simgrid_says_the_time(
 ) -> None:
     requests = [SimGridRequest(built(base), execution=execution) for base in BASES]
     results = run_simgrid_batch(requests, installation=simgrid)
-    assert find_differences(requests, results) == []
+    assert_same_clocks(requests, results)
 
 
 #: Schedules with several segments, messages or copies; their synchronous and their asynchronous
@@ -60,7 +60,7 @@ def test_segments_messages_and_copies(execution: ExecutionModel, simgrid: Path |
     ]
     requests = [SimGridRequest(judged, execution=execution) for judged in schedules]
     results = run_simgrid_batch(requests, installation=simgrid)
-    assert find_differences(requests, results) == []
+    assert_same_clocks(requests, results)
     clocks = {judged.id: clock(result) for judged, result in zip(schedules, results, strict=True)}
     model = EXECUTION_MODELS.index(execution)
     known = {
@@ -85,7 +85,7 @@ def test_other_machines(simgrid: Path | None) -> None:
         for execution in EXECUTION_MODELS
     ]
     results = run_simgrid_batch(requests, installation=simgrid)
-    assert find_differences(requests, results) == []
+    assert_same_clocks(requests, results)
 
 
 def test_faults(simgrid: Path | None) -> None:
@@ -95,7 +95,7 @@ def test_faults(simgrid: Path | None) -> None:
         SimGridRequest(judged, execution=execution, faults=faults) for execution in EXECUTION_MODELS
     ]
     results = run_simgrid_batch(requests, installation=simgrid)
-    assert find_differences(requests, results) == []
+    assert_same_clocks(requests, results)
 
 
 def test_a_schedule_without_rows_takes_no_time(simgrid: Path | None) -> None:
