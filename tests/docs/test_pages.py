@@ -42,6 +42,7 @@ def address(filled: Lab) -> Iterator[str]:
     service.close()
 
 
+@pytest.mark.slow
 def test_all_pages_are_accessible_in_light_and_dark_and_fit_a_telephone(tab: Page) -> None:
     """No violation of axe, nothing wider than the window, and the colours of the scheme."""
     for scheme, width in (("light", 1200), ("dark", 390)):

@@ -18,6 +18,7 @@ def work() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.slow
 def test_the_tutorial_prints_draws_and_computes_what_it_says(work: Path) -> None:
     page = TUTORIAL.read_text(encoding="utf-8")
     assert sessions.play_page(TUTORIAL, work) == page
@@ -30,10 +31,12 @@ def test_the_tutorial_prints_draws_and_computes_what_it_says(work: Path) -> None
     assert all(f"]({name})" in page for name in shown)
 
 
+@pytest.mark.slow
 def test_the_page_on_plug_ins_prints_what_it_says(work: Path) -> None:
     assert sessions.play_page(PLUGINS, work) == PLUGINS.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_on_python_prints_what_it_says(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,6 +49,7 @@ def test_the_page_on_python_prints_what_it_says(
     assert done.attempted > 15
 
 
+@pytest.mark.slow
 def test_the_readme_works_in_a_fresh_clone(work: Path) -> None:
     assert sessions.play_readme(work) == README.read_text(encoding="utf-8")
 

@@ -51,6 +51,18 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
         stack.down(settings.home, Silent())
 
 
+@pytest.mark.usefixtures("clean_graph")
+def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settings) -> None:
+    """What was stored stays, what is new is compared and complete, and the server is the new one."""
+    before = Home(stack_settings.home).published()["neo4j"].pid
+    with open_stores(stack_settings) as stores:
+        ingest(stores, OLD, method=LoadMethod.BOLT)
+        ingest(stores, NEW, method=LoadMethod.IMPORT)
+    assert Home(stack_settings.home).published()["neo4j"].pid != before
+    with open_stores(stack_settings) as stores:
+        assert_complete(stores, artifact_ids(OLD) | artifact_ids(NEW))
+
+
 @contextmanager
 def opened(own: Settings) -> Iterator[Stores]:
     """Open its stores, after `up` has cleaned up."""
@@ -98,6 +110,7 @@ def dies(own: Settings, stage: str, command: str = "import") -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["saved", "written", "imported"])
 def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
     """The old server keeps answering, and the next command deletes what was written."""
@@ -115,6 +128,7 @@ def test_killed_before_the_server_stops(own: Settings, stage: str) -> None:
     assert Home(own.home).published()["neo4j"].pid == pid
 
 
+@pytest.mark.slow
 def test_killed_during_the_comparison_the_old_store_stays(own: Settings) -> None:
     """An unpublished server is running; `up` stops it and starts the old directory."""
     before, stored_before = in_force(own), in_graph(own)
@@ -128,6 +142,7 @@ def test_killed_during_the_comparison_the_old_store_stays(own: Settings) -> None
     assert in_force(own) == before
 
 
+@pytest.mark.slow
 def test_killed_after_the_change_the_new_store_stays(own: Settings) -> None:
     """Old and new artifacts are complete, the password is the same, a second ingest is empty."""
     before, password, stored_before = in_force(own), Home(own.home).password("neo4j"), in_graph(own)
@@ -142,6 +157,7 @@ def test_killed_after_the_change_the_new_store_stays(own: Settings) -> None:
     assert Home(own.home).password("neo4j") == password
 
 
+@pytest.mark.slow
 def test_a_differing_store_is_never_used(own: Settings) -> None:
     """It is changed before the comparison: the old store runs again on its port."""
     before, address, stored_before = in_force(own), graph_address(own), in_graph(own)
@@ -173,6 +189,7 @@ def test_a_differing_store_is_never_used(own: Settings) -> None:
         assert failed == {artifact.id: "failed" for artifact in stored_plan.artifacts}
 
 
+@pytest.mark.slow
 def test_ctrl_c_during_the_import(own: Settings) -> None:
     """The tool ends, and the server was never stopped."""
     before, stored_before = Home(own.home).published(), in_graph(own)
@@ -201,6 +218,7 @@ def test_ctrl_c_during_the_import(own: Settings) -> None:
         drop(stores, "topology", "Q3", cascade=True)
 
 
+@pytest.mark.slow
 def test_data_of_other_programs_are_kept(own: Settings) -> None:
     """An import is refused while the graph holds other nodes; Bolt works."""
     with open_stores(own) as stores:
@@ -217,6 +235,7 @@ def test_data_of_other_programs_are_kept(own: Settings) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error has figures, and neither store is changed."""
 
@@ -233,6 +252,7 @@ def test_a_disk_that_is_too_small(own: Settings, monkeypatch: pytest.MonkeyPatch
         assert states(stores) == before
 
 
+@pytest.mark.slow
 def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
     """Data of other programs are kept unless they may be discarded; then the store is replaced."""
     stored_before, order = in_graph(own), RebuildRequest(method=LoadMethod.IMPORT)
@@ -260,6 +280,7 @@ def both(own: Settings) -> set[tuple[str, str]]:
     return in_graph(own) - artifact_ids(NEW)
 
 
+@pytest.mark.slow
 def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[str, str]]) -> None:
     """It is announced with both estimates; other processes read meanwhile and see who is busy."""
     before = in_force(own)
@@ -306,6 +327,7 @@ def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[s
         assert verify(stores) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["written", "imported", "compared"])
 def test_a_drop_by_import_killed_before_the_change_drops_nothing(
     own: Settings, both: set[tuple[str, str]], stage: str
@@ -319,6 +341,7 @@ def test_a_drop_by_import_killed_before_the_change_drops_nothing(
         assert_complete(stores, both | artifact_ids(NEW))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["marked", "changed"])
 def test_a_drop_by_import_killed_at_the_change_is_finished_by_the_next_command(
     own: Settings, both: set[tuple[str, str]], stage: str
@@ -334,6 +357,7 @@ def test_a_drop_by_import_killed_at_the_change_is_finished_by_the_next_command(
         assert set(states(stores)) == {artifact_id for _, artifact_id in both}
 
 
+@pytest.mark.slow
 def test_a_drop_deletes_where_an_import_would_lose_data_or_does_not_fit(
     own: Settings, both: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +378,7 @@ def test_a_drop_deletes_where_an_import_would_lose_data_or_does_not_fit(
     assert in_force(own) == before
 
 
+@pytest.mark.slow
 def test_the_last_artifact_can_be_dropped_by_import(own: Settings) -> None:
     """The new store is empty and belongs to the same PostgreSQL database."""
     with open_stores(own) as stores:

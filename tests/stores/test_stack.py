@@ -109,6 +109,7 @@ def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> 
     assert row == (0,)
 
 
+@pytest.mark.slow
 def test_two_homes_at_once(own: Settings, stack_settings: Settings) -> None:
     """Two stacks run at once, each with its own ports and passwords."""
     mine, other = stack.endpoints(own.home), stack.endpoints(stack_settings.home)
@@ -119,24 +120,24 @@ def test_two_homes_at_once(own: Settings, stack_settings: Settings) -> None:
     assert both_answer(other)
 
 
-def test_up_twice_does_nothing(own: Settings) -> None:
+def test_up_twice_does_nothing(stack_settings: Settings) -> None:
     """It reports that the stack is running, and the servers are the same."""
-    before = Home(own.home).published()
+    before = Home(stack_settings.home).published()
     reporter = Recording()
-    assert stack.up(own, reporter) == stack.endpoints(own.home)
-    assert reporter.messages == [f"the embedded stack in {own.home} is already running"]
-    assert Home(own.home).published() == before
+    assert stack.up(stack_settings, reporter) == stack.endpoints(stack_settings.home)
+    assert reporter.messages == [f"the embedded stack in {stack_settings.home} is already running"]
+    assert Home(stack_settings.home).published() == before
 
 
-def test_passwords_stay_in_their_files(own: Settings) -> None:
+def test_passwords_stay_in_their_files(stack_settings: Settings) -> None:
     """No command line, environment, log or published file contains a password."""
-    home = Home(own.home)
+    home = Home(stack_settings.home)
     secrets = {home.password("neo4j"), home.password("postgres")}
     assert all(len(secret) >= 32 for secret in secrets)
     for name in ("neo4j", "postgres"):
         assert stat.S_IMODE(home.password_file(name).stat().st_mode) == 0o600
-    assert stat.S_IMODE(own.home.stat().st_mode) == 0o700
-    shown = [str(stack.endpoints(own.home))]
+    assert stat.S_IMODE(stack_settings.home.stat().st_mode) == 0o700
+    shown = [str(stack.endpoints(stack_settings.home))]
     for server in home.published().values():
         process = psutil.Process(server.pid)
         shown += [*process.cmdline(), *process.environ(), *process.environ().values()]
@@ -145,14 +146,16 @@ def test_passwords_stay_in_their_files(own: Settings) -> None:
         for folder in (home.logs, home.neo4j / "logs", home.neo4j / "conf")
         for path in folder.iterdir()
     ]
-    shown += [path.read_text(encoding="utf-8") for path in [*logs, own.home / "stack.json"]]
+    shown += [
+        path.read_text(encoding="utf-8") for path in [*logs, stack_settings.home / "stack.json"]
+    ]
     assert logs
     assert not [text for text in shown for secret in secrets if secret in text]
 
 
-def test_servers_listen_on_loopback_only(own: Settings) -> None:
+def test_servers_listen_on_loopback_only(stack_settings: Settings) -> None:
     """Each has one port, on 127.0.0.1."""
-    for server in Home(own.home).published().values():
+    for server in Home(stack_settings.home).published().values():
         connections = psutil.Process(server.pid).net_connections("inet")
         listening = {each.laddr for each in connections if each.status == psutil.CONN_LISTEN}
         assert {(address.ip.removeprefix("::ffff:"), address.port) for address in listening} == {
@@ -160,16 +163,16 @@ def test_servers_listen_on_loopback_only(own: Settings) -> None:
         }
 
 
-def test_closed_folders_stay_closed(own: Settings) -> None:
+def test_closed_folders_stay_closed(stack_settings: Settings) -> None:
     """For root, PostgreSQL runs as another user in folders closed to it; their modes stay."""
-    process = psutil.Process(Home(own.home).published()["postgres"].pid)
+    process = psutil.Process(Home(stack_settings.home).published()["postgres"].pid)
     assert process.uids().effective != 0
-    assert stat.S_IMODE(own.home.stat().st_mode) & 0o077 == 0
-    assert stat.S_IMODE((own.home / "postgres").stat().st_mode) & 0o077 == 0
-    assert stat.S_IMODE((own.home / "postgres" / "data").stat().st_mode) == 0o700
+    assert stat.S_IMODE(stack_settings.home.stat().st_mode) & 0o077 == 0
+    assert stat.S_IMODE((stack_settings.home / "postgres").stat().st_mode) & 0o077 == 0
+    assert stat.S_IMODE((stack_settings.home / "postgres" / "data").stat().st_mode) == 0o700
 
 
-def test_configuration_of_neo4j(own: Settings) -> None:
+def test_configuration_of_neo4j(stack_settings: Settings) -> None:
     """Memory as in the settings; no usage report, no network discovery, no HTTP, no LOAD CSV."""
     wanted = {
         "server.memory.heap.max_size": "512.00MiB",
@@ -180,17 +183,17 @@ def test_configuration_of_neo4j(own: Settings) -> None:
         "server.https.enabled": "false",
         "dbms.security.allow_csv_import_from_file_urls": "false",
     }
-    with driver(stack.endpoints(own.home)) as graph:
+    with driver(stack.endpoints(stack_settings.home)) as graph:
         rows = graph.execute_query(
             "SHOW SETTINGS YIELD name, value WHERE name IN $names", names=list(wanted)
         ).records
     assert {row["name"]: row["value"] for row in rows} == wanted
 
 
-def test_configuration_of_postgres(own: Settings) -> None:
+def test_configuration_of_postgres(stack_settings: Settings) -> None:
     """SCRAM passwords, UTF-8, page checksums, and the writer and its database."""
-    url = stack.endpoints(own.home).postgres_url
-    with connect(Postgres(Home(own.home)).superuser_url(url.port or 0)) as store:
+    url = stack.endpoints(stack_settings.home).postgres_url
+    with connect(Postgres(Home(stack_settings.home)).superuser_url(url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
         shown = [
             store.execute(f"SHOW {name}".encode()).fetchone()
@@ -203,9 +206,9 @@ def test_configuration_of_postgres(own: Settings) -> None:
     assert identity == ("starcast_writer", "starcast")
 
 
-def test_a_wrong_password_is_refused(own: Settings) -> None:
+def test_a_wrong_password_is_refused(stack_settings: Settings) -> None:
     """A connection from loopback needs the password too."""
-    running = stack.endpoints(own.home)
+    running = stack.endpoints(stack_settings.home)
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         connect(running.postgres_url.set(password="guessed"))
 
@@ -218,6 +221,7 @@ def unrelated_process() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
+@pytest.mark.slow
 def test_a_power_failure_and_a_reboot(
     own: Settings, unrelated_process: subprocess.Popen[bytes]
 ) -> None:
@@ -267,6 +271,7 @@ def test_a_power_failure_and_a_reboot(
         store.execute("DROP TABLE kept")
 
 
+@pytest.mark.slow
 def test_a_log_that_ends_in_the_middle_of_a_transaction(own: Settings) -> None:
     """A full disk can leave such a log of Neo4j, which then does not open its database."""
     with driver(stack.endpoints(own.home)) as graph:
@@ -287,6 +292,7 @@ def test_a_log_that_ends_in_the_middle_of_a_transaction(own: Settings) -> None:
     assert (again.returncode, "damaged" in again.stderr) == (0, False)
 
 
+@pytest.mark.slow
 def test_a_store_of_neo4j_that_cannot_be_opened(own: Settings) -> None:
     stack.down(own.home, Silent())
     neostore = Neo4j(Home(own.home)).data / "databases" / "neo4j" / "neostore"
@@ -300,6 +306,7 @@ def test_a_store_of_neo4j_that_cannot_be_opened(own: Settings) -> None:
     assert both_answer(stack.up(own, Silent()))
 
 
+@pytest.mark.slow
 def test_one_server_without_the_other(own: Settings) -> None:
     """Commands that need one server work without the other; the doctor names the missing one."""
     assert starcast(own.home, "up").returncode == 0
@@ -327,6 +334,7 @@ def test_one_server_without_the_other(own: Settings) -> None:
     assert both_answer(stack.up(own, Silent()))
 
 
+@pytest.mark.slow
 def test_a_port_taken_during_the_start(own: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """If another process takes the chosen port, the server gets and publishes another port."""
     kill(own, "postgres")
@@ -342,6 +350,7 @@ def test_a_port_taken_during_the_start(own: Settings, monkeypatch: pytest.Monkey
     assert both_answer(stack.endpoints(own.home))
 
 
+@pytest.mark.slow
 def test_a_server_that_exits_during_startup(own: Settings) -> None:
     """The error quotes and names the log; the other server keeps running; a later up works."""
     kill(own, "postgres")
@@ -361,6 +370,7 @@ def test_a_server_that_exits_during_startup(own: Settings) -> None:
     assert both_answer(stack.up(own, Silent()))
 
 
+@pytest.mark.slow
 def test_a_wrong_password_file(own: Settings) -> None:
     """The error names it and the server is stopped; after restoring it, up works."""
     kill(own, "postgres")
@@ -374,6 +384,7 @@ def test_a_wrong_password_file(own: Settings) -> None:
     assert both_answer(stack.up(own, Silent()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_up(own: Settings, tmp_path: Path, number: signal.Signals) -> None:
     """Ctrl-C leaves no server; kill -9 leaves an unpublished one, which the next command stops."""
@@ -397,12 +408,12 @@ def test_an_interrupted_up(own: Settings, tmp_path: Path, number: signal.Signals
     assert both_answer(stack.endpoints(own.home))
 
 
-def test_status_of_a_running_stack(own: Settings) -> None:
+def test_status_of_a_running_stack(stack_settings: Settings) -> None:
     """Both servers with all their figures in the requested format, and exit code 0."""
-    shown = starcast(own.home, "status", "--format", "json")
+    shown = starcast(stack_settings.home, "status", "--format", "json")
     assert shown.returncode == 0
     neo4j, postgres = json.loads(shown.stdout)
-    published = Home(own.home).published()
+    published = Home(stack_settings.home).published()
     for row, name in ((neo4j, "neo4j"), (postgres, "postgres")):
         assert (row["state"], row["pid"], row["port"]) == (
             "running",
@@ -440,6 +451,7 @@ def test_a_home_that_is_a_file(tmp_path: Path) -> None:
     assert failed.stderr.startswith(f"error: {home} cannot be used: ")
 
 
+@pytest.mark.slow
 def test_down_twice(own: Settings) -> None:
     """Both servers stop cleanly; a second down has nothing to do."""
     reporter = Recording()

@@ -35,9 +35,7 @@ def main(folder: Path) -> None:
         dump = [neo4j.java(), "-Xshare:dump", f"-XX:SharedArchiveFile={base}"]
         subprocess.run(dump, check=True, capture_output=True)
         recording = f"-XX:SharedArchiveFile={base} -XX:ArchiveClassesAtExit=run/{top.name}"
-        settings = Settings.load(
-            home=Path(home), neo4j_java_options=f"{QUICK_OPTIONS} {recording}"
-        )
+        settings = Settings.load(home=Path(home), neo4j_java_options=f"{QUICK_OPTIONS} {recording}")
         stack.up(settings, Silent())
         # Writing the archive may take longer than 'down' waits.
         writing = neo4j.find_processes()

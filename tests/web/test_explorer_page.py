@@ -191,6 +191,7 @@ def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_stubs(open_page: Open
     expect(page.locator(".view path[stroke-dasharray]")).to_have_count(6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["S7", "S8"])
 def test_large_topologies_are_drawn_with_webgl(open_page: Open, spec: str) -> None:
     state = f"layout=necklaces&step=5&schedule={PAGES[spec][1][0]}"
@@ -207,6 +208,7 @@ def test_large_topologies_are_drawn_with_webgl(open_page: Open, spec: str) -> No
     assert len(colours) > 8
 
 
+@pytest.mark.slow
 def test_s8_is_a_quotient_until_another_layout_is_chosen(open_page: Open) -> None:
     page = open_page("S8")
     assert page.locator("[data-node]").count() == 56
@@ -456,6 +458,7 @@ def test_what_is_seen_is_saved_as_svg_and_png(open_page: Open) -> None:
     assert saved(large, "#save-svg").count(b"data-node") == 5_040
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "state", "scheme"),
     [
