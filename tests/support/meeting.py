@@ -24,10 +24,10 @@ PAGES: dict[str, Callable[[oracles.Node], Sequence[oracles.Tree]]] = {
 
 
 @contextmanager
-def refused(*words: str, exit_code: int = 2) -> Iterator[None]:
+def refused(*words: str, exit_code: int = 2) -> Iterator[pytest.ExceptionInfo[StarcastError]]:
     """Expect an error with a hint, this exit code, and these words in its message."""
     with pytest.raises(StarcastError) as refusal:
-        yield
+        yield refusal
     assert refusal.value.exit_code == exit_code
     assert refusal.value.hint
     for word in words:

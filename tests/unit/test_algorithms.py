@@ -11,7 +11,6 @@ from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE
-from starcast.errors import StarcastError
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees.catalogue import single_trees
@@ -30,9 +29,6 @@ def cases(*specs: str) -> list[Any]:
     ]
 
 
-every_case = pytest.mark.parametrize(("spec", "entry", "ports"), cases(*SPECS))
-
-
 def build(spec: str, entry: Algorithm, ports: str, **arguments: Any) -> Schedule:
     """Return the schedule of an algorithm."""
     return schedule(spec, entry.collective, entry.name, ports, **arguments)
@@ -43,37 +39,44 @@ def listed(plan: Schedule) -> list[tuple[int, ...]]:
     return sorted(zip(*(getattr(plan, name).tolist() for name in COLUMNS), strict=True))
 
 
-@every_case
-def test_the_schedule_is_complete_and_has_the_rows_that_were_counted(
+@pytest.mark.parametrize(("spec", "entry", "ports"), cases(*SPECS))
+def test_the_schedule_is_complete_with_the_rows_id_and_forest_that_were_announced(
     spec: str, entry: Algorithm, ports: str
 ) -> None:
+    """Its figures are those of its declaration, and its rows can be compared one by one."""
     network = topology(spec)
-    plan = build(spec, entry, ports)
+    plan, arguments = build(spec, entry, ports), entry.resolve_arguments(network, {})
     result = simulate(plan)
     assert result.violation is None
     assert result.complete
     assert result.steps == plan.steps
-    assert len(plan) == entry.count(network, ports, entry.resolve_arguments(network, {}))
+    assert len(plan) == entry.count(network, ports, arguments)
     assert (plan.collective, plan.algorithm, plan.ports) == (entry.collective, entry.name, ports)
-    assert dict(plan.arguments) == entry.resolve_arguments(network, {})
+    assert dict(plan.arguments) == arguments
     assert plan.symmetric <= (plan.collective in MULTI_SOURCE)
+    assert is_sorted(plan)
+    assert_rows_follow_the_forest(plan, entry.forest_construction(network, ports, plan.arguments))
+    moved = build(spec, entry, ports, root=1)
+    assert entry.id(network, ports, arguments, 1) == moved.id
+    assert moved.id.endswith(":expanded") == (entry.sources(network, ports) > 1)
 
 
-@every_case
-def test_the_id_is_known_before_the_schedule_is_built(
-    spec: str, entry: Algorithm, ports: str
-) -> None:
-    plan = build(spec, entry, ports, root=1)
-    assert entry.id(plan.topology, ports, entry.resolve_arguments(plan.topology, {}), 1) == plan.id
-    assert plan.id.endswith(":expanded") == (entry.sources(plan.topology, ports) > 1)
-
-
-@every_case
-def test_the_rows_are_sorted(spec: str, entry: Algorithm, ports: str) -> None:
-    """By step, sender, port, tree and unit: two schedules can be compared column by column."""
-    plan = build(spec, entry, ports)
+def is_sorted(plan: Schedule) -> bool:
+    """Return whether the rows are sorted by step, sender, port, tree and unit."""
     order = np.lexsort((plan.unit, plan.tree, plan.port, plan.sender, plan.step))
-    assert np.array_equal(order, np.arange(len(plan)))
+    return np.array_equal(order, np.arange(len(plan)))
+
+
+def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
+    """Every row is on a link of its tree; without a catalogue forest the schedule has its own."""
+    assert (plan.forest_id is None) == (along is None)
+    if plan.forest is None:
+        return
+    plan.forest.verify()
+    assert plan.forest_id is None or plan.forest_id.split(":")[1] == along
+    ends = (plan.receiver, plan.sender)
+    child, parent = reversed(ends) if plan.collective == "gather" else ends
+    assert np.array_equal(plan.forest.parents()[plan.tree, child], parent)
 
 
 @pytest.mark.parametrize(("spec", "entry", "ports"), cases("S4", "S4,2", "Q3"))
@@ -128,26 +131,6 @@ def test_the_expanded_schedule_has_the_same_figures(
         == (f"{plan.id.rpartition(':')[0]}:expanded", 0)
     )
     assert listed(other.expand()) == listed(plan.expand())
-
-
-@every_case
-def test_along_names_the_forest_whose_trees_it_numbers(
-    spec: str, entry: Algorithm, ports: str
-) -> None:
-    """Every row is on a link of its tree; without a catalogue forest the schedule has its own."""
-    plan = build(spec, entry, ports)
-    along = entry.forest_construction(plan.topology, ports, plan.arguments)
-    assert (plan.forest_id is None) == (along is None)
-    if plan.forest is None:
-        return
-    plan.forest.verify()
-    assert plan.forest_id is None or plan.forest_id.split(":")[1] == along
-    child, parent = (
-        (plan.sender, plan.receiver)
-        if plan.collective == "gather"
-        else (plan.receiver, plan.sender)
-    )
-    assert np.array_equal(plan.forest.parents()[plan.tree, child], parent)
 
 
 def test_every_algorithm_of_the_design_s_table_exists() -> None:
@@ -221,14 +204,11 @@ def test_every_algorithm_of_the_design_s_table_exists() -> None:
 def test_bad_arguments_are_refused(
     words: tuple[str, str, str], options: dict[str, Any], named: str
 ) -> None:
-    with refused(*named.split()):
+    """Also with a hint: the multiples that a message can be split into."""
+    with refused(*named.split()) as refusal:
         schedule(*words, **options)
-
-
-def test_a_refusal_suggests_valid_arguments() -> None:
-    with pytest.raises(StarcastError) as refusal:
-        schedule("S5", "scatter", "perfectly-balanced", messages=6)
-    assert refusal.value.hint == "give messages 4, 8, 12, ..."
+    if options == {"messages": 6}:
+        assert refusal.value.hint == "give messages 4, 8, 12, ..."
 
 
 def test_the_default_port_model_is_the_algorithm_s() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from starcast.topologies import topology
-from starcast.trees import forest, plain_constructions
+from starcast.trees import Forest, forest, plain_constructions
 from starcast.trees.metrics import forest_metrics
 
 STARS = ["S2", "S3", "S4", "S5", "S6"]
@@ -19,6 +19,7 @@ CASES = [(spec, name) for spec in SPECS for name in plain_constructions(spec)]
 
 @pytest.mark.parametrize(("spec", "construction"), CASES)
 def test_metrics_are_those_of_the_forest_as_plain_values(spec: str, construction: str) -> None:
+    """Branches are the subtrees of the root's children, sizes the numbers of descendants."""
     trees = forest(spec, construction, topology(spec).nodes // 3)
     metrics = forest_metrics(trees)
     assert metrics["trees"] == trees.trees
@@ -33,34 +34,28 @@ def test_metrics_are_those_of_the_forest_as_plain_values(spec: str, construction
     padded = [row + [0] * (width - len(row)) for row in metrics["levels"]]
     assert padded == trees.level_profile().tolist()
     assert type(metrics["spanning"]) is bool
-
-
-@pytest.mark.parametrize(("spec", "construction"), CASES)
-def test_branches_are_the_subtrees_of_the_root_s_children(spec: str, construction: str) -> None:
-    trees = forest(spec, construction, topology(spec).nodes // 3)
     sizes, parents = trees.subtree_sizes(), trees.parents()
     children = [trees.topology.neighbours(port, [trees.root])[0] for port in trees.topology.ports]
-    expected = [
+    branches = [
         [int(sizes[tree, child]) for child in children if parents[tree, child] == trees.root]
         for tree in range(trees.trees)
     ]
-    assert forest_metrics(trees)["branches"] == expected
-    assert [sum(row) + 1 for row in expected] == trees.sizes.tolist()
+    assert metrics["branches"] == branches
+    assert [sum(row) + 1 for row in branches] == trees.sizes.tolist()
+    if trees.topology.nodes <= factorial(5):
+        assert [row.tolist() for row in sizes] == descendants(trees)
 
 
-@pytest.mark.parametrize(
-    ("spec", "construction"), [case for case in CASES if topology(case[0]).nodes <= factorial(5)]
-)
-def test_subtree_sizes_count_the_ancestors_of_every_node(spec: str, construction: str) -> None:
-    trees = forest(spec, construction)
-    for tree, parents in enumerate(trees.parents()):
-        expected = np.zeros(trees.topology.nodes, dtype=int)
+def descendants(trees: Forest) -> list[list[int]]:
+    """Count in each tree how often a node is a node or an ancestor of one."""
+    result = np.zeros(trees.parent_port.shape, dtype=int)
+    for tree, parents in enumerate(trees.parents().tolist()):
         for node in np.flatnonzero(trees.members()[tree]).tolist():
             ancestor = node
             while ancestor >= 0:
-                expected[ancestor] += 1
-                ancestor = int(parents[ancestor])
-        assert trees.subtree_sizes()[tree].tolist() == expected.tolist()
+                result[tree, ancestor] += 1
+                ancestor = parents[ancestor]
+    return result.tolist()
 
 
 @pytest.mark.parametrize(
