@@ -42,13 +42,32 @@ def level_sizes(n: int, tree: str) -> list[int]:
 @every_tree
 @pytest.mark.parametrize("n", range(2, 6))
 def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
-    """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
+    """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps.
+
+    Everything on one directed link is one packet, of exactly N_t segments. So it is on every
+    directed link, and one-port on those of the sub-step's dimension.
+    """
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
         expected = page.sub_steps(expected, n)
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
+    assert schedule.symmetric
     assert set(hops_of(schedule)) == expected
     assert len(schedule) == len(expected) == (n - 1) * (factorial(n) - 1)
+    if n == 5:
+        return
+    everything, wide = all_sources(schedule), schedule.expand()
+    assert not wide.symmetric
+    assert set(hops_of(wide)) == set(everything)
+    assert len(wide) == factorial(n) * len(schedule)
+    done, sizes = assert_complete(schedule, everything), level_sizes(n, tree)
+    sub_steps = n - 1 if ports == "one" else 1
+    assert sorted(done.loads) == list(range(1, sub_steps * len(sizes) + 1))
+    for step, load in done.loads.items():
+        assert set(load.values()) == {sizes[(step - 1) // sub_steps]}
+        assert len(load) == factorial(n) * (n - 1) // sub_steps
+        if ports == "one":
+            assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
 
 
 @pytest.mark.parametrize("n", [4, 5])
@@ -67,46 +86,12 @@ def test_segments_take_the_trees_in_the_page_s_order(n: int) -> None:
 # All sources together
 
 
-@both_models
-@every_tree
-@pytest.mark.parametrize("n", range(2, 5))
-def test_every_node_receives_every_unit_and_every_link_carries_n_t_segments(
-    n: int, tree: str, ports: str
-) -> None:
-    """A5: everything on one directed link is one packet, of exactly N_t segments.
-
-    So it is on every directed link, and one-port on those of the sub-step's dimension.
-    """
-    schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    done = assert_complete(schedule, all_sources(schedule))
-    sub_steps = n - 1 if ports == "one" else 1
-    sizes = level_sizes(n, tree)
-    assert sorted(done.loads) == list(range(1, sub_steps * len(sizes) + 1))
-    for step, load in done.loads.items():
-        assert set(load.values()) == {sizes[(step - 1) // sub_steps]}
-        assert len(load) == factorial(n) * (n - 1) // sub_steps
-        if ports == "one":
-            assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
-
-
 @pytest.mark.parametrize(
     ("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")]
 )
 def test_every_node_receives_every_unit_on_s5(tree: str, ports: str) -> None:
     schedule = allgather("S5", "dimension-change", ports, base=tree)
     assert_complete(schedule, all_sources(schedule))
-
-
-@both_models
-@every_tree
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_the_expanded_schedule_is_the_page_s_for_all_sources(n: int, tree: str, ports: str) -> None:
-    schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    wide = schedule.expand()
-    assert schedule.symmetric
-    assert not wide.symmetric
-    assert set(hops_of(wide)) == set(all_sources(schedule))
-    assert len(wide) == factorial(n) * len(schedule)
 
 
 def test_a_tree_with_another_root_is_not_suitable() -> None:
@@ -134,54 +119,35 @@ def test_a_tree_with_another_root_is_not_suitable() -> None:
 # Figures
 
 
-@every_tree
-@pytest.mark.parametrize("n", range(2, 8))
-def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
-    """h_T steps of N_t segments, n!-1 in total; in each step every dimension has N_t links."""
-    schedule = allgather(f"S{n}", "dimension-change", base=tree)
-    sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
-    assert schedule.steps == len(sizes)
-    assert sum(sizes) == factorial(n) - 1
-    carried = Counter(zip(schedule.step.tolist(), schedule.port.tolist(), strict=True))
-    assert carried == {
-        (t, d): sizes[t - 1] for t in range(1, len(sizes) + 1) for d in range(2, n + 1)
-    }
-
-
-@every_tree
-@pytest.mark.parametrize("n", range(2, 8))
-def test_one_port_takes_a_sub_step_for_each_dimension(n: int, tree: str) -> None:
-    """Section 5.2: (n-1) h_T sub-steps, none of them empty, determined by the dimension."""
-    schedule = allgather(f"S{n}", "dimension-change", "one", base=tree)
-    assert schedule.steps == (n - 1) * forest(f"S{n}", tree).height
-    assert np.array_equal(np.unique(schedule.step), np.arange(1, schedule.steps + 1))
-    assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
-
-
-@pytest.mark.parametrize("n", range(3, 8))
-def test_the_greedy_tree_takes_the_diameter(n: int) -> None:
-    """Theorem 3: D_n start-ups."""
-    assert allgather(f"S{n}", "dimension-change").steps == oracles.diameter(n)
-
-
-# Metadata of the schedule
-
-
 @both_models
 @every_tree
-@pytest.mark.parametrize("n", [5, 6, 7])
-def test_the_simulator_accepts_it(n: int, tree: str, ports: str) -> None:
-    """There are n! (n-1) (n!-1) transmissions; the largest packet of a step is N_t."""
+@pytest.mark.parametrize("n", range(2, 8))
+def test_steps_and_packets_are_theorem_3_s(n: int, tree: str, ports: str) -> None:
+    """h_T steps of N_t segments, n!-1 in total; in each step every dimension has N_t links.
+
+    One-port, section 5.2: (n-1) h_T sub-steps, none of them empty, determined by the dimension.
+    There are n! (n-1) (n!-1) transmissions; the largest packet of a step is N_t.
+    """
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    run = simulate(schedule)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
+    assert sum(sizes) == factorial(n) - 1
+    assert tree != "greedy" or len(sizes) == oracles.diameter(n)
+    sub_steps = n - 1 if ports == "one" else 1
+    steps = range(1, sub_steps * len(sizes) + 1)
+    level = {step: sizes[(step - 1) // sub_steps] for step in steps}
+    assert schedule.steps == len(steps)
+    carried = Counter(zip(schedule.step.tolist(), schedule.port.tolist(), strict=True))
+    assert carried == {
+        (step, port): level[step]
+        for step in steps
+        for port in ([(step - 1) % (n - 1) + 2] if ports == "one" else range(2, n + 1))
+    }
+    run = simulate(schedule)
     assert run.violation is None
     assert run.complete
     assert run.transmissions == factorial(n) * (n - 1) * (factorial(n) - 1)
-    assert run.packet_sizes.tolist() == [
-        size for size in sizes for _ in range(n - 1 if ports == "one" else 1)
-    ]
-    assert set(run.links_used.tolist()) == {factorial(n) * (1 if ports == "one" else n - 1)}
+    assert run.packet_sizes.tolist() == [level[step] for step in steps]
+    assert set(run.links_used.tolist()) == {factorial(n) * (n - 1) // sub_steps}
 
 
 @both_models
@@ -247,22 +213,15 @@ def test_the_default_base_is_greedy() -> None:
     assert dict(allgather("S4", "dimension-change").arguments) == {"base": "greedy"}
 
 
-@pytest.mark.parametrize(
-    "tree",
-    ["multiple", "edge-disjoint", "perfectly-balanced", "nk-greedy", "nonsense", "label-change"],
-)
-def test_a_base_that_is_not_a_single_spanning_tree_is_refused(tree: str) -> None:
-    with refused(tree, "not a single spanning tree"):
-        allgather("S4", "dimension-change", base=tree)
-
-
-@pytest.mark.parametrize("spec", ["S5,2", "Q3"])
-def test_it_is_defined_on_stars_only(spec: str) -> None:
-    with refused("not defined", spec):
-        allgather(spec, "dimension-change")
-
-
-def test_a_schedule_that_is_too_large_is_refused_before_it_is_built() -> None:
+def test_bad_arguments_and_sizes_are_refused() -> None:
+    """Bases that are not single spanning trees, other topologies, and what memory cannot hold."""
+    own = ("multiple", "edge-disjoint", "perfectly-balanced", "label-change")
+    for tree in (*own, "nk-greedy", "nonsense"):
+        with refused(tree, "not a single spanning tree"):
+            allgather("S4", "dimension-change", base=tree)
+    for spec in ("S5,2", "Q3"):
+        with refused("not defined", spec):
+            allgather(spec, "dimension-change")
     with refused("rows", exit_code=7):
         allgather("S11", "dimension-change")
 

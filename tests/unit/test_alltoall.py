@@ -82,11 +82,24 @@ def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, message
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 12))
 def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
+    """Those of Table 3, counted before they are built, and found by the simulator.
+
+    A0: dimensions within a step differ, and exactly then translated schedules are free of
+    conflicts; one-port, there is one dimension in a step.
+    """
     s = schedule(n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
     assert len(s) == messages * page.distance_sum_printed(n)
-    arguments = dict(s.arguments)
-    assert find("alltoall", algorithm).rows(topology(f"S{n}"), arguments) == len(s)
+    assert find("alltoall", algorithm).rows(topology(f"S{n}"), dict(s.arguments)) == len(s)
+    dimensions = np.stack([s.step, s.port])
+    assert np.unique(dimensions, axis=1).shape == dimensions.shape
+    if algorithm == "one-port":
+        assert s.step.tolist() == [*range(1, len(s) + 1)]
+    run = simulate(schedule(n, algorithm, messages, oracles.nodes(n)[-1]))
+    assert run.violation is None
+    assert run.complete
+    assert (run.steps, run.largest_packet) == (s.steps, 1)
+    assert run.transmissions == messages * page.distance_sum(n) * factorial(n)
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -98,16 +111,6 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
 
 
 # No two sources meet
-
-
-@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 6))
-def test_the_dimensions_within_a_step_are_different(n: int, algorithm: str, messages: int) -> None:
-    """A0: exactly then translated schedules are free of conflicts; one-port, one dimension."""
-    s = schedule(n, algorithm, messages)
-    dimensions = np.stack([s.step, s.port])
-    assert np.unique(dimensions, axis=1).shape == dimensions.shape
-    if algorithm == "one-port":
-        assert s.step.tolist() == [*range(1, len(s) + 1)]
 
 
 @pytest.mark.parametrize(
@@ -125,16 +128,6 @@ def test_all_sources_together(n: int, algorithm: str, messages: int) -> None:
     begin = {q: set[int]().union(*(number(q, x) for x in every)) for q in every}
     end = page.executed(plain_rows(expanded), begin, one_port=algorithm == "one-port")
     assert end == {x: set[int]().union(*(number(q, x) for q in every)) for x in every}
-
-
-@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 6))
-def test_the_simulator_finds_it_complete(n: int, algorithm: str, messages: int) -> None:
-    """By the dimension rule, in the steps and transmissions of Table 3; of all sources together."""
-    run = simulate(schedule(n, algorithm, messages, oracles.nodes(n)[-1]))
-    assert run.violation is None
-    assert run.complete
-    assert (run.steps, run.largest_packet) == (steps(n, algorithm, messages), 1)
-    assert run.transmissions == messages * page.distance_sum(n) * factorial(n)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))

@@ -15,7 +15,7 @@ from starcast.trees import forest
 from support import oracles
 from support import oracles_scatter as page
 from support.meeting import plain_rows, refused, roots
-from unit.test_scatter import SCATTERS, cases, columns, steps
+from unit.test_scatter import SCATTERS, cases, columns
 
 
 def schedule(
@@ -46,16 +46,6 @@ def test_the_root_receives_all_units(n: int, algorithm: str, messages: int) -> N
     rows = plain_rows(schedule("gather", n, algorithm, messages, root))
     end = page.executed(rows, page.deserved(root, messages), one_port=algorithm == "one-port")
     assert end == page.owned(root, messages)
-
-
-@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 7), 1))
-def test_steps_and_transmissions_are_those_of_the_scatter(
-    n: int, algorithm: str, messages: int
-) -> None:
-    s = schedule("gather", n, algorithm, messages)
-    assert s.steps == steps(n, algorithm, messages)
-    assert len(s) == messages * page.distance_sum(n)
-    assert find("gather", algorithm).rows(as_topology(f"S{n}"), {"messages": messages}) == len(s)
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
