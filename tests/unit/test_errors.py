@@ -20,13 +20,13 @@ def test_a_message_is_printable_and_short_whatever_it_repeats(text: str) -> None
     error.message.encode()  # without lone surrogates
 
 
-@pytest.mark.parametrize("text", ["x" * 5_000, "x y " * 1_250, "it's " * 1_000, NASTY * 100])
-def test_long_input_is_shortened(text: str) -> None:
-    error = InputError(f"'{text}' is not a topology", hint=f"write S5 instead of {text}")
-    assert len(error.message) <= 1_000
-    assert error.message.endswith("is not a topology")
-    assert len(error.hint) <= 2_000
-    assert len(str(error)) <= 3_005
+def test_long_input_is_shortened() -> None:
+    for text in ["x" * 5_000, "x y " * 1_250, "it's " * 1_000, NASTY * 100]:
+        error = InputError(f"'{text}' is not a topology", hint=f"write S5 instead of {text}")
+        assert len(error.message) <= 1_000
+        assert error.message.endswith("is not a topology")
+        assert len(error.hint) <= 2_000
+        assert len(str(error)) <= 3_005
 
 
 def test_short_messages_are_unchanged() -> None:

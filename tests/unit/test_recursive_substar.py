@@ -22,12 +22,12 @@ def test_the_tree_follows_the_procedure(n: int) -> None:
         )
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_levels_are_the_steps_of_the_procedure(n: int) -> None:
-    root = oracles.shift(oracles.identity(n), 1)
-    levels = forest(f"S{n}", "recursive-substar", root=oracles.label(root)).levels()[0]
-    for send in oracles.recursive_substar_sends(root):
-        assert levels[oracles.ranks(n)[send.receiver]] == send.step
+def test_levels_are_the_steps_of_the_procedure() -> None:
+    for n in SIZES:
+        root = oracles.shift(oracles.identity(n), 1)
+        levels = forest(f"S{n}", "recursive-substar", root=oracles.label(root)).levels()[0]
+        for send in oracles.recursive_substar_sends(root):
+            assert levels[oracles.ranks(n)[send.receiver]] == send.step
 
 
 def test_the_paper_s_example_on_s4() -> None:
@@ -43,22 +43,22 @@ def test_the_paper_s_example_on_s4() -> None:
     assert built.height == 5
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_every_node_is_informed_exactly_once(n: int) -> None:
-    receivers = Counter(
-        send.receiver for send in oracles.recursive_substar_sends(oracles.identity(n))
-    )
-    assert set(receivers.values()) == {1}
-    assert len(receivers) == factorial(n) - 1
-    assert forest(f"S{n}", "recursive-substar").members().all()
+def test_every_node_is_informed_exactly_once() -> None:
+    for n in SIZES:
+        receivers = Counter(
+            send.receiver for send in oracles.recursive_substar_sends(oracles.identity(n))
+        )
+        assert set(receivers.values()) == {1}
+        assert len(receivers) == factorial(n) - 1
+        assert forest(f"S{n}", "recursive-substar").members().all()
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial(n: int) -> None:
+def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial() -> None:
     """B1: P_n(z) = product of (1 + z + (i-2) z^2); the last step informs (n-2)! nodes."""
-    result = np.asarray(forest(f"S{n}", "recursive-substar").level_profile())[0].tolist()
-    assert result == oracles.informed_per_step(n)
-    assert result[-1] == factorial(n - 2)
+    for n in SIZES:
+        result = np.asarray(forest(f"S{n}", "recursive-substar").level_profile())[0].tolist()
+        assert result == oracles.informed_per_step(n)
+        assert result[-1] == factorial(n - 2)
 
 
 @pytest.mark.parametrize("n", range(2, 10))
@@ -67,40 +67,42 @@ def test_the_height_is_2n_minus_3(n: int) -> None:
     assert forest(f"S{n}", "recursive-substar").height == 2 * n - 3
 
 
-@pytest.mark.parametrize("n", range(2, 9))
-def test_links_of_dimension_k(n: int) -> None:
+def test_links_of_dimension_k() -> None:
     """B1: (k-1) n!/k! of them."""
-    counted = Counter(forest(f"S{n}", "recursive-substar").parent_port[0].tolist())
-    assert counted == {0: 1} | {k: oracles.links_of_dimension(n, k) for k in range(2, n + 1)}
+    for n in range(2, 9):
+        counted = Counter(forest(f"S{n}", "recursive-substar").parent_port[0].tolist())
+        assert counted == {0: 1} | {k: oracles.links_of_dimension(n, k) for k in range(2, n + 1)}
 
 
-@pytest.mark.parametrize("n", range(3, 9))
-def test_a_third_of_the_nodes_are_leaves(n: int) -> None:
-    assert list(forest(f"S{n}", "recursive-substar").leaves) == [factorial(n) // 3]
+def test_a_third_of_the_nodes_are_leaves() -> None:
+    for n in range(3, 9):
+        assert list(forest(f"S{n}", "recursive-substar").leaves) == [factorial(n) // 3]
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_relay_nodes(n: int) -> None:
+def test_relay_nodes() -> None:
     """B1: n!/k! for each k = 3..n; a relay has a child above the dimension of its parent link."""
-    parents = forest(f"S{n}", "recursive-substar").parent_port[0]
-    tree = tree_of(parents, n)
-    ranks = oracles.ranks(n)
-    relays = {
-        parent
-        for child, parent in tree.items()
-        if parent in tree and parents[ranks[child]] > parents[ranks[parent]]
-    }
-    assert len(relays) == sum(factorial(n) // factorial(k) for k in range(3, n + 1))
+    for n in SIZES:
+        parents = forest(f"S{n}", "recursive-substar").parent_port[0]
+        tree = tree_of(parents, n)
+        ranks = oracles.ranks(n)
+        relays = {
+            parent
+            for child, parent in tree.items()
+            if parent in tree and parents[ranks[child]] > parents[ranks[parent]]
+        }
+        assert len(relays) == sum(factorial(n) // factorial(k) for k in range(3, n + 1))
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_no_node_sends_twice_over_a_dimension_or_back(n: int) -> None:
+def test_no_node_sends_twice_over_a_dimension_or_back() -> None:
     """All sends of a node are in one step, so they use different links, and not the parent's."""
-    used: dict[oracles.Node, list[int]] = {}
-    for child, parent in tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n).items():
-        for end in (child, parent):
-            used.setdefault(end, []).append(oracles.dimension_between(child, parent))
-    assert all(len(set(dimensions)) == len(dimensions) for dimensions in used.values())
+    for n in SIZES:
+        used: dict[oracles.Node, list[int]] = {}
+        for child, parent in tree_of(
+            forest(f"S{n}", "recursive-substar").parent_port[0], n
+        ).items():
+            for end in (child, parent):
+                used.setdefault(end, []).append(oracles.dimension_between(child, parent))
+        assert all(len(set(dimensions)) == len(dimensions) for dimensions in used.values())
 
 
 # Wrong readings (pitfalls 9 and 10)
@@ -169,11 +171,11 @@ def test_relays_of_relays_repeat_themselves(n: int, extra: int) -> None:
     assert counted.total() - len(counted) == extra
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_v2_relays_although_it_is_the_source_of_a_single_node(n: int) -> None:
+def test_v2_relays_although_it_is_the_source_of_a_single_node() -> None:
     """Pitfall 10: the child over dimension 2 has dim1 = 1 and still serves dimensions 3..n."""
-    root = oracles.identity(n)
-    tree = tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n)
-    v2 = oracles.swap(root, 2)
-    children = {child for child, parent in tree.items() if parent == v2}
-    assert children == {oracles.swap(v2, k) for k in range(3, n + 1)}
+    for n in range(3, 7):
+        root = oracles.identity(n)
+        tree = tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n)
+        v2 = oracles.swap(root, 2)
+        children = {child for child, parent in tree.items() if parent == v2}
+        assert children == {oracles.swap(v2, k) for k in range(3, n + 1)}
