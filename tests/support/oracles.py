@@ -555,14 +555,6 @@ def time_of_multiple(n: int, ports: str, segments: int, prices: Prices) -> Fract
     return slots * (prices.start_up + a / segments)
 
 
-def best_segments(n: int, prices: Prices) -> int:
-    """Return the integer p >= 1 with the least time (3), which is convex in p."""
-    p = 1
-    while time_of_multiple(n, "all", p + 1, prices) < time_of_multiple(n, "all", p, prices):
-        p += 1
-    return p
-
-
 def links_of_dimension(n: int, k: int) -> int:
     """B1: how many links of dimension k the broadcast tree has."""
     return (k - 1) * prod(range(k + 1, n + 1))

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from support import oracles_multinode as multinode
 from support import oracles_nk
-from support.oracles import Node, Tree, depths, diameter, dimension_between, identity, swap
-from support.oracles_balanced import distance, necklace, necklaces, v
+from support.oracles import Node, Tree, depths, dimension_between, identity, swap
+from support.oracles_balanced import v
 from support.oracles_change import dimension_change
 from support.oracles_edge_disjoint import rotate
 
@@ -104,11 +104,6 @@ def for_all(
         for q in sources
         for hop in base
     ]
-
-
-def types_repeat(hops: Iterable[Hop]) -> bool:
-    """A0: return whether two links of one step have the same type, a conflict of all sources."""
-    return max(Counter((hop.step, hop.port) for hop in hops).values()) > 1
 
 
 # Packets: A5 of tseng-sheu.md, and nk-star.md
@@ -212,37 +207,6 @@ def mbst_copies(n: int, messages: int) -> set[Hop]:
             hop._replace(step=messages * (last - 1) + k) for k, hop in enumerate(served, start=1)
         }
     return hops
-
-
-def numbered_from(n: int, first: int) -> dict[Node, int]:
-    """A3's recipe literally, with ``first`` as the first free number, as if numbers continued."""
-    defined = {k: multinode.generator(n, k) for k in range(1, diameter(n) + 1)}
-    generators = {k: generator for k, generator in defined.items() if generator}
-    numbers: dict[Node, int] = {}
-    for k in range(1, diameter(n) + 1):
-        on_level = [result for result in necklaces(n) if distance(result[0]) == k]
-        chosen = [result for result in on_level if k in generators and generators[k].node in result]
-        ones = [result for result in on_level if result[0][0] == 1]
-        for result in [
-            *chosen,
-            *(other for other in on_level if other not in chosen + ones),
-            *ones,
-        ]:
-            free = v(first + len(numbers), n)
-            if result in chosen:
-                start = necklace(generators[k].node)[(free - generators[k].type) % (n - 1)]
-            else:
-                start = min(y for y in result if distance(swap(y, free)) < distance(y))
-            numbers |= {x: first + len(numbers) + place for place, x in enumerate(necklace(start))}
-    return numbers
-
-
-def too_early(n: int, first: int) -> list[Node]:
-    """Return the nodes reached in the step of their parent, or before, if numbers start so."""
-    numbers = numbered_from(n, first)
-    assert sorted(numbers.values()) == list(range(first, first + len(numbers)))
-    arrival = {x: multinode.step(m, n) for x, m in numbers.items()} | {identity(n): 0}
-    return [x for x, m in numbers.items() if arrival[swap(x, v(m, n))] >= arrival[x]]
 
 
 def cycle(n: int, messages: int) -> set[Hop]:

@@ -11,7 +11,7 @@ from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles, oracles_nk
 from support import oracles_allgather as page
-from support.allgather_checks import allgather, assert_complete, hops_of, places, relabelled
+from support.allgather_checks import allgather, assert_complete, hops_of, places
 from support.meeting import refused
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")
@@ -73,38 +73,23 @@ def test_expanded_rows_are_those_of_all_sources(n: int, k: int, algorithm: str) 
     assert len(wide) == len(expected)
 
 
-@every_algorithm
-@pytest.mark.parametrize(("n", "k"), SMALL)
-def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses(
-    n: int, k: int, algorithm: str
-) -> None:
+def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses() -> None:
     """nk-star.md, one-port dimensions: a level becomes n-1 sub-steps.
 
     2..k are the exchanges; k+s moves s places on in the clique.
     """
-    schedule = allgather(f"S{n},{k}", algorithm, "one")
-    expected = {
-        hop
-        for x in oracles_nk.nodes(n, k)
-        for hop in page.sub_steps(page.nk_source(trees(n, k, algorithm), x, n), n)
-    }
-    assert schedule.symmetric == (k == n - 1)
-    wide = schedule.expand()
-    assert set(hops_of(wide)) == expected
-    assert len(wide) == len(expected)
-
-
-def test_translation_would_bring_residual_links_into_other_sub_steps() -> None:
-    """One source cannot represent all one-port: relabelling keeps the sub-step, not the port."""
-    n, k = 4, 2
-    base = [
-        hop for hop in hops_of(allgather("S4,2", "nk-greedy", "one")) if hop.unit == ((1, 2), 0)
-    ]
-    moved = page.for_all(base, oracles_nk.nodes(n, k), relabelled(n))
-    ports = [oracles_nk.port_between(hop.sender, hop.receiver, n) for hop in moved]  # type: ignore[arg-type]
-    in_turn = [(hop.step - 1) % (n - 1) + 2 for hop in moved]
-    assert ports != in_turn
-    assert all(port == turn for port, turn in zip(ports, in_turn, strict=True) if turn <= k)
+    for n, k in SMALL:
+        for algorithm in ALGORITHMS:
+            schedule = allgather(f"S{n},{k}", algorithm, "one")
+            expected = {
+                hop
+                for x in oracles_nk.nodes(n, k)
+                for hop in page.sub_steps(page.nk_source(trees(n, k, algorithm), x, n), n)
+            }
+            assert schedule.symmetric == (k == n - 1)
+            wide = schedule.expand()
+            assert set(hops_of(wide)) == expected
+            assert len(wide) == len(expected)
 
 
 # All sources together
@@ -154,15 +139,15 @@ def test_the_links_of_a_port_carry_unequal_packets_of_many_trees() -> None:
     assert any(len(set(load.values())) > 1 for load in loads.values())
 
 
-@both_models
-@pytest.mark.parametrize("n", range(2, 6))
-def test_k_one_less_than_n_is_the_star(n: int, ports: str) -> None:
+def test_k_one_less_than_n_is_the_star() -> None:
     """SP(r) of S_{n,n-1} is L(r): the first segment's rows of the allgather by dimension change."""
-    star = allgather(f"S{n}", "dimension-change", ports)
-    schedule = allgather(f"S{n},{n - 1}", "nk-greedy", ports)
-    first = star.tree == 0
-    for name in ("step", "sender", "port", "receiver", "unit"):
-        assert np.array_equal(getattr(schedule, name), getattr(star, name)[first])
+    for n in range(2, 6):
+        for ports in ["all", "one"]:
+            star = allgather(f"S{n}", "dimension-change", ports)
+            schedule = allgather(f"S{n},{n - 1}", "nk-greedy", ports)
+            first = star.tree == 0
+            for name in ("step", "sender", "port", "receiver", "unit"):
+                assert np.array_equal(getattr(schedule, name), getattr(star, name)[first])
 
 
 # Metadata of the schedule

@@ -60,13 +60,6 @@ def test_the_subtrees_of_the_binomial_tree_halve() -> None:
         ] == [2**j for j in range(d)]
 
 
-def test_turning_trailing_zeroes_is_distinguished() -> None:
-    """The mirrored tree has the same heights, levels and leaves."""
-    for d in SIZES:
-        mirrored = parents_of(oracles_cube.binomial("0" * d, range(d, 0, -1)), d)
-        assert (forest(f"Q{d}", "binomial").parents()[0].tolist() == mirrored) == (d == 1)
-
-
 @pytest.mark.parametrize("d", SIZES)
 def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
     """Tree i-1: the binomial tree of the neighbour across port i, bits from i on, re-rooted."""
@@ -92,14 +85,6 @@ def test_they_are_edge_disjoint_for_every_root(d: int) -> None:
         assert [int(load[t.neighbours(port, [root])[0], port - 1]) for port in t.ports] == [0] * d
 
 
-def test_opposite_directions_are_used_by_two_trees() -> None:
-    """As undirected links they overlap: d trees of N-1 links, but only d N / 2 links."""
-    for d in SIZES:
-        load = oracles_cube.load(oracles_cube.edge_disjoint_binomial("0" * d))
-        assert set(load.values()) == {1}
-        assert any((child, parent) in load for parent, child in load) == (d > 1)
-
-
 def test_heights_of_the_edge_disjoint_trees() -> None:
     """The height is d + 1, except on Q_1; the root has one child in each tree, across its port."""
     for d in SIZES:
@@ -119,40 +104,6 @@ def test_heights_of_the_edge_disjoint_trees() -> None:
                 ).tolist()
             )
         }
-
-
-def test_without_rotation_the_trees_would_overlap() -> None:
-    """With bits from left to right, all binomial trees but one would use the same link."""
-    for d in range(3, 9):
-        root = "0" * d
-        trees = [
-            oracles_cube.binomial(oracles_cube.flip(root, i), range(1, d + 1))
-            for i in range(1, d + 1)
-        ]
-        assert (
-            max(
-                oracles_cube.load(
-                    [{x: u for x, u in tree.items() if x != root} for tree in trees]
-                ).values()
-            )
-            == d - 1
-        )
-
-
-def test_rotation_the_other_way_is_distinguished() -> None:
-    """Bits in the order i, i-1, ..: also edge-disjoint and as high, but other trees."""
-    for d in range(3, 9):
-        root, other = "0" * d, []
-        for i in range(1, d + 1):
-            tree = oracles_cube.binomial(
-                oracles_cube.flip(root, i), [(i - 1 - steps) % d + 1 for steps in range(d)]
-            )
-            tree.pop(root)
-            other.append({**tree, oracles_cube.flip(root, i): root})
-        assert max(oracles_cube.load(other).values()) == 1
-        assert forest(f"Q{d}", "edge-disjoint-binomial").parents().tolist() != [
-            parents_of(tree, d) for tree in other
-        ]
 
 
 def test_they_grow_on_hypercubes_only() -> None:

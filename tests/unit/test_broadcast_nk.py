@@ -150,19 +150,6 @@ def test_steps(spec: str) -> None:
             assert topology.degree * (slots - 1) < one_port.steps <= topology.degree * slots
 
 
-def test_sorting_the_missing_symbols_gives_no_matching() -> None:
-    """Pitfall 9: by "the s-th smallest missing symbol" several nodes send to one receiver.
-
-    Sub-slots by ports avoid this.
-    """
-    n, k = 5, 2
-    every = oracles_nk.nodes(n, k)
-    for s in range(1, n - k + 1):
-        by_rank = {oracles_nk.residual(x, oracles_nk.missing(x, n)[s - 1]) for x in every}
-        assert len(by_rank) < len(every)
-        assert len({oracles_nk.across(x, k + s, n) for x in every}) == len(every)
-
-
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
 def test_packets(n: int, k: int) -> None:
     """One tree has one unit per link; trees that share links need packets of several units."""

@@ -1,7 +1,6 @@
 """All collectives along edge-disjoint trees: rows, validity, completeness, step counts."""
 
 from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from math import factorial
 
@@ -266,72 +265,6 @@ def test_all_sources_together_are_sound_and_complete(
         for source in range(len(every)):
             first = source * single.units + (place * messages if addressed else 0)
             assert set(range(first, first + messages)) <= got[node]
-
-
-# Readings that are wrong
-
-
-@pytest.mark.parametrize("n", [4, 5, 6])
-def test_children_in_ascending_order_collide(n: int) -> None:
-    """Pitfall 10: only with phi_k the links at one position of the traversals are rotations."""
-    right = page.depth_first(identity(n))
-    assert all(distinct(links) for links in zip(*right, strict=True))
-    ascending = [preorder(tree, identity(n)) for tree in page.edt(identity(n))]
-    assert not all(distinct(links) for links in zip(*ascending, strict=True))
-
-
-def distinct(links: tuple[tuple[oracles.Node, oracles.Node], ...]) -> bool:
-    """Return whether links are of different dimensions."""
-    dimensions = [oracles.dimension_between(*link) for link in links]
-    return len(set(dimensions)) == len(dimensions)
-
-
-def preorder(tree: oracles.Tree, top: oracles.Node) -> list[tuple[oracles.Node, oracles.Node]]:
-    """A tree's links depth first, children by dimension."""
-    children = [
-        oracles.swap(top, d)
-        for d in range(2, len(top) + 1)
-        if tree.get(oracles.swap(top, d)) == top
-    ]
-    return [link for child in children for link in [(top, child), *preorder(tree, child)]]
-
-
-@pytest.mark.parametrize("collective", ["allgather", "alltoall"])
-@pytest.mark.parametrize("n", [3, 4, 5])
-def test_pipelining_within_a_group_collides(collective: str, n: int) -> None:
-    """Pitfall 9: units one step apart, instead of one hop, meet on links of one dimension."""
-    messages = 2 * (n - 1)
-    slow = rows(collective, n, messages, 1)
-    assert not page.repeated_dimensions(slow)
-    quick = []
-    for row in slow:  # two units per tree: in hop h the steps 2h-1 and 2h; pipelined h and h+1
-        hop, place = divmod(row.step - 1, 2)
-        quick.append(row._replace(step=hop + 1 + place))
-    assert page.repeated_dimensions(quick)
-
-
-@pytest.mark.parametrize("n", [3, 4, 5])
-def test_an_exchange_over_necklaces_misses_some(n: int) -> None:
-    """Pitfall 8: one node per necklace is not enough; each destination occurs once per tree."""
-    every_pair = [(x, tree) for x in oracles.nodes(n)[1:] for tree in range(n - 1)]
-    assert sorted(met(oracles.nodes(n)[1:])) == every_pair
-    leaders = [x for x in oracles.nodes(n)[1:] if x == min(page.orbit(x))]
-    assert set(met(leaders)) < set(every_pair)
-
-
-def met(bases: Sequence[oracles.Node]) -> list[tuple[oracles.Node, int]]:
-    """Return the (node, tree) pairs reached for these base nodes."""
-    rows = page.alltoall(identity(len(bases[0])), 1, len(bases[0]) - 1, bases)
-    rank = oracles.ranks(len(bases[0]))
-    return [(row.receiver, row.tree) for row in rows if rank[row.receiver] == row.unit]
-
-
-@pytest.mark.parametrize("n", [3, 4, 5])
-def test_nearest_nodes_first_sticks_out(n: int) -> None:
-    """Nearest first, the furthest nodes receive height - 1 steps after the last departure."""
-    root, height = identity(n), build_forest(f"S{n}", "edge-disjoint").height
-    steps = max(row.step for row in page.scatter(root, 1, n - 1, nearest_first=True))
-    assert steps == factorial(n) - 1 + height - 1 > built("scatter", n, 1, n - 1).steps
 
 
 # Choices of ours

@@ -87,11 +87,11 @@ def test_all_sources_together_never_meet_on_a_link(n: int, messages: int) -> Non
     assert page.exchanged(plain_rows(everything), n, messages) == set()
 
 
-@pytest.mark.parametrize("n", range(2, 8))
-def test_rounds_of_n_minus_1_messages_leave_no_cell_idle(n: int) -> None:
-    schedule = exact(n, n - 1)
-    assert schedule.steps == page.total_distance(n)
-    assert np.array_equal(np.bincount(schedule.step)[1:], np.full(schedule.steps, n - 1))
+def test_rounds_of_n_minus_1_messages_leave_no_cell_idle() -> None:
+    for n in range(2, 8):
+        schedule = exact(n, n - 1)
+        assert schedule.steps == page.total_distance(n)
+        assert np.array_equal(np.bincount(schedule.step)[1:], np.full(schedule.steps, n - 1))
 
 
 def test_more_messages_are_rounds_one_after_the_other() -> None:
@@ -178,12 +178,11 @@ CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", CORRUPTIONS)
-def test_both_judges_see_what_is_broken(name: str) -> None:
-    corrupt, expected = CORRUPTIONS[name]
-    broken = corrupt(exact(4))
-    for result in (page.problems(plain_rows(broken), 4, 1), array_problems(broken)):
-        assert any(problem.startswith(expected) for problem in result), result
+def test_both_judges_see_what_is_broken() -> None:
+    for corrupt, expected in CORRUPTIONS.values():
+        broken = corrupt(exact(4))
+        for result in (page.problems(plain_rows(broken), 4, 1), array_problems(broken)):
+            assert any(problem.startswith(expected) for problem in result), result
 
 
 def test_the_judge_of_all_sources_sees_two_messages_on_a_link() -> None:
@@ -197,56 +196,55 @@ def test_the_judge_of_all_sources_sees_two_messages_on_a_link() -> None:
 # The construction
 
 
-@pytest.mark.parametrize("n", range(2, 7))
-def test_the_other_nodes_are_reached_along_the_near_balanced_tree(n: int) -> None:
+def test_the_other_nodes_are_reached_along_the_near_balanced_tree() -> None:
     """All nodes of a full necklace use rotations of the tree's path to its smallest node."""
-    tree = near_balanced(oracles.identity(n))
-    short = set(page.short_nodes(n))
-    for row in plain_rows(exact(n)):
-        destination = oracles.nodes(n)[row.unit]
-        if destination not in short:
-            assert tree[row.receiver] == row.sender
+    for n in range(2, 7):
+        tree = near_balanced(oracles.identity(n))
+        short = set(page.short_nodes(n))
+        for row in plain_rows(exact(n)):
+            destination = oracles.nodes(n)[row.unit]
+            if destination not in short:
+                assert tree[row.receiver] == row.sender
 
 
-@pytest.mark.parametrize("n", range(2, 8))
-def test_full_necklaces_are_listed_by_distance_then_smallest_node(n: int) -> None:
-    full = full_necklaces(as_topology(f"S{n}"))
-    keys = [
-        (length, int(full.nodes[length, column]))
-        for column, length in enumerate(full.length.tolist())
-    ]
-    assert keys == sorted(keys)
-    assert len(keys) == page.full_necklaces(n)
+def test_full_necklaces_are_listed_by_distance_then_smallest_node() -> None:
+    for n in range(2, 8):
+        full = full_necklaces(as_topology(f"S{n}"))
+        keys = [
+            (length, int(full.nodes[length, column]))
+            for column, length in enumerate(full.length.tolist())
+        ]
+        assert keys == sorted(keys)
+        assert len(keys) == page.full_necklaces(n)
 
 
-@pytest.mark.parametrize(
-    ("n", "messages"), [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]
-)
-def test_the_opening_has_first_hops_of_near_full_necklaces_and_then_all_is_busy(
-    n: int, messages: int
-) -> None:
+def test_the_opening_has_first_hops_of_near_full_necklaces_and_then_all_is_busy() -> None:
     """The opening has one early group per excess step, nearest necklaces first."""
-    schedule = exact(n, messages)
-    short = np.isin(schedule.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)])
-    opening = int(schedule.step[short].max())
-    used = np.bincount(schedule.step)[opening + 1 :]
-    assert np.array_equal(used, np.full(schedule.steps - opening, n - 1))
-    early = ~short & (schedule.step <= opening)
-    excess = opening - oracles.ceil_div(messages * page.short_hops(n), n - 1)
-    assert not schedule.sender[early].any()
-    assert np.array_equal(
-        np.bincount(schedule.port[early], minlength=n + 1)[2:], np.full(n - 1, excess)
-    )
-    distances = schedule.topology.distances()[schedule.unit // messages]
-    assert (
-        distances[early].max(initial=0) <= distances[~early & ~short & (schedule.sender == 0)].min()
-    )
+    for n, messages in [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]:
+        schedule = exact(n, messages)
+        short = np.isin(
+            schedule.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)]
+        )
+        opening = int(schedule.step[short].max())
+        used = np.bincount(schedule.step)[opening + 1 :]
+        assert np.array_equal(used, np.full(schedule.steps - opening, n - 1))
+        early = ~short & (schedule.step <= opening)
+        excess = opening - oracles.ceil_div(messages * page.short_hops(n), n - 1)
+        assert not schedule.sender[early].any()
+        assert np.array_equal(
+            np.bincount(schedule.port[early], minlength=n + 1)[2:], np.full(n - 1, excess)
+        )
+        distances = schedule.topology.distances()[schedule.unit // messages]
+        assert (
+            distances[early].max(initial=0)
+            <= distances[~early & ~short & (schedule.sender == 0)].min()
+        )
 
 
-@pytest.mark.parametrize(("n", "messages"), [(2, 1), (3, 1), (5, 3), (6, 7)])
-def test_the_schedule_is_the_same_every_time(n: int, messages: int) -> None:
-    once, again = (build(f"S{n}", "alltoall", "exact", messages=messages) for _ in range(2))
-    assert all(np.array_equal(getattr(once, name), getattr(again, name)) for name in COLUMNS)
+def test_the_schedule_is_the_same_every_time() -> None:
+    for n, messages in [(2, 1), (3, 1), (5, 3), (6, 7)]:
+        once, again = (build(f"S{n}", "alltoall", "exact", messages=messages) for _ in range(2))
+        assert all(np.array_equal(getattr(once, name), getattr(again, name)) for name in COLUMNS)
 
 
 # Other sources, and metadata of the schedule
@@ -271,35 +269,37 @@ def test_any_source_s_schedule_is_the_translation(source: str, messages: int) ->
     assert schedule.root == ranks[q]
 
 
-@pytest.mark.parametrize("n", range(2, 8))
-def test_it_says_what_it_is(n: int) -> None:
-    schedule = exact(n, 2)
-    algorithm = catalogue.find("alltoall", "exact")
-    assert (schedule.collective, schedule.algorithm, schedule.ports, schedule.packets) == (
-        "alltoall",
-        "exact",
-        "all",
-        False,
-    )
-    assert schedule.symmetric
-    assert schedule.forest is None
-    assert not schedule.tree.any()
-    assert schedule.units == 2 * schedule.topology.nodes
-    assert dict(schedule.arguments) == {"messages": 2}
-    assert algorithm.rows(schedule.topology, {"messages": 2}) == len(schedule)
-    assert schedule.topology.distance_sum == page.total_distance(n)
+def test_it_says_what_it_is() -> None:
+    for n in range(2, 8):
+        schedule = exact(n, 2)
+        algorithm = catalogue.find("alltoall", "exact")
+        assert (schedule.collective, schedule.algorithm, schedule.ports, schedule.packets) == (
+            "alltoall",
+            "exact",
+            "all",
+            False,
+        )
+        assert schedule.symmetric
+        assert schedule.forest is None
+        assert not schedule.tree.any()
+        assert schedule.units == 2 * schedule.topology.nodes
+        assert dict(schedule.arguments) == {"messages": 2}
+        assert algorithm.rows(schedule.topology, {"messages": 2}) == len(schedule)
+        assert schedule.topology.distance_sum == page.total_distance(n)
 
 
-@pytest.mark.parametrize("n", range(2, 10))
-def test_the_closed_form_of_t_n_is_the_sum_of_the_distances(n: int) -> None:
+def test_the_closed_form_of_t_n_is_the_sum_of_the_distances() -> None:
     """By the array form, and for small n by breadth-first search."""
-    topology = as_topology(f"S{n}")
-    assert (
-        page.total_distance(n)
-        == int(topology.distances().sum())
-        == topology.mean_distance * (topology.nodes - 1)
-    )
-    assert n > 6 or page.total_distance(n) == sum(oracles.distances(oracles.identity(n)).values())
+    for n in range(2, 10):
+        topology = as_topology(f"S{n}")
+        assert (
+            page.total_distance(n)
+            == int(topology.distances().sum())
+            == topology.mean_distance * (topology.nodes - 1)
+        )
+        assert n > 6 or page.total_distance(n) == sum(
+            oracles.distances(oracles.identity(n)).values()
+        )
 
 
 def test_bad_arguments_and_sizes_are_refused() -> None:
@@ -320,17 +320,17 @@ def test_bad_arguments_and_sizes_are_refused() -> None:
 # The simulator
 
 
-@pytest.mark.parametrize("source", ["12345", "54321", "31524"])
-def test_the_simulator_accepts_any_source_and_all_written_out(source: str) -> None:
-    schedule = build("S5", "alltoall", "exact", root=source)
-    for run in (simulate(schedule), simulate(schedule.expand())):
-        assert (run.violation, run.complete, run.steps) == (None, True, page.fewest_steps(5, 1))
-        assert run.transmissions == 120 * page.total_distance(5)
+def test_the_simulator_accepts_any_source_and_all_written_out() -> None:
+    for source in ["12345", "54321", "31524"]:
+        schedule = build("S5", "alltoall", "exact", root=source)
+        for run in (simulate(schedule), simulate(schedule.expand())):
+            assert (run.violation, run.complete, run.steps) == (None, True, page.fewest_steps(5, 1))
+            assert run.transmissions == 120 * page.total_distance(5)
 
 
-@pytest.mark.parametrize("name", ["early row", "port 1", "doubled row", "step 0"])
-def test_the_simulator_names_what_is_broken(name: str) -> None:
-    corrupt, _ = CORRUPTIONS[name]
-    run = simulate(corrupt(exact(4)))
-    assert run.violation is not None
-    assert run.violation.startswith("step ")
+def test_the_simulator_names_what_is_broken() -> None:
+    for name in ["early row", "port 1", "doubled row", "step 0"]:
+        corrupt, _ = CORRUPTIONS[name]
+        run = simulate(corrupt(exact(4)))
+        assert run.violation is not None
+        assert run.violation.startswith("step ")

@@ -66,19 +66,6 @@ def test_the_cycle_visits_every_node_once_and_closes() -> None:
         assert np.array_equal(np.sort(visited[:-1]), np.arange(factorial(n)))
 
 
-def test_s4_is_laceable() -> None:
-    """All odd targets have paths, no even one has; in S_3 an odd one has none (pitfall 4)."""
-    for m, reached in ((3, 2), (4, 12)):
-        start = oracles.identity(m)
-        targets = [
-            goal
-            for goal in oracles.nodes(m)
-            if goal != start and page.depth_first(start, goal, start)
-        ]
-        assert len(targets) == reached
-        assert all(page.odd(goal) for goal in targets)
-
-
 def all_paths(way: list[oracles.Node]) -> Iterator[list[oracles.Node]]:
     """The Hamiltonian paths that begin in this way, types ascending."""
     if len(way) == factorial(len(way[0])):
@@ -163,19 +150,6 @@ def test_rule_1_for_every_root() -> None:
             for x in oracles.nodes(n):
                 if x[0] == root[0] and x != root:
                     assert tree[x] == oracles.swap(x, x.index(root[-1]) + 1)
-
-
-def test_the_position_of_symbol_n_in_the_node_itself_is_another_tree() -> None:
-    """Pitfall 3: the position of n is that in q^-1.x. In x it may be 1, not a dimension."""
-    for n in range(3, 7):
-        root = oracles.shift(
-            oracles.identity(n), 1
-        )  # n12..: no other node with its first symbol has n behind it
-        assert all(x.index(n) == 0 for x in oracles.nodes(n) if x[0] == root[0])
-        other = (1, *oracles.identity(n)[:0:-1])  # 1n..2
-        tree = tree_of(built(n, "rotated-hamiltonian", other).parent_port[0], n)
-        leaves = [x for x in oracles.nodes(n) if x[0] == 1 and x != other]
-        assert any(tree[x] != oracles.swap(x, x.index(n) + 1) for x in leaves)
 
 
 def test_leaves_are_spread_over_the_types() -> None:

@@ -1,4 +1,4 @@
-"""MBST (Fragopoulou & Akl 1993, section 3.2): node by node, Theorem 8, and wrong readings."""
+"""MBST (Fragopoulou & Akl 1993, section 3.2): node by node, Theorem 8."""
 
 from collections import Counter
 from functools import cache
@@ -14,7 +14,7 @@ from starcast.trees.necklace import dimensions, generators, numbering
 from support import oracles
 from support import oracles_multinode as page
 from support.meeting import ports_of, roots
-from support.oracles_balanced import cycles, distance, necklace, necklaces
+from support.oracles_balanced import distance, necklace, necklaces
 
 SIZES = range(2, 8)
 
@@ -227,84 +227,3 @@ def test_no_two_sources_share_a_link_in_a_step(n: int) -> None:
             )
         )
     assert set(used.values()) == {1}
-
-
-# Wrong readings
-
-
-def as_the_page_has_it(n: int) -> dict[int, page.Generator]:
-    """The generators that are defined."""
-    return {
-        k: result for k in range(1, oracles.diameter(n) + 1) if (result := page.generator(n, k))
-    }
-
-
-def not_shorter(result: page.Numbered) -> int:
-    """Return the number of nodes whose neighbour across v is not closer to the root."""
-    return sum(distance(parent) >= distance(x) for x, parent in result.tree.items())
-
-
-def strays(result: page.Numbered, generator: dict[int, page.Generator]) -> list[int]:
-    """The k >= 2 for which N_k1 does not are children of N_(k-1)1."""
-    rings = {k: necklace(chosen.node) for k, chosen in generator.items()}
-    return [k for k in rings if k > 1 and {result.tree[x] for x in rings[k]} != set(rings[k - 1])]
-
-
-@pytest.mark.parametrize("n", range(3, 7))
-def test_the_right_reading(n: int) -> None:
-    chosen = as_the_page_has_it(n)
-    assert not_shorter(page.numbered(n, chosen)) == 0
-    assert strays(page.numbered(n, chosen), chosen) == []
-    assert page.numbered(n, chosen) == page.mbst(n)
-
-
-def test_cycles_written_the_other_way_round_lead_away() -> None:
-    """Pitfall 1: s is followed by x_s. In the other reading G_k is the inverse."""
-    for n in range(3, 7):
-        chosen = {
-            k: page.Generator(oracles.inverse(x), i) for k, (x, i) in as_the_page_has_it(n).items()
-        }
-        assert not_shorter(page.numbered(n, chosen)) > 0
-
-
-@pytest.mark.parametrize("n", [4, 6])
-def test_the_largest_symbol_of_the_last_pair_leads_elsewhere(n: int) -> None:
-    """Pitfall 7: paths stay shortest, but the farthest N_k1 has parents elsewhere."""
-    chosen = {
-        k: page.Generator(x, i + 1 if k >= n else i) for k, (x, i) in as_the_page_has_it(n).items()
-    }
-    assert not_shorter(page.numbered(n, chosen)) == 0
-    assert strays(page.numbered(n, chosen), chosen) != []
-    assert page.numbered(n, chosen).tree != page.mbst(n).tree
-
-
-@pytest.mark.parametrize(
-    ("n", "first"), [(3, [1]), (4, [1]), (5, [1, 5]), (6, [1]), (7, [1, 4, 7])]
-)
-def test_the_generator_is_seldom_the_first_node(n: int, first: list[int]) -> None:
-    """Pitfall 7: the k for which it is."""
-    ranks = oracles.ranks(n)
-    starts = {
-        min(necklace(x), key=lambda y: numbers(n)[ranks[y]]): k
-        for k, (x, _) in as_the_page_has_it(n).items()
-    }
-    assert [starts[x] for _, (x, _) in as_the_page_has_it(n).items() if x in starts] == first
-
-
-def test_without_generators_the_tree_differs() -> None:
-    """N_k1 among the others, begun at its smallest node: the ways are as short."""
-    for n in [4, 5, 6]:
-        result = page.numbered(n, {})
-        assert not_shorter(result) == 0
-        assert result.tree != page.mbst(n).tree
-
-
-def test_the_two_cycles_at_the_right_merge() -> None:
-    """N_k1, k >= n: v is in another cycle than 1, and the parent has one cycle fewer."""
-    for n in [4, 5, 6]:
-        for k, (x, _) in as_the_page_has_it(n).items():
-            if k >= n:
-                for turned in necklace(x):
-                    above = page.mbst(n).tree[turned]
-                    assert len(cycles(above)) == len(cycles(turned)) - 1
-                    assert sum(map(len, cycles(above))) == sum(map(len, cycles(turned)))

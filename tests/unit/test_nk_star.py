@@ -223,15 +223,6 @@ def test_k_one_less_than_n_is_the_star_graph(n: int) -> None:
 # Pitfalls
 
 
-def test_a_symbol_by_its_place_among_the_missing_would_collide() -> None:
-    """Pitfall 9: as rounds of one-port sending, up to n-k nodes would hit one receiver."""
-    for n, k in [(4, 2), (5, 2), (5, 3), (6, 3), (7, 2)]:
-        hits = [0] * perm(n, k)
-        for v in oracles_nk.nodes(n, k):
-            hits[oracles_nk.ranks(n, k)[oracles_nk.residual(v, oracles_nk.missing(v, n)[0])]] += 1
-        assert max(hits) == n - k
-
-
 def test_residual_links_lie_in_triangles_and_exchanges_do_not() -> None:
     """Pitfall 10: so no automorphism maps one to the other."""
     for n, k in [(n, k) for n, k in SIZES if 2 <= k <= n - 2]:
@@ -262,19 +253,6 @@ def test_formulas_1_and_2_are_the_distance(n: int, k: int) -> None:
     assert oracles_nk.distances(home, n) == {
         v: oracles_nk.distance(v) for v in oracles_nk.nodes(n, k)
     }
-
-
-@every_size
-def test_charging_for_no_chain_or_for_the_missing_symbol_is_distinguished(n: int, k: int) -> None:
-    """Pitfall 4: no chains cost nothing in formula (2); m does not count the missing symbol."""
-    distances = topology(f"S{n},{k}").distances()
-    without = [v for v in oracles_nk.nodes(n, k) if not oracles_nk.externals(v)]
-    assert all(
-        distances[oracles_nk.ranks(n, k)[v]] == oracles_nk.distance(v) != oracles_nk.distance(v) + 1
-        for v in without
-    )
-    longer = [oracles_nk.distance(v) + len(oracles_nk.externals(v)) for v in oracles_nk.nodes(n, k)]
-    assert distances.tolist() != longer
 
 
 @given(size_and_ranks(), st.data())
@@ -336,15 +314,3 @@ def test_residual_ports_do_change_under_translation() -> None:
         t = topology(f"S{n},{k}")
         residual = np.full(t.nodes, n, dtype=np.uint8)
         assert any((t.carried_ports(root, residual) != residual).any() for root in range(t.nodes))
-
-
-def test_composition_on_the_right_is_no_translation() -> None:
-    """Pitfall 5: q.v = (q[v_1], ..), not v composed with q."""
-    t = topology("S5,3")
-    root = "245"
-    q = oracles_nk.extension(oracles.node_of(root), 5)
-    wrong = [
-        tuple(oracles_nk.extension(v, 5)[q[j] - 1] for j in range(3))
-        for v in oracles_nk.nodes(5, 3)
-    ]
-    assert t.translation(root).tolist() != [oracles_nk.ranks(5, 3)[v] for v in wrong]

@@ -1,4 +1,4 @@
-"""SP and MT on (n,k)-stars, compared with definitions/nk-star.md and with wrong readings."""
+"""SP and MT on (n,k)-stars, compared with definitions/nk-star.md."""
 
 from itertools import permutations
 
@@ -37,14 +37,6 @@ def ports_of(tree: oracles.Tree, n: int, k: int) -> NDArray[np.uint8]:
         oracles_nk.port_between(v, tree[v], n) if v in tree else 0 for v in oracles_nk.nodes(n, k)
     ]
     return np.array(ports, dtype=np.uint8)
-
-
-def too_deep(tree: oracles.Tree, n: int, k: int) -> tuple[int, int]:
-    """The excess of the height over the diameter, and the nodes below their distance."""
-    result, levels = oracles_nk.distances(home(n, k), n), oracles.depths(tree, home(n, k))
-    return max(levels.values()) - oracles_nk.diameter(n, k), sum(
-        levels[v] > result[v] for v in levels
-    )
 
 
 # SP
@@ -118,86 +110,6 @@ def test_sp_does_not_depend_on_the_order_of_the_missing_symbols() -> None:
             assert {
                 oracles_nk.relabel(q, v): oracles_nk.relabel(q, u) for v, u in tree.items()
             } == tree
-
-
-# SP: the documented table of wrong readings
-
-
-@every_size
-def test_the_own_desired_symbol_always_is_distinguished_by_the_height(n: int, k: int) -> None:
-    higher = {
-        (4, 2): 1,
-        (5, 2): 1,
-        (5, 3): 1,
-        (6, 2): 1,
-        (6, 4): 1,
-        (7, 2): 1,
-        (7, 5): 1,
-        (6, 3): 2,
-        (7, 3): 2,
-        (7, 4): 2,
-    }
-    wrong = oracles_nk.greedy(home(n, k), n, oracles_nk.own_always)
-    assert too_deep(wrong, n, k)[0] == higher.get((n, k), 0)
-    differs(wrong, n, k, (n, k) in higher)
-
-
-@pytest.mark.parametrize("reading", [oracles_nk.least_of_all, oracles_nk.by_size])
-@every_size
-def test_the_least_of_all_and_matching_by_size_are_distinguishable_by_the_height(
-    n: int, k: int, reading: oracles_nk.Reading
-) -> None:
-    higher = {
-        (4, 2): 1,
-        (5, 2): 1,
-        (5, 3): 1,
-        (6, 2): 1,
-        (6, 4): 1,
-        (7, 2): 1,
-        (7, 5): 1,
-        (6, 3): 2,
-        (7, 3): 2,
-        (7, 4): 2,
-    }
-    wrong = oracles_nk.greedy(home(n, k), n, reading)
-    assert too_deep(wrong, n, k)[0] == higher.get((n, k), 0)
-    differs(wrong, n, k, (n, k) in higher)
-
-
-def test_matching_in_label_order_is_distinguished_by_the_depths_where_the_height_hides_it() -> None:
-    """Pitfall 1: except for (6,4) the height is the diameter, and only few nodes are too deep."""
-    for n, k in SIZES:
-        excess = {
-            (5, 3): (0, 2),
-            (6, 3): (0, 6),
-            (7, 3): (0, 12),
-            (7, 4): (0, 90),
-            (6, 4): (1, 26),
-            (7, 5): (0, 274),
-        }
-        wrong = oracles_nk.greedy(home(n, k), n, oracles_nk.by_label_order)
-        assert too_deep(wrong, n, k) == excess.get((n, k), (0, 0))
-        differs(wrong, n, k, (n, k) in excess)
-
-
-def differs(wrong: oracles.Tree, n: int, k: int, expected: bool) -> None:
-    """The array form is not that tree, where the reading matters."""
-    assert (
-        np.array_equal(forest(f"S{n},{k}", "nk-greedy").parent_port[0], ports_of(wrong, n, k))
-        != expected
-    )
-
-
-def test_the_least_symbol_value_at_other_roots_is_distinguished() -> None:
-    """Pitfall 6: also shortest-path trees, but different ones from (6,3) on."""
-    for n, k in [(5, 2), (5, 3), (6, 3), (7, 3)]:
-        informed = 0
-        for root in oracles_nk.nodes(n, k)[:: 1 if n < 7 else 7]:
-            wrong = oracles_nk.greedy_by_values(root, n)
-            assert max(oracles.depths(wrong, root).values()) == oracles_nk.diameter(n, k)
-            right = forest(f"S{n},{k}", "nk-greedy", root=oracles.label(root)).parent_port[0]
-            informed += not np.array_equal(right, ports_of(wrong, n, k))
-        assert (informed > 0) == (n - k >= 3 and k >= 3)
 
 
 # MT
@@ -298,35 +210,6 @@ def test_mt_at_any_root_is_the_translated_mt(size: tuple[int, int], data: st.Dat
         translated.parents()[:, image],
         np.where(at_identity.parents() < 0, -1, image[at_identity.parents()]),
     )
-
-
-def test_symbol_values_for_root_positions_would_congest_mt() -> None:
-    """Pitfall 6: a load of 4 instead of 3."""
-    for n, k in [(6, 3), (7, 3), (7, 4)]:
-        wrong = oracles_nk.multiple_at_identity(n, k, oracles_nk.greedy_by_values)
-        assert max(oracles.load(wrong).values()) == 4
-        assert forest(f"S{n},{k}", "nk-multiple").congestion == 3
-
-
-def test_mt_depends_on_the_order_of_the_missing_symbols() -> None:
-    """Pitfall 8: so the page fixes it, ascending."""
-    for n, k in [(4, 2), (5, 2), (5, 3), (6, 2)]:
-        trees = oracles_nk.multiple_at_identity(n, k)
-        q = (*home(n, k), *range(n, k, -1))
-        moved = [
-            {oracles_nk.relabel(q, v): oracles_nk.relabel(q, u) for v, u in tree.items()}
-            for tree in trees
-        ]
-        assert moved != trees
-        assert oracles_nk.multiple(home(n, k), n) == trees
-
-
-def test_shifting_k_symbols_instead_of_n_is_distinguished() -> None:
-    """Pitfall 5: R_i shifts the label of n symbols, then it is cut to k."""
-    for n, k in [(4, 2), (5, 3), (6, 3)]:
-        roots = [oracles.shift(home(n, k), i) for i in range(1, n)]
-        assert roots != [oracles_nk.root_of(i, n, k) for i in range(1, n)]
-        assert home(n, k) in roots  # no tree could be turned around there
 
 
 # Sizes and places

@@ -1,4 +1,4 @@
-"""The tree of Sheu, Liaw & Chen, compared with their procedure and with wrong readings."""
+"""The tree of Sheu, Liaw & Chen, compared with their procedure."""
 
 from collections import Counter
 from math import factorial
@@ -106,69 +106,6 @@ def test_no_node_sends_twice_over_a_dimension_or_back() -> None:
 
 
 # Wrong readings (pitfalls 9 and 10)
-
-
-def informed(
-    n: int,
-    *,
-    start: int = 2,
-    stop: int = 0,
-    only_last: bool = False,
-    rule_2: bool = True,
-    again: bool = False,
-) -> Counter[oracles.Node]:
-    """Count how often another reading of Rule 2 informs each node; each node sends only once."""
-    counted: Counter[oracles.Node] = Counter()
-    queue = [(oracles.identity(n), n, True, n)]
-    for s, dim1, flag, dim2 in queue:
-        counted[s] += 1
-        if counted[s] > 1:
-            continue
-        if dim1 > 1:
-            queue.append((oracles.swap(s, dim1), dim1 - 1, True, dim1 - 1))
-            queue += [(oracles.swap(s, i), i - 1, False, dim1) for i in range(2, dim1)]
-        if rule_2 and not flag:
-            first = dim2 if only_last else dim1 + start
-            queue += [
-                (oracles.swap(s, k), k - 1, not again, dim2 if again else k - 1)
-                for k in range(first, dim2 - stop + 1)
-            ]
-    return counted
-
-
-@pytest.mark.parametrize(("n", "nodes"), [(4, 24), (5, 120)])
-def test_the_right_reading_reaches_every_node_once(n: int, nodes: int) -> None:
-    assert informed(n) == Counter(oracles.nodes(n))
-    assert len(informed(n)) == nodes == forest(f"S{n}", "recursive-substar").members().sum()
-
-
-@pytest.mark.parametrize(("n", "nodes"), [(4, 8), (5, 16)])
-def test_without_rule_2_most_nodes_are_missed(n: int, nodes: int) -> None:
-    assert len(informed(n, rule_2=False)) == nodes
-
-
-@pytest.mark.parametrize(("n", "nodes"), [(4, 22), (5, 98)])
-def test_rule_2_for_the_last_dimension_alone_misses_some(n: int, nodes: int) -> None:
-    assert len(informed(n, only_last=True)) == nodes
-
-
-@pytest.mark.parametrize(("n", "nodes"), [(4, 10), (5, 28)])
-def test_rule_2_that_stops_early_misses_many(n: int, nodes: int) -> None:
-    assert len(informed(n, stop=1)) == nodes
-
-
-@pytest.mark.parametrize(("n", "extra"), [(4, 5), (5, 26)])
-def test_rule_2_that_sends_back_to_the_parent_repeats_itself(n: int, extra: int) -> None:
-    """Pitfall 9: it starts at dim1+2, for dim1+1 is the parent link."""
-    counted = informed(n, start=1)
-    assert counted.total() - len(counted) == extra
-
-
-@pytest.mark.parametrize(("n", "extra"), [(4, 4), (5, 50)])
-def test_relays_of_relays_repeat_themselves(n: int, extra: int) -> None:
-    """Pitfall 9: the receivers of Rule 2 are sources only."""
-    counted = informed(n, again=True)
-    assert counted.total() - len(counted) == extra
 
 
 def test_v2_relays_although_it_is_the_source_of_a_single_node() -> None:

@@ -190,55 +190,47 @@ def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: in
         )
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_the_load_of_a_subtree(n: int) -> None:
+def test_the_load_of_a_subtree() -> None:
     """Pitfall 12: a subtree of Def. 15 has h copies, but M(n!-1)/(n-1) messages.
 
     A copy carries M p/(n-1), not M.
     """
-    messages = n - 1
-    s = schedule(n, "perfectly-balanced", messages)
-    first = s.sender == 0
-    assert np.bincount(s.port[first])[2:].tolist() == [messages * (factorial(n) - 1) // (n - 1)] * (
-        n - 1
-    )
-    forest = s.forest
-    assert forest is not None
-    assert [int(np.count_nonzero(row)) for row in forest.parent_port] == [
-        trees_page.necklaces_counted(n)
-    ] * (n - 1)
-    last = s.receiver == s.unit // messages
-    carried = Counter(zip(s.receiver[last].tolist(), s.tree[last].tolist(), strict=True))
-    for (x, _), load in carried.items():
-        assert load == trees_page.period(oracles.nodes(n)[x]) * messages // (n - 1)
+    for n in range(3, 7):
+        messages = n - 1
+        s = schedule(n, "perfectly-balanced", messages)
+        first = s.sender == 0
+        assert np.bincount(s.port[first])[2:].tolist() == [
+            messages * (factorial(n) - 1) // (n - 1)
+        ] * (n - 1)
+        forest = s.forest
+        assert forest is not None
+        assert [int(np.count_nonzero(row)) for row in forest.parent_port] == [
+            trees_page.necklaces_counted(n)
+        ] * (n - 1)
+        last = s.receiver == s.unit // messages
+        carried = Counter(zip(s.receiver[last].tolist(), s.tree[last].tolist(), strict=True))
+        for (x, _), load in carried.items():
+            assert load == trees_page.period(oracles.nodes(n)[x]) * messages // (n - 1)
 
 
 # Wrong readings
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_one_balanced_tree_for_all_copies_takes_longer(n: int) -> None:
+def test_one_balanced_tree_for_all_copies_takes_longer() -> None:
     """Pitfall 16: M ceil((n!-1)/(n-1)) along one tree, ceil(M(n!-1)/(n-1)) with running numbers.
 
     Shown for n = 5 and M = 4.
     """
-    messages = n - 1
-    forest = build_forest(f"S{n}", "balanced")
-    repeated = build_scatter(forest, "all", messages, algorithm="balanced")
-    assert repeated.steps == messages * oracles.ceil_div(factorial(n) - 1, n - 1)
-    assert (
-        schedule(n, "balanced", messages).steps
-        == messages * (factorial(n) - 1) // (n - 1)
-        < repeated.steps
-    )
-
-
-@pytest.mark.parametrize("n", range(3, 6))
-def test_nearest_first_would_take_longer(n: int) -> None:
-    """Pitfall 14: Rule 5 sends furthest first; nearest first, the last message travels longest."""
-    sent = page.SCATTERED["balanced"](oracles.identity(n), 1)
-    slow = page.rule_5(sent, 1, farthest_first=False)
-    assert max(row.step for row in slow) > schedule(n, "balanced", 1).steps
+    for n in range(3, 7):
+        messages = n - 1
+        forest = build_forest(f"S{n}", "balanced")
+        repeated = build_scatter(forest, "all", messages, algorithm="balanced")
+        assert repeated.steps == messages * oracles.ceil_div(factorial(n) - 1, n - 1)
+        assert (
+            schedule(n, "balanced", messages).steps
+            == messages * (factorial(n) - 1) // (n - 1)
+            < repeated.steps
+        )
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -287,32 +279,30 @@ def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
         assert np.array_equal(forest.parent_port, np.stack(expected))
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_copies_of_a_message_never_share_a_link(n: int) -> None:
+def test_copies_of_a_message_never_share_a_link() -> None:
     """A directed link in several trees of the stack has the same level and subtree in all."""
-    forest = balanced_forest(as_topology(f"S{n}"), n - 1)
-    above, levels = root_ports(forest), forest.levels()
-    first_place: dict[tuple[int, int], tuple[int, int]] = {}
-    for tree, parents in enumerate(forest.parents().tolist()):
-        for child, parent in enumerate(parents):
-            if parent >= 0:
-                place = (int(above[tree, child]), int(levels[tree, child]))
-                assert first_place.setdefault((parent, child), place) == place
+    for n in range(3, 7):
+        forest = balanced_forest(as_topology(f"S{n}"), n - 1)
+        above, levels = root_ports(forest), forest.levels()
+        first_place: dict[tuple[int, int], tuple[int, int]] = {}
+        for tree, parents in enumerate(forest.parents().tolist()):
+            for child, parent in enumerate(parents):
+                if parent >= 0:
+                    place = (int(above[tree, child]), int(levels[tree, child]))
+                    assert first_place.setdefault((parent, child), place) == place
 
 
-@pytest.mark.parametrize(
-    "construction", ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]
-)
-@pytest.mark.parametrize("root", ["1234", "4213"])
-def test_root_ports_are_found_by_following_parents(construction: str, root: str) -> None:
-    forest, source = build_forest("S4", construction, root=root), oracles.node_of(root)
-    for row, above in zip(forest.parent_port, root_ports(forest), strict=True):
-        tree = tree_of(row.tolist(), 4)
-        expected = [
-            trees_page.branch_dimension(x, tree, source) if x in tree else 0
-            for x in oracles.nodes(4)
-        ]
-        assert above.tolist() == expected
+def test_root_ports_are_found_by_following_parents() -> None:
+    for root in ["1234", "4213"]:
+        for construction in ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]:
+            forest, source = build_forest("S4", construction, root=root), oracles.node_of(root)
+            for row, above in zip(forest.parent_port, root_ports(forest), strict=True):
+                tree = tree_of(row.tolist(), 4)
+                expected = [
+                    trees_page.branch_dimension(x, tree, source) if x in tree else 0
+                    for x in oracles.nodes(4)
+                ]
+                assert above.tolist() == expected
 
 
 @pytest.mark.parametrize("algorithm", SCATTERS)
@@ -382,31 +372,31 @@ def test_a_forest_that_leaves_a_node_out_is_refused() -> None:
         build_scatter(build_forest("S4", "shortest-path"), "all", 1, algorithm="shortest-path")
 
 
-@pytest.mark.parametrize("messages", [1, 3, 4, 7])
-def test_a_node_s_messages_are_spread_over_its_trees_in_turn(messages: int) -> None:
-    forest = build_forest("S4", "perfectly-balanced")
-    units = assign_trees(forest, messages)
-    assert sorted(units.unit.tolist()) == [*range(messages, 24 * messages)]
-    for tree, destination, unit in zip(*(column.tolist() for column in units), strict=True):
-        own = [row for row in range(3) if forest.parent_port[row, destination]]
-        x, number = divmod(unit, messages)
-        assert x == destination
-        assert tree == own[number % len(own)]
+def test_a_node_s_messages_are_spread_over_its_trees_in_turn() -> None:
+    for messages in [1, 3, 4, 7]:
+        forest = build_forest("S4", "perfectly-balanced")
+        units = assign_trees(forest, messages)
+        assert sorted(units.unit.tolist()) == [*range(messages, 24 * messages)]
+        for tree, destination, unit in zip(*(column.tolist() for column in units), strict=True):
+            own = [row for row in range(3) if forest.parent_port[row, destination]]
+            x, number = divmod(unit, messages)
+            assert x == destination
+            assert tree == own[number % len(own)]
 
 
 # Parameters
 
 
-@pytest.mark.parametrize("algorithm", SCATTERS)
-def test_metadata_of_a_scatter(algorithm: str) -> None:
-    s = schedule(5, algorithm, 8, (5, 4, 3, 2, 1))
-    ports = "one" if algorithm == "one-port" else "all"
-    assert (s.collective, s.algorithm, s.ports, s.root, s.packets, s.symmetric) == (
-        ("scatter", algorithm, ports, 119, False, False)
-    )
-    assert s.units == 120 * 8
-    assert s.id == f"S5:scatter:{algorithm}:{ports}:messages=8:54321"
-    assert s.expand() is s
+def test_metadata_of_a_scatter() -> None:
+    for algorithm in SCATTERS:
+        s = schedule(5, algorithm, 8, (5, 4, 3, 2, 1))
+        ports = "one" if algorithm == "one-port" else "all"
+        assert (s.collective, s.algorithm, s.ports, s.root, s.packets, s.symmetric) == (
+            ("scatter", algorithm, ports, 119, False, False)
+        )
+        assert s.units == 120 * 8
+        assert s.id == f"S5:scatter:{algorithm}:{ports}:messages=8:54321"
+        assert s.expand() is s
 
 
 def test_defaults() -> None:
@@ -417,18 +407,18 @@ def test_defaults() -> None:
     assert {row.name for row in algorithms("scatter")} >= set(SCATTERS)
 
 
-@pytest.mark.parametrize("algorithm", SCATTERS)
-def test_bad_input_is_refused(algorithm: str) -> None:
-    wrong = "all" if algorithm == "one-port" else "one"
-    with refused("port model"):
-        build("S4", "scatter", algorithm, ports=wrong)
-    for messages in (0, -3, 1.5, True, "3"):
-        with refused("messages"):
-            build("S4", "scatter", algorithm, messages=messages)  # type: ignore[arg-type]
-    with refused("segments"):
-        build("S4", "scatter", algorithm, segments=2)
-    with refused("Q4"):
-        build("Q4", "scatter", algorithm)
-    if algorithm == "perfectly-balanced":
-        with refused(algorithm, "S2"):
-            build("S2", "scatter", algorithm)
+def test_bad_input_is_refused() -> None:
+    for algorithm in SCATTERS:
+        wrong = "all" if algorithm == "one-port" else "one"
+        with refused("port model"):
+            build("S4", "scatter", algorithm, ports=wrong)
+        for messages in (0, -3, 1.5, True, "3"):
+            with refused("messages"):
+                build("S4", "scatter", algorithm, messages=messages)  # type: ignore[arg-type]
+        with refused("segments"):
+            build("S4", "scatter", algorithm, segments=2)
+        with refused("Q4"):
+            build("Q4", "scatter", algorithm)
+        if algorithm == "perfectly-balanced":
+            with refused(algorithm, "S2"):
+                build("S2", "scatter", algorithm)

@@ -10,7 +10,6 @@ from support import oracles_edge_disjoint as page
 from support.meeting import roots, tree_of
 
 SIZES = range(2, 8)
-READINGS = (page.leftwards, page.by_symbol_value, page.smallest)
 
 
 def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
@@ -162,26 +161,3 @@ def test_the_heights() -> None:
         assert spg == spt + 1
         assert built(n, "shortest-path").heights.tolist() == [spt]
         assert built(n, "shortest-path-graph").heights.tolist() == [spg] * (n - 1)
-
-
-# Wrong readings
-
-
-@pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("n", range(4, 7))
-def test_other_readings_of_the_first_misplaced_are_shortest_path_trees_but_not_this_one(
-    n: int, reading: page.FirstMisplaced
-) -> None:
-    """Pitfall 2: they satisfy Lemma 4 as well, so only the table of parents distinguishes them."""
-    root = oracles.identity(n)
-    wrong = {x: oracles.swap(x, page.p(x, reading)) for x in oracles.nodes(n) if x[0] != 1}
-    assert all(oracles.depths(wrong, root)[x] == oracles.distances(root)[x] for x in wrong)
-    assert trees_of(built(n, "shortest-path")) != [wrong]
-
-
-@pytest.mark.parametrize("n", range(2, 4))
-def test_up_to_s3_all_readings_agree(n: int) -> None:
-    """Besides 1 and k at most one position is left: tests up to n = 3 distinguish nothing."""
-    for x in oracles.nodes(n):
-        if x[0] != 1:
-            assert {page.p(x, reading) for reading in READINGS} == {page.p(x)}
