@@ -19,8 +19,6 @@ from support.meeting import PAGES, Pair, pair, ports_of, refused, roots, tree_of
 CONSTRUCTIONS = sorted(PAGES)
 CASES = [(n, construction) for n in range(2, 7) for construction in CONSTRUCTIONS]
 
-every_case = pytest.mark.parametrize(("n", "construction"), CASES)
-
 
 def table(both: Pair, values: dict[oracles.Node, int], missing: int = -1) -> list[int]:
     """A value per node in rank order."""
@@ -30,90 +28,63 @@ def table(both: Pair, values: dict[oracles.Node, int], missing: int = -1) -> lis
 # Measures
 
 
-@every_case
-def test_the_array_is_the_page_s_trees_for_every_cyclic_root(n: int, construction: str) -> None:
+@pytest.mark.parametrize(("n", "construction"), CASES)
+def test_the_array_and_its_measures_are_the_page_s_for_every_cyclic_root(
+    n: int, construction: str
+) -> None:
+    """Parents, levels, profiles, leaves and loads are those of the trees node by node."""
     for root in roots(n):
         both = pair(n, construction, root)
+        trees = both.forest
         expected = np.stack([ports_of(tree, root) for tree in both.trees])
-        assert both.forest.parent_port.dtype == np.uint8
-        assert np.array_equal(both.forest.parent_port, expected)
-        assert both.forest.trees == len(both.trees)
+        assert trees.parent_port.dtype == np.uint8
+        assert np.array_equal(trees.parent_port, expected)
+        assert trees.trees == len(both.trees)
+        assert_places_agree(both)
+        assert_profiles_agree(both)
+        assert_loads_agree(both)
 
 
-@every_case
-def test_parents_levels_and_members(n: int, construction: str) -> None:
-    ranks = oracles.ranks(n)
-    for root in roots(n):
-        both = pair(n, construction, root)
-        parents = [table(both, {x: ranks[tree[x]] for x in tree}) for tree in both.trees]
-        levels = [table(both, oracles.depths(tree, root)) for tree in both.trees]
-        assert both.forest.parents().tolist() == parents
-        assert both.forest.levels().tolist() == levels
-        assert both.forest.members().dtype == np.bool_
-        assert both.forest.members().shape == (len(both.trees), factorial(n))
-        assert both.forest.members().all()
+def assert_places_agree(both: Pair) -> None:
+    """Every node has the page's parent and level, and is in every tree."""
+    ranks = oracles.ranks(both.n)
+    parents = [table(both, {x: ranks[tree[x]] for x in tree}) for tree in both.trees]
+    levels = [table(both, oracles.depths(tree, both.root)) for tree in both.trees]
+    assert both.forest.parents().tolist() == parents
+    assert both.forest.levels().tolist() == levels
+    members = both.forest.members()
+    assert members.dtype == np.bool_
+    assert members.shape == (len(both.trees), factorial(both.n))
+    assert members.all()
+    assert list(both.forest.sizes) == [len(tree) + 1 for tree in both.trees]
 
 
-@every_case
-def test_heights_profiles_leaves_and_sizes(n: int, construction: str) -> None:
-    for root in roots(n):
-        both = pair(n, construction, root)
-        profiles = [oracles.profile(tree, root) for tree in both.trees]
-        heights = [len(item) - 1 for item in profiles]
-        assert list(both.forest.heights) == heights
-        assert both.forest.height == max(heights)
-        assert list(both.forest.leaves) == [len(oracles.leaves(tree, root)) for tree in both.trees]
-        width = max(heights) + 1
-        padded = [item + [0] * (width - len(item)) for item in profiles]
-        assert np.asarray(both.forest.level_profile()).tolist() == padded
+def assert_profiles_agree(both: Pair) -> None:
+    """Heights, nodes by level, leaves, and every node with those below it."""
+    profiles = [oracles.profile(tree, both.root) for tree in both.trees]
+    heights = [len(item) - 1 for item in profiles]
+    assert list(both.forest.heights) == heights
+    assert both.forest.height == max(heights)
+    leaves = [len(oracles.leaves(tree, both.root)) for tree in both.trees]
+    assert list(both.forest.leaves) == leaves
+    padded = [item + [0] * (max(heights) + 1 - len(item)) for item in profiles]
+    assert np.asarray(both.forest.level_profile()).tolist() == padded
+    below = [table(both, oracles.sizes(tree, both.root)) for tree in both.trees]
+    assert both.forest.subtree_sizes().tolist() == below
 
 
-@every_case
-def test_sizes_count_the_nodes_of_each_tree(n: int, construction: str) -> None:
-    both = pair(n, construction)
-    assert (
-        list(both.forest.sizes)
-        == [len(tree) + 1 for tree in both.trees]
-        == [factorial(n)] * len(both.trees)
-    )
-
-
-def test_subtree_sizes_count_every_node_and_those_below_it() -> None:
-    for n, construction in CASES:
-        both = pair(n, construction, oracles.cyclic_roots(n)[-1])
-        expected = [table(both, oracles.sizes(tree, both.root)) for tree in both.trees]
-        assert both.forest.subtree_sizes().tolist() == expected
-
-
-@every_case
-def test_load_counts_the_trees_on_every_directed_link(n: int, construction: str) -> None:
-    for root in roots(n):
-        both = pair(n, construction, root)
-        counted = oracles.load(both.trees)
-        expected = [
-            [counted[x, oracles.swap(x, port)] for port in range(2, n + 1)]
-            for x in oracles.nodes(n)
-        ]
-        assert both.forest.load().tolist() == expected
-        assert both.forest.congestion == max(counted.values())
-        assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, n)
-
-
-@every_case
-def test_opposite_directions_are_not_an_overlap(n: int, construction: str) -> None:
-    """Pitfall 1: loads of opposite directions are separate; each tree has N-1 links."""
-    both = pair(n, construction)
+def assert_loads_agree(both: Pair) -> None:
+    """The trees on every directed link; pitfall 1: opposite directions are not an overlap."""
+    counted = oracles.load(both.trees)
     load = both.forest.load()
-    assert load.shape == (factorial(n), n - 1)
-    assert load.sum() == len(both.trees) * (factorial(n) - 1)
-    assert load[0].sum() == sum(
-        parent == both.root for tree in both.trees for parent in tree.values()
-    )
-    incoming = [
-        load[both.forest.topology.neighbours(port)[0], port - 2]
-        for port in both.forest.topology.ports
+    assert load.shape == (factorial(both.n), both.n - 1)
+    assert load.tolist() == [
+        [counted[x, oracles.swap(x, port)] for port in range(2, both.n + 1)]
+        for x in oracles.nodes(both.n)
     ]
-    assert incoming == [0] * (n - 1)
+    assert load.sum() == len(both.trees) * (factorial(both.n) - 1)
+    assert both.forest.congestion == max(counted.values())
+    assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, both.n)
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)

@@ -144,26 +144,21 @@ def test_an_unknown_rank_is_refused(rank: int) -> None:
 
 @every_size
 def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
-    t, ranks = topology(f"S{n},{k}"), oracles_nk.ranks(n, k)
+    """The ports lead to all neighbours, and each is a permutation.
+
+    One send and one receipt per node: one-port rounds have no collisions.
+    """
+    t, nodes, ranks = topology(f"S{n},{k}"), oracles_nk.nodes(n, k), oracles_nk.ranks(n, k)
     for port in t.ports:
-        expected = [ranks[oracles_nk.across(v, port, n)] for v in oracles_nk.nodes(n, k)]
-        assert t.neighbours(port).tolist() == expected
+        expected = [ranks[oracles_nk.across(v, port, n)] for v in nodes]
+        across = t.neighbours(port)
+        assert across.dtype == np.int32
+        assert across.tolist() == expected
         assert t.neighbours(port, np.arange(t.nodes)).tolist() == expected
-        assert (
-            np.concatenate([t.neighbour_ranks(port)(chunk) for chunk in t.chunks()]).tolist()
-            == expected
-        )
-
-
-@every_size
-def test_the_ports_lead_to_all_neighbours_and_each_is_a_permutation(n: int, k: int) -> None:
-    """One send and one receipt per node: one-port rounds have no collisions."""
-    t, nodes = topology(f"S{n},{k}"), oracles_nk.nodes(n, k)
-    across = [t.neighbours(port) for port in t.ports]
-    for table in across:
-        assert np.array_equal(np.sort(table), np.arange(t.nodes))
-        assert table.dtype == np.int32
-    for v, row in zip(nodes, np.stack(across, axis=1).tolist(), strict=True):
+        chunks = [t.neighbour_ranks(port)(chunk) for chunk in t.chunks()]
+        assert np.concatenate(chunks).tolist() == expected
+        assert sorted(expected) == list(range(t.nodes))
+    for v, row in zip(nodes, t.table().T.tolist(), strict=True):
         assert {nodes[rank] for rank in row} == set(oracles_nk.neighbours(v, n))
 
 
@@ -239,16 +234,13 @@ def test_residual_links_lie_in_triangles_and_exchanges_do_not() -> None:
 
 @every_size
 def test_distances_are_those_of_breadth_first_search(n: int, k: int) -> None:
+    """And those of formulas (1) and (2) of the page."""
     t = topology(f"S{n},{k}")
     for root in some_roots(n, k):
         result = oracles_nk.distances(root, n)
         expected = [result[v] for v in oracles_nk.nodes(n, k)]
         assert t.distances(oracles.label(root)).tolist() == expected
         assert max(expected) == t.diameter
-
-
-@every_size
-def test_formulas_1_and_2_are_the_distance(n: int, k: int) -> None:
     home = oracles.identity(n)[:k]
     assert oracles_nk.distances(home, n) == {
         v: oracles_nk.distance(v) for v in oracles_nk.nodes(n, k)
