@@ -4,10 +4,7 @@ Slow, and independent of the array form: both sides share only the pages. tseng-
 packets, fragopoulou-akl.md (A0, A2 to A4) for units, nk-star.md for S_{n,k}.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from support import oracles_multinode as multinode
@@ -32,59 +29,6 @@ class Hop(NamedTuple):
 
 
 # Execution
-
-
-class Execution(NamedTuple):
-    """The first violated rule, the units per directed link and step, and the final ownership."""
-
-    broken: str | None
-    loads: dict[int, Counter[tuple[Place, int]]]
-    holds: dict[Place, set[Hashable]]
-
-
-def execute(
-    hops: Collection[Hop],
-    holds: Mapping[Place, set[Hashable]],
-    across: Callable[[Place, int], Place],
-    *,
-    one_port: bool,
-    packets: bool,
-) -> Execution:
-    """Execute step by step (store and forward): a node can send units of earlier steps."""
-    now = {place: set(units) for place, units in holds.items()}
-    loads: dict[int, Counter[tuple[Place, int]]] = {}
-    broken: list[str] = []
-    for step, together in groupby(sorted(hops, key=attrgetter("step")), key=attrgetter("step")):
-        crossing = list(together)
-        loads[step] = Counter((hop.sender, hop.port) for hop in crossing)
-        broken += rules_broken(crossing, now, across, one_port=one_port, packets=packets)
-        for hop in crossing:
-            now[hop.receiver].add(hop.unit)
-    return Execution(broken[0] if broken else None, loads, now)
-
-
-def rules_broken(
-    crossing: Sequence[Hop],
-    holds: Mapping[Place, set[Hashable]],
-    across: Callable[[Place, int], Place],
-    *,
-    one_port: bool,
-    packets: bool,
-) -> Iterator[str]:
-    """The rules that the hops of one step break."""
-    links = {(hop.sender, hop.receiver) for hop in crossing}
-    if any(across(hop.sender, hop.port) != hop.receiver for hop in crossing):
-        yield "another receiver"
-    if any(hop.unit not in holds[hop.sender] for hop in crossing):
-        yield "not held"
-    if len(set(crossing)) < len(crossing):
-        yield "twice"
-    if not packets and len(links) < len(crossing):
-        yield "two on a link"
-    if one_port and len({sender for sender, _ in links}) < len(links):
-        yield "two sends"
-    if one_port and len({receiver for _, receiver in links}) < len(links):
-        yield "two receipts"
 
 
 def for_all(

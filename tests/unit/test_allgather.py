@@ -16,8 +16,8 @@ from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from support import oracles
 from support import oracles_allgather as page
-from support.allgather_checks import all_sources, allgather, assert_complete, hops_of
-from support.meeting import refused, tree_of
+from support.allgather_checks import all_sources, allgather, hops_of
+from support.meeting import assert_complete, refused, tree_of
 
 TREES = single_trees("S4")
 every_tree = pytest.mark.parametrize("tree", TREES)
@@ -42,11 +42,7 @@ def level_sizes(n: int, tree: str) -> list[int]:
 @every_tree
 @pytest.mark.parametrize("n", range(2, 6))
 def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
-    """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps.
-
-    Everything on one directed link is one packet, of exactly N_t segments. So it is on every
-    directed link, and one-port on those of the sub-step's dimension.
-    """
+    """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
         expected = page.sub_steps(expected, n)
@@ -60,25 +56,9 @@ def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
     assert not wide.symmetric
     assert set(hops_of(wide)) == set(everything)
     assert len(wide) == factorial(n) * len(schedule)
-    done, sizes = assert_complete(schedule, everything), level_sizes(n, tree)
-    sub_steps = n - 1 if ports == "one" else 1
-    assert sorted(done.loads) == list(range(1, sub_steps * len(sizes) + 1))
-    for step, load in done.loads.items():
-        assert set(load.values()) == {sizes[(step - 1) // sub_steps]}
-        assert len(load) == factorial(n) * (n - 1) // sub_steps
-        if ports == "one":
-            assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
 
 
 # All sources together
-
-
-@pytest.mark.parametrize(
-    ("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")]
-)
-def test_every_node_receives_every_unit_on_s5(tree: str, ports: str) -> None:
-    schedule = allgather("S5", "dimension-change", ports, base=tree)
-    assert_complete(schedule, all_sources(schedule))
 
 
 # Figures
@@ -196,5 +176,5 @@ def test_s2_is_the_smallest_size() -> None:
     for algorithm in ["dimension-change", "rotated-hamiltonian", "necklace", "hamiltonian-cycle"]:
         schedule = allgather("S2", algorithm)
         assert (schedule.steps, len(schedule)) == (1, 1)
-        assert_complete(schedule, all_sources(schedule))
+        assert_complete(schedule)
         assert catalogue.find("allgather", algorithm).supports(topology("S2"))

@@ -13,8 +13,8 @@ from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support import oracles, oracles_multinode
 from support import oracles_allgather as page
-from support.allgather_checks import all_sources, allgather, assert_complete, hops_of
-from support.meeting import refused
+from support.allgather_checks import all_sources, allgather, hops_of
+from support.meeting import assert_complete, refused
 from support.oracles_balanced import v
 
 ALL_PORT = ("rotated-hamiltonian", "necklace")
@@ -144,16 +144,7 @@ def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -
     assert set(hops_of(wide)) == set(everything)
     assert (wide.units, wide.symmetric) == (factorial(n) * messages, False)
     assert len(wide) == factorial(n) * len(schedule)
-    done = assert_complete(schedule, everything)
-    assert max(done.loads) == schedule.steps
-    assert all(set(load.values()) == {1} for load in done.loads.values())
-    assert sum(map(len, done.loads.values())) == messages * factorial(n) * (factorial(n) - 1)
-
-
-@every_algorithm
-def test_every_node_receives_every_unit_on_s5(algorithm: str) -> None:
-    schedule = allgather("S5", algorithm, messages=1)
-    assert_complete(schedule, all_sources(schedule))
+    assert_complete(wide)
 
 
 @pytest.mark.parametrize("n", [3, 4])

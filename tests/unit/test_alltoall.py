@@ -112,23 +112,6 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
 # No two sources meet
 
 
-@pytest.mark.parametrize(
-    ("n", "algorithm", "messages"), [*cases(range(2, 5), 4), (5, "necklace", 1), (5, "one-port", 1)]
-)
-def test_all_sources_together(n: int, algorithm: str, messages: int) -> None:
-    """Expanded: links carry one unit, senders hold units, nodes receive M units of each node."""
-    expanded = schedule(n, algorithm, messages).expand()
-    every, rank = oracles.nodes(n), oracles.ranks(n)
-
-    def number(source: oracles.Node, destination: oracles.Node) -> set[int]:
-        first = (rank[source] * len(every) + rank[destination]) * messages
-        return set(range(first, first + messages)) if source != destination else set()
-
-    begin = {q: set[int]().union(*(number(q, x) for x in every)) for q in every}
-    end = page.executed(plain_rows(expanded), begin, one_port=algorithm == "one-port")
-    assert end == {x: set[int]().union(*(number(q, x) for q in every)) for x in every}
-
-
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))
 def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, messages: int) -> None:
     """All sources written out, to n = 5."""

@@ -7,7 +7,8 @@ import pytest
 
 from starcast.simulator import simulate
 from support import oracles
-from support.meeting import BROADCASTS, agrees, broadcast, executed, roots
+from support.meeting import BROADCASTS, broadcast, roots
+from support.simulator_cases import assert_same_verdict
 
 ALGORITHMS = sorted(BROADCASTS)
 
@@ -34,12 +35,7 @@ def test_both_simulators_agree_for_every_root(n: int, algorithm: str, ports: str
     """Whole and in pieces."""
     for share, root in product((1, 2, 4), roots(n)):
         schedule = broadcast(n, algorithm, ports, share, root)
-        outcome, run = executed(schedule), simulate(schedule)
-        assert not outcome.broken
-        assert not outcome.missing
-        assert run.violation is None
-        assert run.complete
-        agrees(run, outcome)
+        assert assert_same_verdict(schedule).complete
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
@@ -49,10 +45,7 @@ def test_both_simulators_agree_on_larger_stars(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
     schedule = broadcast(n, algorithm, ports, share, oracles.shift(oracles.identity(n), 2))
-    outcome, run = executed(schedule), simulate(schedule)
-    assert not outcome.broken
-    assert run.complete
-    agrees(run, outcome)
+    assert assert_same_verdict(schedule).complete
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -13,8 +13,9 @@ from starcast.collectives import schedule as build
 from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles, oracles_cube, oracles_nk
-from support.allgather_checks import assert_simulator_agrees, hops_of, places
-from support.oracles_allgather import Hop, execute
+from support.allgather_checks import hops_of, places
+from support.meeting import assert_complete
+from support.oracles_allgather import Hop
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")
 SIZES = [(n, k) for n in range(2, 6) for k in range(1, n)]
@@ -68,7 +69,7 @@ def build_pipeline(
 
 
 def is_the_page_s(schedule: Schedule, share: int) -> None:
-    """The rows are the page's, and by the plain execution every node receives every unit."""
+    """The rows are the page's, and every node receives every unit."""
     topology, every = schedule.topology, places(schedule)
     root = every[schedule.root]
     trees = pages_trees(topology.spec, schedule.algorithm, root)
@@ -79,20 +80,8 @@ def is_the_page_s(schedule: Schedule, share: int) -> None:
     assert set(hops) == expected
     assert len(hops) == len(expected)
     assert schedule.units == len(trees) * share
-    holds: dict[Any, set[Any]] = {x: set() for x in every} | {root: set(range(schedule.units))}
-    done = execute(
-        hops,
-        holds,
-        oracles_cube.flip
-        if topology.family == "hypercube"
-        else lambda x, port: oracles_nk.across(x, port, topology.n),  # type: ignore[arg-type]
-        one_port=schedule.ports == "one",
-        packets=schedule.packets,
-    )
-    assert done.broken is None
-    assert all(held == set(range(schedule.units)) for held in done.holds.values())
-    assert_simulator_agrees(schedule, done)
-    assert schedule.packets or max(max(load.values()) for load in done.loads.values()) == 1
+    run = assert_complete(schedule)
+    assert schedule.packets or run.largest_packet == 1
 
 
 def some_roots(spec: str) -> list[int]:

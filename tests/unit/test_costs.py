@@ -11,7 +11,9 @@ from starcast import costs
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from support import oracles
-from support.meeting import BROADCASTS, broadcast, executed, refused
+from support.meeting import BROADCASTS, broadcast, refused
+from support.oracles_simulator import execute_all
+from support.simulator_cases import plan_of
 
 ALGORITHMS = sorted(BROADCASTS)
 SIZES = range(2, 13)
@@ -239,16 +241,14 @@ def test_a_simulation_costs_its_steps_and_its_largest_packets(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
     """Every step starts up once and lasts as long as its largest packet, counted by the oracle."""
-    schedule, outcome = (
-        broadcast(n, algorithm, ports, share),
-        executed(broadcast(n, algorithm, ports, share)),
-    )
+    schedule = broadcast(n, algorithm, ports, share)
+    outcome = execute_all(plan_of(schedule))
     paid, unit = oracles.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
     simulated = costs.price_simulation(simulate(schedule), unit, machine(paid))
     assert simulated.time == sum(
         paid.start_up + size * unit * paid.byte for size in outcome.packet_sizes
     )
-    assert simulated.steps == simulated.start_ups == outcome.steps
+    assert simulated.steps == simulated.start_ups == len(outcome.packet_sizes)
     assert simulated.transmissions == outcome.transmissions
 
 
