@@ -1,4 +1,4 @@
-"""Allgathers of the catalogue as hops of the pages, and their execution for all sources."""
+"""Allgathers of the catalogue as hops of the pages, of one source and of all."""
 
 from functools import cache
 from typing import Any

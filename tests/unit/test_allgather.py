@@ -58,9 +58,6 @@ def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
     assert len(wide) == factorial(n) * len(schedule)
 
 
-# All sources together
-
-
 # Figures
 
 

@@ -209,44 +209,6 @@ def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps() -> None:
         assert [counts[step] for step in sorted(counts)] == [n - 1] * (len(counts) - 1) + [n - 2]
 
 
-@pytest.mark.parametrize("n", [3, 4])
-def test_no_two_sources_share_a_link_in_a_step(n: int) -> None:
-    """A0: different types within a step separate the translations of all sources."""
-    sends = schedule(n)
-    used = Counter(
-        (send.step, oracles.compose(q, send.tail), send.type)
-        for q in oracles.nodes(n)
-        for send in sends
-    )
-    assert max(used.values()) == 1
-    first, other = (next(send for send in sends if send.step == step) for step in (1, 2))
-    clash = Counter(
-        (oracles.compose(q, send.tail), 2) for q in oracles.nodes(n) for send in (first, other)
-    )
-    assert max(clash.values()) == 2
-
-
-def test_phase_1_needs_local_knowledge_only() -> None:
-    """Every node forwards what arrived over t_j(w_{t-1}) across t_j(w_t)."""
-    for n in [3, 4, 5]:
-        word = page.w(n)
-        arrived = {x: dict.fromkeys(range(2, n + 1), x) for x in oracles.nodes(n)}
-        held = {x: {x} for x in oracles.nodes(n)}
-        for t, i in enumerate(word):
-            came = {j: page.rdim(word[t - 1] if t else i, j - 2, n) for j in range(2, n + 1)}
-            goes = {j: page.rdim(i, j - 2, n) for j in range(2, n + 1)}
-            arrived = {
-                x: {goes[j]: arrived[oracles.swap(x, goes[j])][came[j]] for j in goes}
-                for x in oracles.nodes(n)
-            }
-            for x, messages in arrived.items():
-                held[x].update(messages.values())
-        for x, known in held.items():
-            assert set(oracles.nodes(n)) - known == {
-                q for q in oracles.nodes(n) if q[0] == x[0]
-            } - {x}
-
-
 def test_several_messages_share_one_phase_2() -> None:
     """ceil(M(n!-1)/(n-1)) steps: copy c uses symbol 2 + (c mod (n-1)) instead of n."""
     for n in range(3, 8):

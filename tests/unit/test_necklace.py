@@ -14,7 +14,7 @@ from starcast.trees.necklace import dimensions, generators, numbering
 from support import oracles
 from support import oracles_multinode as page
 from support.meeting import ports_of, roots
-from support.oracles_balanced import distance, necklace, necklaces
+from support.oracles_balanced import distance, necklace
 
 SIZES = range(2, 8)
 
@@ -40,17 +40,6 @@ def parents(n: int) -> NDArray[np.int32]:
     """The parents in the array implementation, the root's own for the root."""
     result = built(n).parents()[0]
     return np.where(result < 0, np.int32(0), result)
-
-
-# A0: what the construction rests on
-
-
-@pytest.mark.parametrize("n", range(3, 7))
-def test_the_moves_that_shorten_the_distance(n: int) -> None:
-    """Rules 2 to 4 name them all: types in cycles without 1, and x_1 if it is not 1."""
-    for x in oracles.nodes(n):
-        moves = {i for i in range(2, n + 1) if distance(oracles.swap(x, i)) < distance(x)}
-        assert moves == page.shortening(x)
 
 
 # Node by node
@@ -151,23 +140,6 @@ def test_the_parents_of_n_k1_are_in_the_previous_one() -> None:
             assert [above[ranks[turned]] for turned in necklace(x)] == [
                 ranks[turned] for turned in necklace(y)
             ]
-
-
-def test_the_farthest_nodes_start_with_1_if_n_is_odd() -> None:
-    """Pitfall 6: only pairs would be left for G_D, and their necklace is short."""
-    for n in [3, 5, 7]:
-        farthest = [x for x in oracles.nodes(n) if distance(x) == oracles.diameter(n)]
-        assert all(x[0] == 1 for x in farthest)
-        pairs = page.from_cycles(n, [(a, a - 1) for a in range(n, 1, -2)])
-        assert pairs in farthest
-        assert len(necklace(pairs)) == min(2, n - 2) < n - 1
-
-
-def test_first_nodes_exist_for_every_necklace_and_type() -> None:
-    """No matching is needed: each type 2..n shortens the distance of a node of each necklace."""
-    for n in SIZES:
-        for result in necklaces(n):
-            assert set().union(*map(page.shortening, result)) == set(range(2, n + 1))
 
 
 # Theorem 8

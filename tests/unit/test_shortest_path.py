@@ -62,19 +62,6 @@ def test_the_children_of_spg_follow_the_definition() -> None:
                 assert children.get(x, set()) == page.spg_children(x, number)
 
 
-@pytest.mark.parametrize("n", range(3, 8))
-def test_c1_and_c2_divide_the_dimensions_within_the_substar(n: int) -> None:
-    """C2 holds p(x) unless x is adjacent to I, where p(x) = k."""
-    for x in oracles.nodes(n):
-        if x[0] == 1:
-            continue
-        k = page.position(x, 1)
-        assert not page.c1(x) & page.c2(x)
-        assert page.c1(x) | page.c2(x) == set(page.dimensions(x)) - {k}
-        assert (page.p(x) in page.c2(x)) == (not page.is_adjacent(x))
-        assert (page.p(x) == k) == page.is_adjacent(x)
-
-
 def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k() -> None:
     """EDT.L4, at every root: branch k has the nodes with the root's first symbol in position k."""
     for n in SIZES:
