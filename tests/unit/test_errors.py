@@ -44,11 +44,11 @@ def on_s5(text: str) -> Topology | Fault:
     return Fault.parse(text).on(topology("S5"))
 
 
-@pytest.mark.parametrize("build", [topology, on_s5, lambda text: forest("S5", text)])
-@pytest.mark.parametrize("text", [NASTY, "1" * 5_000, "S" * 5_000])
-def test_every_echo_of_input_is_clean(build: object, text: str) -> None:
-    assert callable(build)
-    with pytest.raises(StarcastError) as caught:
-        build(text)
-    assert caught.value.message.isprintable()
-    assert len(caught.value.message) <= 1_000
+def test_every_echo_of_input_is_clean() -> None:
+    for text in [NASTY, "1" * 5_000, "S" * 5_000]:
+        for build in [topology, on_s5, lambda text: forest("S5", text)]:
+            assert callable(build)
+            with pytest.raises(StarcastError) as caught:
+                build(text)
+            assert caught.value.message.isprintable()
+            assert len(caught.value.message) <= 1_000

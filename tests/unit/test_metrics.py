@@ -2,7 +2,6 @@
 
 from itertools import permutations
 from math import factorial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -58,9 +57,8 @@ def descendants(trees: Forest) -> list[list[int]]:
     return result.tolist()
 
 
-@pytest.mark.parametrize(
-    ("spec", "construction", "metric", "value"),
-    [
+def test_known_values() -> None:
+    for spec, construction, metric, value in [
         ("S5", "greedy", "heights", [6]),
         ("S5", "greedy", "leaves", [44]),
         ("S2", "multiple", "heights", [1]),
@@ -73,22 +71,21 @@ def descendants(trees: Forest) -> list[list[int]]:
         ("S5,3", "nk-multiple", "heights", [8, 9, 9, 7]),
         ("Q4", "binomial", "branches", [[1, 2, 4, 8]]),
         ("Q1", "edge-disjoint-binomial", "heights", [1]),
-    ],
-)
-def test_known_values(spec: str, construction: str, metric: str, value: Any) -> None:
-    assert forest_metrics(forest(spec, construction))[metric] == value
+    ]:
+        assert forest_metrics(forest(spec, construction))[metric] == value
 
 
-@pytest.mark.parametrize("n", range(2, 7))
-def test_the_leaves_of_the_greedy_tree_are_as_many_as_derangements(n: int) -> None:
-    derangements = sum(
-        all(symbol != place for place, symbol in enumerate(row)) for row in permutations(range(n))
-    )
-    assert forest_metrics(forest(f"S{n}", "greedy"))["leaves"] == [derangements]
+def test_the_leaves_of_the_greedy_tree_are_as_many_as_derangements() -> None:
+    for n in range(2, 7):
+        derangements = sum(
+            all(symbol != place for place, symbol in enumerate(row))
+            for row in permutations(range(n))
+        )
+        assert forest_metrics(forest(f"S{n}", "greedy"))["leaves"] == [derangements]
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_branches_of_the_balanced_tree_differ_by_at_most_one(n: int) -> None:
-    (branches,) = forest_metrics(forest(f"S{n}", "balanced"))["branches"]
-    assert max(branches) == -(-(factorial(n) - 1) // (n - 1))
-    assert min(branches) >= max(branches) - 1
+def test_branches_of_the_balanced_tree_differ_by_at_most_one() -> None:
+    for n in range(3, 7):
+        (branches,) = forest_metrics(forest(f"S{n}", "balanced"))["branches"]
+        assert max(branches) == -(-(factorial(n) - 1) // (n - 1))
+        assert min(branches) >= max(branches) - 1

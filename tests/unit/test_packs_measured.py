@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from starcast.errors import RejectedError
-from starcast.queries import Query, catalogue, find, load_queries
+from starcast.queries import catalogue, find, load_queries
 from starcast.queries.measured import (
     FASTER,
     LARGEST,
@@ -32,15 +32,17 @@ DOCUMENT = {
 }
 
 
-@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
-def test_every_shipped_query_is_measured_at_its_revision(query: Query) -> None:
+def test_every_shipped_query_is_measured_at_its_revision() -> None:
     """If this fails, run: python -m benchmarks packs --write."""
-    figures = measurements().find(query)
-    assert figures is not None, "not measured at this revision: python -m benchmarks packs --write"
-    assert set(figures.seconds) == set(SIZES)
-    first = figures.seconds[SIZES[0]]
-    assert first is not None
-    assert first < 1
+    for query in load_queries().values():
+        figures = measurements().find(query)
+        assert figures is not None, (
+            "not measured at this revision: python -m benchmarks packs --write"
+        )
+        assert set(figures.seconds) == set(SIZES)
+        first = figures.seconds[SIZES[0]]
+        assert first is not None
+        assert first < 1
 
 
 def test_only_shipped_queries_are_measured() -> None:
