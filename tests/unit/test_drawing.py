@@ -15,12 +15,8 @@ from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWN = [
-    (spec, name, tree)
-    for spec in ("S2", "S3", "S4", "S5", "S4,2", "S5,3", "Q3")
-    for name in plain_constructions(spec)
-    for tree in {0, forest(spec, name).trees - 1}
-]
+#: S4 is the smallest star on which all constructions differ, so it comes first.
+SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 
 
 class Box(NamedTuple):
@@ -89,16 +85,18 @@ def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[For
     return trees, Drawing(draw(trees, tree))
 
 
-@pytest.mark.parametrize(("spec", "construction", "tree"), DRAWN)
-def test_a_drawing_shows_the_tree_legibly(spec: str, construction: str, tree: int) -> None:
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_drawing_shows_the_tree_legibly(spec: str) -> None:
     """Every node and edge is drawn once, levels are rows, and nothing overlaps."""
-    trees, result = drawing(spec, construction, tree)
-    members = trees.topology.labels(np.flatnonzero(trees.members()[tree])).tolist()
-    assert sorted(box.label for box in result.boxes) == members
-    assert_edges_go_down(trees, tree, result)
-    assert_levels_are_rows(trees, tree, result)
-    assert_nothing_overlaps(result)
-    assert_edges_do_not_cross(result)
+    for name in plain_constructions(spec):
+        for tree in {0, forest(spec, name).trees - 1}:
+            trees, result = drawing(spec, name, tree)
+            members = trees.topology.labels(np.flatnonzero(trees.members()[tree])).tolist()
+            assert sorted(box.label for box in result.boxes) == members
+            assert_edges_go_down(trees, tree, result)
+            assert_levels_are_rows(trees, tree, result)
+            assert_nothing_overlaps(result)
+            assert_edges_do_not_cross(result)
 
 
 def assert_edges_go_down(trees: Forest, tree: int, result: Drawing) -> None:

@@ -79,9 +79,15 @@ def assert_path_is_tight(found: Timing, expected: oracles_timing.Times) -> None:
 # The catalogue
 
 
-@pytest.mark.parametrize("base", BASES, ids=":".join)
-def test_the_whole_catalogue_takes_the_times_of_the_plain_implementation(base: Base) -> None:
+@pytest.mark.parametrize("spec", sorted(SMALL, key="S3".__ne__))
+def test_the_whole_catalogue_takes_the_times_of_the_plain_implementation(spec: str) -> None:
     """Synchronous times are the prices of the simulation too, and asynchronous ones no longer."""
+    for base in bases(spec):
+        assert_times(base)
+
+
+def assert_times(base: Base) -> None:
+    """Compare the times of one algorithm on several machines."""
     judged = built(base)
     for machine in MACHINES:
         unit, t_s, t_c = map(Fraction, machine)
