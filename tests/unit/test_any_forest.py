@@ -25,7 +25,7 @@ SPLITS = {
 @pytest.mark.parametrize("collective", SPLITS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_collective_is_complete_along_every_forest(spec: str, collective: Collective) -> None:
-    """From the first and the last root, in both port models, whole and in pieces.
+    """From the first and the last root, in both port models, in one piece and in several.
 
     The rows are counted before they are built. A pipeline takes the height and a step for each
     further segment, one-port a sub-step per port.

@@ -32,7 +32,7 @@ def all_port_steps(n: int, algorithm: str, share: int) -> int:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_both_simulators_agree_for_every_root(n: int, algorithm: str, ports: str) -> None:
-    """Whole and in pieces."""
+    """Of a message in one piece and in several."""
     for share, root in product((1, 2, 4), roots(n)):
         schedule = broadcast(n, algorithm, ports, share, root)
         assert assert_same_verdict(schedule).complete
