@@ -1,6 +1,7 @@
 """Cayley graphs given by generators, against other implementations and known figures."""
 
 from itertools import permutations
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -100,7 +101,7 @@ def test_translations_are_automorphisms_that_keep_the_ports(graph: CayleyGraph) 
 
 
 def test_impossible_generators_are_refused() -> None:
-    for generators, sentence in [
+    cases: list[Any] = [
         ([], "there are 0 generators"),
         ([[1]], "the generators have n = 1"),
         ([list(range(13, 0, -1))], "the generators have n = 13"),
@@ -111,7 +112,8 @@ def test_impossible_generators_are_refused() -> None:
         ([[2, 1, 3], [2, 1, 3]], "the generator [2, 1, 3] is repeated"),
         (5, "5 are not generators"),
         (["ab"], "are not generators"),
-    ]:
+    ]
+    for generators, sentence in cases:
         with refused(sentence):
             CayleyGraph("X3", "x", generators)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -298,18 +299,20 @@ def test_the_base_takes_no_arguments(tree: str) -> None:
 
 
 def test_the_base_is_defined_on_the_topology() -> None:
-    for tree in ["gready", "", "nk-greedy", 1]:
+    cases: list[Any] = ["gready", "", "nk-greedy", 1]
+    for tree in cases:
         with refused(str(tree)):
             forest("S5", "label-change", base=tree)
 
 
 def test_every_argument_must_be_given() -> None:
-    for construction, arguments, missing in [
+    cases: list[Any] = [
         ("label-change", {}, "base"),
         ("dimension-change", {}, "base"),
         ("dimension-change", {"base": "greedy"}, "i"),
         ("dimension-change", {"i": 1}, "base"),
-    ]:
+    ]
+    for construction, arguments, missing in cases:
         with refused(construction, f"'{missing}'"):
             forest("S5", construction, **arguments)
 

@@ -216,8 +216,10 @@ def test_more_copies_than_trees_are_refused() -> None:
 
 
 def test_messages_and_copies_are_whole_numbers_of_at_least_1() -> None:
-    for name in ["messages", "copies"]:
-        for wrong in [0, -1, 1.5, "2", True, None]:
+    cases: list[Any] = ["messages", "copies"]
+    for name in cases:
+        others: list[Any] = [0, -1, 1.5, "2", True, None]
+        for wrong in others:
             with refused(name):
                 costs.closed_form(
                     "S5", "broadcast", "edge-disjoint", "all", Fraction(1), ONE, **{name: wrong}

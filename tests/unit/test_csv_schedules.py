@@ -127,7 +127,7 @@ def test_columns_of_labels_are_those_of_ranks() -> None:
 
 def test_columns_out_of_range_are_refused() -> None:
     """Without the check they would wrap around in the final types."""
-    for changes, message in [
+    cases: list[Any] = [
         ({"step": [0]}, "'step' of a schedule has the value 0"),
         ({"step": [2**32 + 1]}, "the value 4294967297"),
         ({"unit": [-1]}, "'unit' of a schedule has the value -1"),
@@ -136,7 +136,8 @@ def test_columns_out_of_range_are_refused() -> None:
         ({"sender": ["1243x"]}, "the label '1243x'"),
         ({"sender": [0.5]}, "dtype float64"),
         ({"sender": [0, 1]}, "differ in length"),
-    ]:
+    ]
+    for changes, message in cases:
         columns = {"step": [1], "sender": [0], "port": [2], "unit": [0]} | changes
         with pytest.raises(InputError, match=message) as refusal:
             schedule_from_columns(columns, "S4", "broadcast")

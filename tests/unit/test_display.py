@@ -51,8 +51,9 @@ def test_what_is_small_is_shown_as_a_picture(build: object) -> None:
 
 
 def test_what_is_large_is_shown_as_a_table() -> None:
-    for build in LARGE:
-        thing: Displayable = build()  # type: ignore[operator]
+    builders: list[Any] = [*LARGE]
+    for build in builders:
+        thing: Displayable = build()
         page = thing._repr_html_()
         assert page is not None
         assert "<table" in page

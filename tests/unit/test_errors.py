@@ -1,5 +1,7 @@
 """Messages repeat input of any kind on one readable line."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,8 +47,9 @@ def on_s5(text: str) -> Topology | Fault:
 
 
 def test_every_echo_of_input_is_clean() -> None:
+    builders: list[Any] = [topology, on_s5, lambda text: forest("S5", text)]
     for text in [NASTY, "1" * 5_000, "S" * 5_000]:
-        for build in [topology, on_s5, lambda text: forest("S5", text)]:
+        for build in builders:
             assert callable(build)
             with pytest.raises(StarcastError) as caught:
                 build(text)

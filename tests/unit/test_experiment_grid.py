@@ -6,6 +6,7 @@ import subprocess
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -267,7 +268,7 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
 
 
 def test_a_point_that_cannot_be_is_refused_with_a_hint() -> None:
-    for change, words in [
+    cases: list[Any] = [
         ({"topology": "S13"}, "out of range"),
         ({"topology": "T4"}, "unknown topology"),
         ({"collective": "gossip"}, "unknown collective"),
@@ -282,7 +283,8 @@ def test_a_point_that_cannot_be_is_refused_with_a_hint() -> None:
         ({"message_bytes": Fraction(10**30 + 1)}, "message_bytes is out of range"),
         ({"t_s": Fraction(10**31)}, "t_s is out of range"),
         ({"t_c": Fraction(1, 10**31)}, "t_c is out of range"),
-    ]:
+    ]
+    for change, words in cases:
         values = {name: getattr(POINT, name) for name in POINT.__dataclass_fields__}
         with pytest.raises(InputError, match=words) as refused:
             Point(**{**values, **change})
@@ -296,7 +298,7 @@ def test_a_grid_without_values_on_an_axis_is_refused() -> None:
 
 
 def test_a_file_that_is_no_grid_is_refused() -> None:
-    for stored, words in [
+    cases: list[Any] = [
         ({"topology": "S5", "algorithm": "greedy"}, "no message_bytes"),
         (
             {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "colour": 2},
@@ -314,7 +316,8 @@ def test_a_file_that_is_no_grid_is_refused() -> None:
             {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "segments": 1.5},
             "segments is 1.5, not a whole number",
         ),
-    ]:
+    ]
+    for stored, words in cases:
         with pytest.raises(InputError, match=words):
             Grid.from_json(stored)
 
@@ -385,12 +388,13 @@ def test_a_grid_of_too_many_points_is_refused_before_they_are_made() -> None:
 
 
 def test_a_point_takes_only_what_its_algorithm_takes() -> None:
-    for change, words in [
+    cases: list[Any] = [
         ({"copies": 2}, "broadcast by multiple takes no copies"),
         ({"base": "greedy"}, "broadcast by multiple takes no base"),
         ({"seed": -1}, "-1 is not a valid seed"),
         ({"faults": ("x",)}, "x"),
-    ]:
+    ]
+    for change, words in cases:
         values = {name: getattr(POINT, name) for name in POINT.__dataclass_fields__}
         with refused(words):
             Point(**{**values, **change})
@@ -441,12 +445,13 @@ def test_one_value_may_stand_without_a_list() -> None:
 
 
 def test_numbers_are_exact() -> None:
-    for words, value in [
+    cases: list[Any] = [
         ("1024", 1024),
         ("2.5", Fraction(5, 2)),
         ("23/3", Fraction(23, 3)),
         (2.5, 2.5),
-    ]:
+    ]
+    for words, value in cases:
         assert read_number(words, "message_bytes") == value
 
 

@@ -146,7 +146,8 @@ def test_the_root_may_be_a_label_or_a_rank() -> None:
 
 
 def test_an_unknown_root_is_refused() -> None:
-    for root in ["1234", "12344", "12346", "", 120, -1]:
+    cases: list[Any] = ["1234", "12344", "12346", "", 120, -1]
+    for root in cases:
         with refused(str(root)):
             forest("S5", "greedy", root=root)
 
@@ -518,7 +519,7 @@ def test_every_metric_refuses_an_invalid_array() -> None:
 
 
 def test_an_impossible_forest_is_refused_on_creation() -> None:
-    for spec, array, arguments in [
+    cases: list[Any] = [
         ("S3", [[0, 1], [2]], {}),
         (5, np.zeros((1, 6), np.uint8), {}),
         (None, np.zeros((1, 6), np.uint8), {}),
@@ -533,7 +534,8 @@ def test_an_impossible_forest_is_refused_on_creation() -> None:
         ("S3", np.zeros((1, 6), np.uint8), {"construction": None}),
         ("S3", np.zeros((2, 6), np.uint8), {"verify_hubs": (0,)}),
         ("S3", np.zeros((1, 6), np.uint8), {"verify_hubs": (6,)}),
-    ]:
+    ]
+    for spec, array, arguments in cases:
         with pytest.raises(StarcastError) as refusal:
             Forest(spec, array, 0, **arguments)
         assert refusal.value.hint
@@ -555,6 +557,7 @@ def test_a_numpy_integer_is_an_argument_that_can_be_saved(tmp_path: Path) -> Non
 
 
 def test_a_construction_is_named_by_a_string() -> None:
-    for construction in [["greedy"], None, 5]:
+    cases: list[Any] = [["greedy"], None, 5]
+    for construction in cases:
         with pytest.raises(StarcastError, match="unknown construction"):
             forest("S4", construction)

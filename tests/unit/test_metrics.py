@@ -59,7 +59,8 @@ def descendants(trees: Forest) -> list[list[int]]:
             while ancestor >= 0:
                 result[tree, ancestor] += 1
                 ancestor = parents[ancestor]
-    return result.tolist()
+    counted: list[list[int]] = result.tolist()
+    return counted
 
 
 def test_known_values() -> None:

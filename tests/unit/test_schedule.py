@@ -222,7 +222,8 @@ def test_an_unknown_algorithm_is_refused_and_the_known_named() -> None:
 
 
 def test_a_root_that_is_not_a_node_is_refused() -> None:
-    for root in ["1235", "12344", "", 24, -1]:
+    cases: list[Any] = ["1235", "12344", "", 24, -1]
+    for root in cases:
         with refused(str(root)):
             build("S4", "broadcast", "greedy", root=root)
 
@@ -268,7 +269,7 @@ def test_columns_are_read_only_and_writable_arrays_are_copied() -> None:
 
 
 def test_invalid_columns_and_names_are_refused() -> None:
-    for change, named in [
+    cases: list[Any] = [
         ({"step": np.full(23, 1.9)}, "'step' float64"),
         ({"root": 99}, "99"),
         ({"topology": "S13"}, "S13"),
@@ -278,7 +279,8 @@ def test_invalid_columns_and_names_are_refused() -> None:
         ({"step": 1}, "'step' 0 dimensions"),
         ({"step": np.ones((23, 2), dtype=np.int32)}, "'step' 2 dimensions"),
         ({"units": 0}, "broadcast of 0 units 23"),
-    ]:
+    ]
+    for change, named in cases:
         schedule = build("S4", "broadcast", "greedy")
         with refused(*named.split()):
             replace(schedule, **change)

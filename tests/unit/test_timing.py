@@ -92,8 +92,8 @@ def assert_times(base: Base) -> None:
     for machine in MACHINES:
         unit, t_s, t_c = map(Fraction, machine)
         priced = price_simulation(simulate(judged), unit, Machine(t_s, t_c))
-        assert timing(judged, *machine).time == priced.time
-        assert timing(judged, *machine, execution="asynchronous").time <= priced.time
+        assert timing(judged, unit, t_s, t_c).time == priced.time
+        assert timing(judged, unit, t_s, t_c, execution="asynchronous").time <= priced.time
     for machine in MACHINES[::3] if base[0] in ("S4", "S4,2") else MACHINES:
         for execution in EXECUTION_MODELS:
             assert_same_times(judged, execution, machine)
