@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
