@@ -1,14 +1,12 @@
-"""Allgathers of the catalogue as hops of the pages, and their execution for all sources."""
+"""Allgathers of the catalogue as hops of the pages, of one source and of all."""
 
-from collections import Counter
 from functools import cache
 from typing import Any
 
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.simulator import simulate
 from support import oracles, oracles_nk
-from support.oracles_allgather import Execution, Hop, execute, for_all
+from support.oracles_allgather import Hop, for_all
 
 
 @cache
@@ -77,43 +75,3 @@ def all_sources(schedule: Schedule) -> list[Hop]:
         for hop in hops_of(schedule)
     ]
     return for_all(at_identity, every, relabelled(n))
-
-
-def assert_complete(schedule: Schedule, hops: list[Hop]) -> Execution:
-    """Execute all sources together; assert that no rule is violated and every unit is delivered.
-
-    starcast's simulator must report the same for the symmetric and for the expanded schedule.
-    """
-    n, every = schedule.topology.n, places(schedule)
-    units = schedule.units if schedule.symmetric else schedule.units // len(every)
-    own: dict[Any, set[Any]] = {q: {(q, unit) for unit in range(units)} for q in every}
-    done = execute(
-        hops,
-        own,
-        lambda x, port: (
-            oracles_nk.across(x, port, n)  # type: ignore[arg-type]
-            if schedule.topology.k
-            else oracles.swap(x, port)  # type: ignore[arg-type]
-        ),
-        one_port=schedule.ports == "one",
-        packets=schedule.packets,
-    )
-    assert done.broken is None
-    everything = set[Any]().union(*own.values())
-    assert all(held == everything for held in done.holds.values())
-    for judged in (schedule, schedule.expand()):
-        assert_simulator_agrees(judged, done)
-    return done
-
-
-def assert_simulator_agrees(schedule: Schedule, done: Execution) -> None:
-    """Assert that the simulator accepts the schedule and counts the same."""
-    run = simulate(schedule)
-    assert run.violation is None
-    assert (run.complete, run.missing) == (True, 0)
-    assert run.steps == max(done.loads)
-    assert run.transmissions == sum(sum(load.values()) for load in done.loads.values())
-    crossed = [done.loads.get(step, Counter()) for step in range(1, run.steps + 1)]
-    assert run.links_used.tolist() == [len(load) for load in crossed]
-    assert run.packet_sizes.tolist() == [max(load.values(), default=0) for load in crossed]
-    assert run.largest_packet == max(run.packet_sizes)

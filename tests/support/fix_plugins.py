@@ -1,6 +1,7 @@
 """A fixture for tests that load plug-ins, and the plug-ins that are shipped as examples."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,9 @@ def _tables() -> list[dict[Any, Any]]:
     ]
 
 
-@pytest.fixture
-def registries() -> Iterator[Callable[[], None]]:
-    """Forget after the test what it registered; the value is a function that does so earlier."""
+@contextmanager
+def restored_registries() -> Iterator[Callable[[], None]]:
+    """Forget at the end what was registered meanwhile; the value is a function that does so."""
     known = [dict(table) for table in _tables()]
 
     def forget() -> None:
@@ -40,5 +41,14 @@ def registries() -> Iterator[Callable[[], None]]:
             table.clear()
             table.update(entries)
 
-    yield forget
-    forget()
+    try:
+        yield forget
+    finally:
+        forget()
+
+
+@pytest.fixture
+def registries() -> Iterator[Callable[[], None]]:
+    """Forget after the test what it registered; the value is a function that does so earlier."""
+    with restored_registries() as forget:
+        yield forget

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from starcast.collectives import Schedule, schedule
 from starcast.errors import StarcastError
-from starcast.simulator import Simulation
+from starcast.simulator import Simulation, simulate
 from starcast.trees import Forest, forest
 from support import oracles
 
@@ -24,10 +24,10 @@ PAGES: dict[str, Callable[[oracles.Node], Sequence[oracles.Tree]]] = {
 
 
 @contextmanager
-def refused(*words: str, exit_code: int = 2) -> Iterator[None]:
+def refused(*words: str, exit_code: int = 2) -> Iterator[pytest.ExceptionInfo[StarcastError]]:
     """Expect an error with a hint, this exit code, and these words in its message."""
     with pytest.raises(StarcastError) as refusal:
-        yield
+        yield refusal
     assert refusal.value.exit_code == exit_code
     assert refusal.value.hint
     for word in words:
@@ -76,8 +76,6 @@ def tree_of(row: Iterable[int], n: int) -> oracles.Tree:
 
 # Schedules
 
-#: A node or a link that is dead from the start.
-Down = int | str | tuple[int | str, int | str]
 #: Every broadcast, with the name of its argument.
 BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar": "messages"}
 
@@ -136,32 +134,9 @@ def numbered_rows(plan: Schedule) -> set[oracles.Row]:
     return {oracles.Row(*row[:5], (row.tree, place[row.tree, row.unit])) for row in plain}
 
 
-def executed(plan: Schedule, faults: Iterable[Down] = ()) -> oracles.Outcome:
-    """The oracle's step-by-step execution of a schedule."""
-    every = oracles.nodes(plan.topology.n)
-    dead = [plan.topology.node(fault) for fault in faults if not isinstance(fault, tuple)]
-    links = [
-        [plan.topology.node(end) for end in fault] for fault in faults if isinstance(fault, tuple)
-    ]
-    return oracles.execute(
-        plain_rows(plan),
-        every[plan.root],
-        plan.units,
-        one_port=plan.ports == "one",
-        packets=plan.packets,
-        dead_nodes=[every[rank] for rank in dead],
-        dead_links=[frozenset(every[rank] for rank in link) for link in links],
-    )
-
-
-def agrees(run: Simulation, outcome: oracles.Outcome) -> None:
-    """Check that both simulators have the same results."""
-    missing = sorted((oracles.label(node), unit) for node, unit in outcome.missing)
-    assert run.steps == outcome.steps
-    assert run.transmissions == outcome.transmissions
-    assert run.largest_packet == max(outcome.packet_sizes, default=0)
-    assert run.links_used.tolist() == outcome.links_used
-    assert run.packet_sizes.tolist() == outcome.packet_sizes
-    assert run.missing == len(missing)
-    assert sorted(run.undelivered) == missing[: len(run.undelivered)]
-    assert bool(run.undelivered) == bool(missing)
+def assert_complete(plan: Schedule) -> Simulation:
+    """Assert that the simulator accepts a schedule and that it delivers everything."""
+    run = simulate(plan)
+    assert run.violation is None
+    assert run.complete
+    return run

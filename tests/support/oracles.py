@@ -6,13 +6,12 @@ Chen (B1, B2), all counted from 1. This module imports nothing from starcast.
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import groupby, permutations
+from itertools import permutations
 from math import factorial, gcd, prod
-from operator import attrgetter
 from typing import NamedTuple
 
 Node = tuple[int, ...]
@@ -400,26 +399,6 @@ def recursive_substar_one_port(source: Node, messages: int) -> set[Row]:
 # The simulator
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A row that breaks a rule."""
-
-    row: "Plain"
-    rule: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of executing rows step by step."""
-
-    broken: list[Broken]
-    steps: int
-    transmissions: int
-    links_used: list[int]  # directed links busy in each step
-    packet_sizes: list[int]  # units in the largest packet of each step
-    missing: set[tuple[Node, int]]
-
-
 class Plain(NamedTuple):
     """A row as a schedule's columns have it, with nodes for ranks."""
 
@@ -429,91 +408,6 @@ class Plain(NamedTuple):
     receiver: Node
     tree: int
     unit: int
-
-
-def execute(
-    rows: Sequence[Plain],
-    root: Node,
-    units: int,
-    *,
-    one_port: bool,
-    packets: bool,
-    dead_nodes: Collection[Node] = (),
-    dead_links: Collection[frozenset[Node]] = (),
-) -> Outcome:
-    """Broadcast by rows: holds sets, store and forward, one packet per directed link and step.
-
-    Without faults a row that breaks a rule is recorded and not executed. With faults nothing is
-    recorded: rows of dead nodes and links, and of units not held, are skipped.
-    """
-    all_nodes = nodes(len(root))
-    alive = set(all_nodes) - set(dead_nodes)
-    holds: dict[Node, set[int]] = {node: set() for node in all_nodes}
-    holds[root] = set(range(units)) if root in alive else set()
-    broken: list[Broken] = []
-    moved: list[Plain] = []
-    for _, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
-        now = list(together)
-        if dead_nodes or dead_links:
-            links_up = [
-                row for row in now if frozenset((row.sender, row.receiver)) not in dead_links
-            ]
-            now = [
-                row
-                for row in links_up
-                if {row.sender, row.receiver} <= alive and row.unit in holds[row.sender]
-            ]
-        else:
-            wrong = what_breaks(now, holds, units, one_port=one_port, packets=packets)
-            broken += wrong
-            offenders = {item.row for item in wrong}
-            now = [row for row in now if row not in offenders]
-        for row in now:
-            holds[row.receiver].add(row.unit)
-        moved += now
-    links: dict[int, Counter[tuple[Node, int]]] = {}
-    for row in moved:
-        links.setdefault(row.step, Counter())[row.sender, row.port] += 1
-    return Outcome(
-        broken,
-        max(links, default=0),
-        len(moved),
-        [len(links.get(step, ())) for step in range(1, max(links, default=0) + 1)],
-        [
-            max(links[step].values()) if step in links else 0
-            for step in range(1, max(links, default=0) + 1)
-        ],
-        {(node, unit) for node in alive for unit in range(units) if unit not in holds[node]},
-    )
-
-
-def what_breaks(
-    now: Sequence[Plain], holds: dict[Node, set[int]], units: int, *, one_port: bool, packets: bool
-) -> list[Broken]:
-    """The rows of one step that break a rule, given what every node holds when the step begins."""
-    times: Counter[Plain] = Counter(now)
-    link: Counter[tuple[Node, int]] = Counter((row.sender, row.port) for row in now)
-    ports: dict[Node, set[int]] = {}
-    senders: dict[Node, set[Node]] = {}
-    for row in now:
-        ports.setdefault(row.sender, set()).add(row.port)
-        senders.setdefault(row.receiver, set()).add(row.sender)
-    broken = []
-    for row in now:
-        exists = 2 <= row.port <= len(row.sender)
-        rules = {
-            "no such step": row.step < 1,
-            "no such port": not exists,
-            "no such unit": not 0 <= row.unit < units,
-            "another receiver": exists and swap(row.sender, row.port) != row.receiver,
-            "not held": row.unit not in holds[row.sender],
-            "two units on a link": link[row.sender, row.port] > 1 and not packets,
-            "the same row twice": times[row] > 1,
-            "two sends": one_port and len(ports[row.sender]) > 1,
-            "two receipts": one_port and len(senders[row.receiver]) > 1,
-        }
-        broken += [Broken(row, rule) for rule, breaks in rules.items() if breaks]
-    return broken
 
 
 # Costs
@@ -553,14 +447,6 @@ def time_of_multiple(n: int, ports: str, segments: int, prices: Prices) -> Fract
     a = 2 * prices.m * prices.byte / (n - 1)
     slots = (height_of_multiple(n) + segments - 1) * (1 if ports == "all" else n - 1)
     return slots * (prices.start_up + a / segments)
-
-
-def best_segments(n: int, prices: Prices) -> int:
-    """Return the integer p >= 1 with the least time (3), which is convex in p."""
-    p = 1
-    while time_of_multiple(n, "all", p + 1, prices) < time_of_multiple(n, "all", p, prices):
-        p += 1
-    return p
 
 
 def links_of_dimension(n: int, k: int) -> int:

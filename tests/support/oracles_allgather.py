@@ -4,16 +4,13 @@ Slow, and independent of the array form: both sides share only the pages. tseng-
 packets, fragopoulou-akl.md (A0, A2 to A4) for units, nk-star.md for S_{n,k}.
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from support import oracles_multinode as multinode
 from support import oracles_nk
-from support.oracles import Node, Tree, depths, diameter, dimension_between, identity, swap
-from support.oracles_balanced import distance, necklace, necklaces, v
+from support.oracles import Node, Tree, depths, dimension_between, identity, swap
+from support.oracles_balanced import v
 from support.oracles_change import dimension_change
 from support.oracles_edge_disjoint import rotate
 
@@ -34,59 +31,6 @@ class Hop(NamedTuple):
 # Execution
 
 
-class Execution(NamedTuple):
-    """The first violated rule, the units per directed link and step, and the final ownership."""
-
-    broken: str | None
-    loads: dict[int, Counter[tuple[Place, int]]]
-    holds: dict[Place, set[Hashable]]
-
-
-def execute(
-    hops: Collection[Hop],
-    holds: Mapping[Place, set[Hashable]],
-    across: Callable[[Place, int], Place],
-    *,
-    one_port: bool,
-    packets: bool,
-) -> Execution:
-    """Execute step by step (store and forward): a node can send units of earlier steps."""
-    now = {place: set(units) for place, units in holds.items()}
-    loads: dict[int, Counter[tuple[Place, int]]] = {}
-    broken: list[str] = []
-    for step, together in groupby(sorted(hops, key=attrgetter("step")), key=attrgetter("step")):
-        crossing = list(together)
-        loads[step] = Counter((hop.sender, hop.port) for hop in crossing)
-        broken += rules_broken(crossing, now, across, one_port=one_port, packets=packets)
-        for hop in crossing:
-            now[hop.receiver].add(hop.unit)
-    return Execution(broken[0] if broken else None, loads, now)
-
-
-def rules_broken(
-    crossing: Sequence[Hop],
-    holds: Mapping[Place, set[Hashable]],
-    across: Callable[[Place, int], Place],
-    *,
-    one_port: bool,
-    packets: bool,
-) -> Iterator[str]:
-    """The rules that the hops of one step break."""
-    links = {(hop.sender, hop.receiver) for hop in crossing}
-    if any(across(hop.sender, hop.port) != hop.receiver for hop in crossing):
-        yield "another receiver"
-    if any(hop.unit not in holds[hop.sender] for hop in crossing):
-        yield "not held"
-    if len(set(crossing)) < len(crossing):
-        yield "twice"
-    if not packets and len(links) < len(crossing):
-        yield "two on a link"
-    if one_port and len({sender for sender, _ in links}) < len(links):
-        yield "two sends"
-    if one_port and len({receiver for _, receiver in links}) < len(links):
-        yield "two receipts"
-
-
 def for_all(
     hops: Iterable[Hop], sources: Iterable[Node], relabel: Callable[[Node, Place], Place]
 ) -> list[Hop]:
@@ -104,11 +48,6 @@ def for_all(
         for q in sources
         for hop in base
     ]
-
-
-def types_repeat(hops: Iterable[Hop]) -> bool:
-    """A0: return whether two links of one step have the same type, a conflict of all sources."""
-    return max(Counter((hop.step, hop.port) for hop in hops).values()) > 1
 
 
 # Packets: A5 of tseng-sheu.md, and nk-star.md
@@ -212,37 +151,6 @@ def mbst_copies(n: int, messages: int) -> set[Hop]:
             hop._replace(step=messages * (last - 1) + k) for k, hop in enumerate(served, start=1)
         }
     return hops
-
-
-def numbered_from(n: int, first: int) -> dict[Node, int]:
-    """A3's recipe literally, with ``first`` as the first free number, as if numbers continued."""
-    defined = {k: multinode.generator(n, k) for k in range(1, diameter(n) + 1)}
-    generators = {k: generator for k, generator in defined.items() if generator}
-    numbers: dict[Node, int] = {}
-    for k in range(1, diameter(n) + 1):
-        on_level = [result for result in necklaces(n) if distance(result[0]) == k]
-        chosen = [result for result in on_level if k in generators and generators[k].node in result]
-        ones = [result for result in on_level if result[0][0] == 1]
-        for result in [
-            *chosen,
-            *(other for other in on_level if other not in chosen + ones),
-            *ones,
-        ]:
-            free = v(first + len(numbers), n)
-            if result in chosen:
-                start = necklace(generators[k].node)[(free - generators[k].type) % (n - 1)]
-            else:
-                start = min(y for y in result if distance(swap(y, free)) < distance(y))
-            numbers |= {x: first + len(numbers) + place for place, x in enumerate(necklace(start))}
-    return numbers
-
-
-def too_early(n: int, first: int) -> list[Node]:
-    """Return the nodes reached in the step of their parent, or before, if numbers start so."""
-    numbers = numbered_from(n, first)
-    assert sorted(numbers.values()) == list(range(first, first + len(numbers)))
-    arrival = {x: multinode.step(m, n) for x, m in numbers.items()} | {identity(n): 0}
-    return [x for x, m in numbers.items() if arrival[swap(x, v(m, n))] >= arrival[x]]
 
 
 def cycle(n: int, messages: int) -> set[Hop]:

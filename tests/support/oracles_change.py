@@ -1,4 +1,4 @@
-"""DC(i, T) (Tseng & Sheu 1997, Def. 4) path by path, and wrong readings of LC and DC.
+"""DC(i, T) (Tseng & Sheu 1997, Def. 4) path by path.
 
 Slow, and independent of the array implementation. `oracles.label_change` is LC node by node.
 """
@@ -22,19 +22,6 @@ def dimension_change(
         dimension = move(dimension_between(tree[node], node), i, len(root))
         image[node] = swap(image[tree[node]], dimension)
     return {image[child]: image[parent] for child, parent in tree.items()}
-
-
-def moved_back(dimension: int, i: int, n: int) -> int:
-    """A wrong reading: the dimensions move the other way."""
-    return (dimension - 2 - i) % (n - 1) + 2
-
-
-def positions_changed(x: Node, tree: Tree) -> Tree:
-    """A wrong reading of LC (pitfall 2): y becomes y o x, positions for symbols."""
-    return {
-        tuple(child[s - 1] for s in x): tuple(parent[s - 1] for s in x)
-        for child, parent in tree.items()
-    }
 
 
 # S_{n,k}

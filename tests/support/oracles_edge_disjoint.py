@@ -171,26 +171,6 @@ def run_left_of(x: Node, m: int) -> set[int]:
     return run
 
 
-# Other readings of the first misplaced position (the documented table)
-
-
-def leftwards(x: Node, k: int) -> int:
-    """The first misplaced position to the left of k."""
-    return next((j for j in reversed(right_of(k, len(x))[:-1]) if x[j - 1] != j), k)
-
-
-def by_symbol_value(x: Node, k: int) -> int:
-    """The position of the first misplaced symbol, by value from k+1 on."""
-    return next(
-        (position(x, symbol) for symbol in right_of(k, len(x))[:-1] if x[symbol - 1] != symbol), k
-    )
-
-
-def smallest(x: Node, k: int) -> int:
-    """The smallest misplaced position but k: not cyclic."""
-    return next((j for j in dimensions(x) if j != k and x[j - 1] != j), k)
-
-
 # Trees at any root
 
 

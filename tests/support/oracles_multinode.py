@@ -11,7 +11,7 @@ from math import factorial
 from typing import NamedTuple
 
 from support.oracles import Node, Tree, compose, diameter, identity, nodes, swap
-from support.oracles_balanced import cycles, distance, necklace, necklaces, v
+from support.oracles_balanced import distance, necklace, necklaces, v
 from support.oracles_edge_disjoint import r
 
 # A0: moves, types, parity
@@ -24,12 +24,6 @@ def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
         for s, follower in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
             x[s - 1] = follower
     return tuple(x)
-
-
-def shortening(x: Node) -> set[int]:
-    """The types that shorten the distance: all in cycles without 1, and x_1 if it is not 1."""
-    others = {s for cycle in cycles(x) if 1 not in cycle for s in cycle}
-    return others if x[0] == 1 else others | {x[0]}
 
 
 def rdim(i: int, e: int, n: int) -> int:

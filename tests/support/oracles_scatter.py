@@ -9,9 +9,7 @@ its k paths.
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import groupby
 from math import factorial
-from operator import attrgetter
 from typing import NamedTuple
 
 from support.oracles import (
@@ -25,7 +23,6 @@ from support.oracles import (
     inverse,
     nodes,
     ranks,
-    swap,
 )
 from support.oracles_balanced import (
     near_balanced,
@@ -274,53 +271,6 @@ def all_sources(rows: Iterable[Plain], n: int, messages: int) -> list[Plain]:
 
 
 # Properties of all valid rows
-
-
-def owned(root: Node, messages: int) -> dict[Node, set[int]]:
-    """Return the initial state of scatter: the root has the units of all other nodes."""
-    rank = ranks(len(root))
-    units = {rank[x] * messages + i for x in rank if x != root for i in range(messages)}
-    return {x: units if x == root else set() for x in rank}
-
-
-def deserved(root: Node, messages: int) -> dict[Node, set[int]]:
-    """Return the final units of a scatter, the initial units of a gather: each node's own."""
-    return {
-        x: {r * messages + i for i in range(messages)} if x != root else set()
-        for x, r in ranks(len(root)).items()
-    }
-
-
-def executed(
-    rows: Iterable[Plain],
-    begin: dict[Node, set[int]],
-    *,
-    one_port: bool = False,
-    across: Callable[[Node, int], Node] = swap,
-) -> dict[Node, set[int]]:
-    """Execute step by step; return the units of each node. Senders give up the units they send.
-
-    It is an error if a sender lacks the unit, a receiver is not across the port, a directed link
-    carries two units in a step, or one-port a node sends or receives twice.
-    """
-    holds = {x: set(units) for x, units in begin.items()}
-    for step, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
-        now = list(together)
-        assert step >= 1
-        assert len({(row.sender, row.port) for row in now}) == len(now), (
-            f"step {step}: two units on a link"
-        )
-        if one_port:
-            assert (
-                len({row.sender for row in now}) == len({row.receiver for row in now}) == len(now)
-            ), f"step {step}"
-        for row in now:
-            assert across(row.sender, row.port) == row.receiver
-            assert row.unit in holds[row.sender], f"{row} is not held"
-            holds[row.sender].remove(row.unit)
-        for row in now:
-            holds[row.receiver].add(row.unit)
-    return holds
 
 
 def flights(rows: Iterable[Plain]) -> dict[int, list[Plain]]:

@@ -16,8 +16,8 @@ from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from support import oracles
 from support import oracles_allgather as page
-from support.allgather_checks import all_sources, allgather, assert_complete, hops_of
-from support.meeting import refused, tree_of
+from support.allgather_checks import all_sources, allgather, hops_of
+from support.meeting import assert_complete, refused, tree_of
 
 TREES = single_trees("S4")
 every_tree = pytest.mark.parametrize("tree", TREES)
@@ -47,181 +47,89 @@ def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
     if ports == "one":
         expected = page.sub_steps(expected, n)
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
+    assert schedule.symmetric
     assert set(hops_of(schedule)) == expected
     assert len(schedule) == len(expected) == (n - 1) * (factorial(n) - 1)
-
-
-@pytest.mark.parametrize("n", [4, 5])
-def test_segments_take_the_trees_in_the_page_s_order(n: int) -> None:
-    """Dimensions that move the other way give the same trees in another order."""
-    from support.oracles_change import dimension_change, moved_back
-
-    root = oracles.identity(n)
-    back = [dimension_change(i, page_tree(n, "greedy"), root, moved_back) for i in range(n - 1)]
-    wrong = {hop for i, tree in enumerate(back) for hop in page.downwards(tree, root, i)}
-    schedule = hops_of(allgather(f"S{n}", "dimension-change"))
-    assert set(schedule) != wrong
-    assert {hop[:4] for hop in schedule} == {hop[:4] for hop in wrong}
-
-
-# All sources together
-
-
-@both_models
-@every_tree
-@pytest.mark.parametrize("n", range(2, 5))
-def test_every_node_receives_every_unit_and_every_link_carries_n_t_segments(
-    n: int, tree: str, ports: str
-) -> None:
-    """A5: everything on one directed link is one packet, of exactly N_t segments.
-
-    So it is on every directed link, and one-port on those of the sub-step's dimension.
-    """
-    schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    done = assert_complete(schedule, all_sources(schedule))
-    sub_steps = n - 1 if ports == "one" else 1
-    sizes = level_sizes(n, tree)
-    assert sorted(done.loads) == list(range(1, sub_steps * len(sizes) + 1))
-    for step, load in done.loads.items():
-        assert set(load.values()) == {sizes[(step - 1) // sub_steps]}
-        assert len(load) == factorial(n) * (n - 1) // sub_steps
-        if ports == "one":
-            assert {port for _, port in load} == {(step - 1) % (n - 1) + 2}
-
-
-@pytest.mark.parametrize(
-    ("tree", "ports"), [("greedy", "all"), ("greedy", "one"), ("hamiltonian-cycle", "all")]
-)
-def test_every_node_receives_every_unit_on_s5(tree: str, ports: str) -> None:
-    schedule = allgather("S5", "dimension-change", ports, base=tree)
-    assert_complete(schedule, all_sources(schedule))
-
-
-@both_models
-@every_tree
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_the_expanded_schedule_is_the_page_s_for_all_sources(n: int, tree: str, ports: str) -> None:
-    schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    wide = schedule.expand()
-    assert schedule.symmetric
+    if n == 5:
+        return
+    everything, wide = all_sources(schedule), schedule.expand()
     assert not wide.symmetric
-    assert set(hops_of(wide)) == set(all_sources(schedule))
+    assert set(hops_of(wide)) == set(everything)
     assert len(wide) == factorial(n) * len(schedule)
-
-
-def test_a_tree_with_another_root_is_not_suitable() -> None:
-    """Pitfall 3: LC(x, T) starts at x only if T is rooted at the identity.
-
-    Otherwise sources send units that they do not hold.
-    """
-    n, r = 4, (2, 1, 3, 4)
-    hops = {
-        page.Hop(level, parent, oracles.dimension_between(parent, child), child, 0, 0)
-        for child, parent in oracles.greedy(r).items()
-        if (level := oracles.depths(oracles.greedy(r), r)[child])
-    }
-    every = oracles.nodes(n)
-    done = page.execute(
-        page.for_all(hops, every, oracles.compose),  # type: ignore[arg-type]
-        {q: {(q, 0)} for q in every},
-        oracles.swap,  # type: ignore[arg-type]
-        one_port=False,
-        packets=True,
-    )
-    assert done.broken == "not held"
 
 
 # Figures
 
 
-@every_tree
-@pytest.mark.parametrize("n", range(2, 8))
-def test_steps_and_packets_are_theorem_3_s(n: int, tree: str) -> None:
-    """h_T steps of N_t segments, n!-1 in total; in each step every dimension has N_t links."""
-    schedule = allgather(f"S{n}", "dimension-change", base=tree)
-    sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
-    assert schedule.steps == len(sizes)
-    assert sum(sizes) == factorial(n) - 1
-    carried = Counter(zip(schedule.step.tolist(), schedule.port.tolist(), strict=True))
-    assert carried == {
-        (t, d): sizes[t - 1] for t in range(1, len(sizes) + 1) for d in range(2, n + 1)
-    }
-
-
-@every_tree
-@pytest.mark.parametrize("n", range(2, 8))
-def test_one_port_takes_a_sub_step_for_each_dimension(n: int, tree: str) -> None:
-    """Section 5.2: (n-1) h_T sub-steps, none of them empty, determined by the dimension."""
-    schedule = allgather(f"S{n}", "dimension-change", "one", base=tree)
-    assert schedule.steps == (n - 1) * forest(f"S{n}", tree).height
-    assert np.array_equal(np.unique(schedule.step), np.arange(1, schedule.steps + 1))
-    assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
-
-
-@pytest.mark.parametrize("n", range(3, 8))
-def test_the_greedy_tree_takes_the_diameter(n: int) -> None:
-    """Theorem 3: D_n start-ups."""
-    assert allgather(f"S{n}", "dimension-change").steps == oracles.diameter(n)
-
-
-# Metadata of the schedule
-
-
 @both_models
 @every_tree
-@pytest.mark.parametrize("n", [5, 6, 7])
-def test_the_simulator_accepts_it(n: int, tree: str, ports: str) -> None:
-    """There are n! (n-1) (n!-1) transmissions; the largest packet of a step is N_t."""
+@pytest.mark.parametrize("n", range(2, 8))
+def test_steps_and_packets_are_theorem_3_s(n: int, tree: str, ports: str) -> None:
+    """h_T steps of N_t segments, n!-1 in total; in each step every dimension has N_t links.
+
+    One-port, section 5.2: (n-1) h_T sub-steps, none of them empty, determined by the dimension.
+    There are n! (n-1) (n!-1) transmissions; the largest packet of a step is N_t.
+    """
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
-    run = simulate(schedule)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
+    assert sum(sizes) == factorial(n) - 1
+    assert tree != "greedy" or len(sizes) == oracles.diameter(n)
+    sub_steps = n - 1 if ports == "one" else 1
+    steps = range(1, sub_steps * len(sizes) + 1)
+    level = {step: sizes[(step - 1) // sub_steps] for step in steps}
+    assert schedule.steps == len(steps)
+    carried = Counter(zip(schedule.step.tolist(), schedule.port.tolist(), strict=True))
+    assert carried == {
+        (step, port): level[step]
+        for step in steps
+        for port in ([(step - 1) % (n - 1) + 2] if ports == "one" else range(2, n + 1))
+    }
+    run = simulate(schedule)
     assert run.violation is None
     assert run.complete
     assert run.transmissions == factorial(n) * (n - 1) * (factorial(n) - 1)
-    assert run.packet_sizes.tolist() == [
-        size for size in sizes for _ in range(n - 1 if ports == "one" else 1)
-    ]
-    assert set(run.links_used.tolist()) == {factorial(n) * (1 if ports == "one" else n - 1)}
+    assert run.packet_sizes.tolist() == [level[step] for step in steps]
+    assert set(run.links_used.tolist()) == {factorial(n) * (n - 1) // sub_steps}
 
 
-@both_models
-@every_tree
-def test_metadata(tree: str, ports: str) -> None:
-    schedule = allgather("S5", "dimension-change", ports, root="54321", base=tree)
-    entry = catalogue.find("allgather", "dimension-change")
-    assert (schedule.units, schedule.packets, schedule.symmetric, schedule.root) == (
-        4,
-        True,
-        True,
-        119,
-    )
-    assert schedule.id == f"S5:allgather:dimension-change:{ports}:base={tree}:54321"
-    assert (
-        len(schedule)
-        == entry.rows(schedule.topology, {"tree": tree})
-        == entry.count(schedule.topology, ports, {"tree": tree})
-    )
-    assert entry.forest_construction(schedule.topology, ports, {"tree": tree}) is None
-    assert np.array_equal(schedule.tree, schedule.unit)
+def test_metadata() -> None:
+    for tree in TREES:
+        for ports in ["all", "one"]:
+            schedule = allgather("S5", "dimension-change", ports, root="54321", base=tree)
+            entry = catalogue.find("allgather", "dimension-change")
+            assert (schedule.units, schedule.packets, schedule.symmetric, schedule.root) == (
+                4,
+                True,
+                True,
+                119,
+            )
+            assert schedule.id == f"S5:allgather:dimension-change:{ports}:base={tree}:54321"
+            assert (
+                len(schedule)
+                == entry.rows(schedule.topology, {"tree": tree})
+                == entry.count(schedule.topology, ports, {"tree": tree})
+            )
+            assert entry.forest_construction(schedule.topology, ports, {"tree": tree}) is None
+            assert np.array_equal(schedule.tree, schedule.unit)
 
 
-@every_tree
-def test_its_forest_is_the_stack_of_the_changed_trees(tree: str) -> None:
+def test_its_forest_is_the_stack_of_the_changed_trees() -> None:
     """Row i is the catalogue's DC(i, T) of the source; the forest has no construction's name."""
-    schedule = allgather("S5", "dimension-change", root="53142", base=tree)
-    assert schedule.forest is not None
-    schedule.forest.verify()
-    assert (schedule.forest.trees, schedule.forest.root, schedule.forest.construction) == (
-        4,
-        schedule.root,
-        "array",
-    )
-    for i, row in enumerate(schedule.forest.parent_port):
-        changed = forest("S5", "dimension-change", root="53142", base=tree, i=i)
-        assert np.array_equal(row, changed.parent_port[0])
-    assert np.array_equal(
-        schedule.forest.parents()[schedule.tree, schedule.receiver], schedule.sender
-    )
+    for tree in TREES:
+        schedule = allgather("S5", "dimension-change", root="53142", base=tree)
+        assert schedule.forest is not None
+        schedule.forest.verify()
+        assert (schedule.forest.trees, schedule.forest.root, schedule.forest.construction) == (
+            4,
+            schedule.root,
+            "array",
+        )
+        for i, row in enumerate(schedule.forest.parent_port):
+            changed = forest("S5", "dimension-change", root="53142", base=tree, i=i)
+            assert np.array_equal(row, changed.parent_port[0])
+        assert np.array_equal(
+            schedule.forest.parents()[schedule.tree, schedule.receiver], schedule.sender
+        )
 
 
 @given(st.sampled_from(TREES), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
@@ -247,32 +155,23 @@ def test_the_default_base_is_greedy() -> None:
     assert dict(allgather("S4", "dimension-change").arguments) == {"base": "greedy"}
 
 
-@pytest.mark.parametrize(
-    "tree",
-    ["multiple", "edge-disjoint", "perfectly-balanced", "nk-greedy", "nonsense", "label-change"],
-)
-def test_a_base_that_is_not_a_single_spanning_tree_is_refused(tree: str) -> None:
-    with refused(tree, "not a single spanning tree"):
-        allgather("S4", "dimension-change", base=tree)
-
-
-@pytest.mark.parametrize("spec", ["S5,2", "Q3"])
-def test_it_is_defined_on_stars_only(spec: str) -> None:
-    with refused("not defined", spec):
-        allgather(spec, "dimension-change")
-
-
-def test_a_schedule_that_is_too_large_is_refused_before_it_is_built() -> None:
+def test_bad_arguments_and_sizes_are_refused() -> None:
+    """Bases that are not single spanning trees, other topologies, and what memory cannot hold."""
+    own = ("multiple", "edge-disjoint", "perfectly-balanced", "label-change")
+    for tree in (*own, "nk-greedy", "nonsense"):
+        with refused(tree, "not a single spanning tree"):
+            allgather("S4", "dimension-change", base=tree)
+    for spec in ("S5,2", "Q3"):
+        with refused("not defined", spec):
+            allgather(spec, "dimension-change")
     with refused("rows", exit_code=7):
         allgather("S11", "dimension-change")
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["dimension-change", "rotated-hamiltonian", "necklace", "hamiltonian-cycle"]
-)
-def test_s2_is_the_smallest_size(algorithm: str) -> None:
+def test_s2_is_the_smallest_size() -> None:
     """Two nodes send each other their message: one step."""
-    schedule = allgather("S2", algorithm)
-    assert (schedule.steps, len(schedule)) == (1, 1)
-    assert_complete(schedule, all_sources(schedule))
-    assert catalogue.find("allgather", algorithm).supports(topology("S2"))
+    for algorithm in ["dimension-change", "rotated-hamiltonian", "necklace", "hamiltonian-cycle"]:
+        schedule = allgather("S2", algorithm)
+        assert (schedule.steps, len(schedule)) == (1, 1)
+        assert_complete(schedule)
+        assert catalogue.find("allgather", algorithm).supports(topology("S2"))

@@ -13,8 +13,8 @@ from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support import oracles, oracles_multinode
 from support import oracles_allgather as page
-from support.allgather_checks import all_sources, allgather, assert_complete, hops_of
-from support.meeting import refused
+from support.allgather_checks import all_sources, allgather, hops_of
+from support.meeting import assert_complete, refused
 from support.oracles_balanced import v
 
 ALL_PORT = ("rotated-hamiltonian", "necklace")
@@ -25,7 +25,6 @@ PAGES = {
     "hamiltonian-cycle": page.cycle,
 }
 
-all_port = pytest.mark.parametrize("algorithm", ALL_PORT)
 every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
@@ -52,104 +51,84 @@ def test_the_rows_are_the_page_s(n: int, algorithm: str) -> None:
         assert len(schedule) == len(expected)
 
 
-@every_algorithm
-def test_the_rows_of_s6_are_the_page_s(algorithm: str) -> None:
-    schedule = allgather("S6", algorithm, messages=1)
-    assert set(hops_of(schedule)) == PAGES[algorithm](6, 1)
+def test_the_rows_of_s6_are_the_page_s() -> None:
+    for algorithm in ALGORITHMS:
+        schedule = allgather("S6", algorithm, messages=1)
+        assert set(hops_of(schedule)) == PAGES[algorithm](6, 1)
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_one_message_is_phase_1_and_the_concrete_phase_2(n: int) -> None:
+def test_one_message_is_phase_1_and_the_concrete_phase_2() -> None:
     """A2: subtrees grow by one node per step; then types serve their leaves, sorted by label."""
-    sends = [*oracles_multinode.phase_1(n), *oracles_multinode.phase_2(n, factorial(n - 1))]
-    schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
-    assert {hop[:4] for hop in schedule} == {
-        (send.step, send.tail, send.type, send.head) for send in sends
-    }
+    for n in range(3, 7):
+        sends = [*oracles_multinode.phase_1(n), *oracles_multinode.phase_2(n, factorial(n - 1))]
+        schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
+        assert {hop[:4] for hop in schedule} == {
+            (send.step, send.tail, send.type, send.head) for send in sends
+        }
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_one_message_reaches_number_m_in_its_step_over_its_type(n: int) -> None:
+def test_one_message_reaches_number_m_in_its_step_over_its_type() -> None:
     """A3: node number m in step ceil(m/(n-1)) over type v(m)."""
-    numbers = oracles_multinode.mbst(n).numbers
-    for hop in hops_of(allgather(f"S{n}", "necklace")):
-        m = numbers[hop.receiver]  # type: ignore[index]
-        assert (hop.step, hop.port) == (oracles_multinode.step(m, n), v(m, n))
+    for n in range(3, 7):
+        numbers = oracles_multinode.mbst(n).numbers
+        for hop in hops_of(allgather(f"S{n}", "necklace")):
+            m = numbers[hop.receiver]  # type: ignore[index]
+            assert (hop.step, hop.port) == (oracles_multinode.step(m, n), v(m, n))
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_the_second_message_has_another_symbol_for_n(n: int) -> None:
+def test_the_second_message_has_another_symbol_for_n() -> None:
     """A2: copy c = 0, 1, .. uses symbol 2 + (c mod (n-1)) in place of n."""
-    schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
-    for hop in schedule:
-        if hop.receiver[0] == 1:  # type: ignore[index]
-            assert hop.receiver[hop.port - 1] == 2 + hop.unit % (n - 1)  # type: ignore[index, operator]
+    for n in range(3, 7):
+        schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
+        for hop in schedule:
+            if hop.receiver[0] == 1:  # type: ignore[index]
+                assert hop.receiver[hop.port - 1] == 2 + hop.unit % (n - 1)  # type: ignore[index, operator]
 
 
 # Steps and conflicts
 
 
-@all_port
-@pytest.mark.parametrize("n", range(2, 8))
-def test_steps_are_the_least_possible_for_every_number_of_messages(n: int, algorithm: str) -> None:
-    """ceil(M(n!-1)/(n-1)), which plain repetition misses from M = n-1 on (pitfall 16)."""
-    for messages in numbers_of_messages(n):
-        schedule = allgather(f"S{n}", algorithm, messages=messages)
-        assert schedule.steps == least_steps(n, messages)
-        assert (schedule.steps < messages * least_steps(n, 1)) == (n > 2 and messages >= n - 1)
-
-
-@pytest.mark.parametrize("messages", [1, 2, 5])
-@pytest.mark.parametrize("n", range(2, 8))
-def test_one_port_messages_go_one_after_the_other(n: int, messages: int) -> None:
-    """A4: M(n!-1) steps, one link in each, so that the source's schedule fills them all."""
-    schedule = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
-    assert np.array_equal(schedule.step, np.arange(1, messages * (factorial(n) - 1) + 1))
-    assert np.array_equal(schedule.unit, np.repeat(np.arange(messages), factorial(n) - 1))
-
-
 @every_algorithm
 @pytest.mark.parametrize("n", range(2, 8))
-def test_the_types_of_a_step_are_different(n: int, algorithm: str) -> None:
-    """A0: then, and only then, all n! sources send without a conflict."""
+def test_steps_are_the_least_possible_for_every_number_of_messages(n: int, algorithm: str) -> None:
+    """ceil(M(n!-1)/(n-1)), which plain repetition misses from M = n-1 on (pitfall 16).
+
+    A0: the types of a step are different; then, and only then, all n! sources send without a
+    conflict: M n! (n!-1) transmissions, one message per link.
+    """
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
-        assert len({*zip(schedule.step.tolist(), schedule.port.tolist(), strict=True)}) == len(
-            schedule
-        )
+        if algorithm in ALL_PORT:
+            assert schedule.steps == least_steps(n, messages)
+            repeated = messages * least_steps(n, 1)
+            assert (schedule.steps < repeated) == (n > 2 and messages >= n - 1)
+        cells = {*zip(schedule.step.tolist(), schedule.port.tolist(), strict=True)}
+        assert len(cells) == len(schedule)
+        run = simulate(schedule)
+        assert run.violation is None
+        assert run.complete
+        assert (run.steps, run.largest_packet) == (schedule.steps, 1)
+        assert run.transmissions == messages * factorial(n) * (factorial(n) - 1)
 
 
-@all_port
-@pytest.mark.parametrize("n", range(3, 8))
-def test_all_links_are_busy_except_for_one_cell(n: int, algorithm: str) -> None:
+def test_one_port_messages_go_one_after_the_other() -> None:
+    """A4: M(n!-1) steps, one link in each, so that the source's schedule fills them all."""
+    for n in range(2, 8):
+        for messages in [1, 2, 5]:
+            schedule = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
+            assert np.array_equal(schedule.step, np.arange(1, messages * (factorial(n) - 1) + 1))
+            assert np.array_equal(schedule.unit, np.repeat(np.arange(messages), factorial(n) - 1))
+
+
+def test_all_links_are_busy_except_for_one_cell() -> None:
     """n-1 messages fill every cell of (n!-1) steps; each one less leaves a cell empty."""
-    full = allgather(f"S{n}", algorithm, messages=n - 1)
-    assert len(full) == full.steps * (n - 1)
-    single = allgather(f"S{n}", algorithm, messages=1)
-    assert len(single) == single.steps * (n - 1) - 1
-    assert n not in single.port[single.step == single.steps]
-
-
-@pytest.mark.parametrize("n", range(3, 7))
-def test_one_symbol_for_all_copies_would_take_longer(n: int) -> None:
-    """A2: with n for every copy, M(n!-1)/(n-1) is not attained for M >= n-1.
-
-    The leaves of one type are (n-2)! per copy.
-    """
-    for messages in (1, n - 2, n - 1, n):
-        after = messages * factorial(n - 1)
-        same = max(hop.step for hop in page.joint_phase_2(n, [n] * messages, after))
-        assert (same == least_steps(n, messages)) == (messages < n - 1)
-
-
-@pytest.mark.parametrize("n", range(3, 7))
-def test_the_numbers_of_the_mbst_cannot_continue_over_the_copies(n: int) -> None:
-    """A3's recipe with another first type than 2 reaches a node in the step of its parent.
-
-    Therefore copies are rotated.
-    """
-    for first in range(1, n):
-        assert bool(page.too_early(n, first)) == (first > 1)
+    for n in range(3, 8):
+        for algorithm in ALL_PORT:
+            full = allgather(f"S{n}", algorithm, messages=n - 1)
+            assert len(full) == full.steps * (n - 1)
+            single = allgather(f"S{n}", algorithm, messages=1)
+            assert len(single) == single.steps * (n - 1) - 1
+            assert n not in single.port[single.step == single.steps]
 
 
 # All sources together
@@ -159,46 +138,13 @@ def test_the_numbers_of_the_mbst_cannot_continue_over_the_copies(n: int) -> None
 @pytest.mark.parametrize("messages", [1, 2, 3, 4])
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -> None:
+    """The expanded schedule is the page's for all sources."""
     schedule = allgather(f"S{n}", algorithm, messages=messages)
-    done = assert_complete(schedule, all_sources(schedule))
-    assert max(done.loads) == schedule.steps
-    assert all(set(load.values()) == {1} for load in done.loads.values())
-    assert sum(map(len, done.loads.values())) == messages * factorial(n) * (factorial(n) - 1)
-
-
-@every_algorithm
-def test_every_node_receives_every_unit_on_s5(algorithm: str) -> None:
-    schedule = allgather("S5", algorithm, messages=1)
-    assert_complete(schedule, all_sources(schedule))
-
-
-@every_algorithm
-@pytest.mark.parametrize("n", range(2, 8))
-def test_the_simulator_accepts_it(n: int, algorithm: str) -> None:
-    """M n! (n!-1) transmissions, one message per link, in as many steps as the schedule has."""
-    for messages in numbers_of_messages(n):
-        schedule = allgather(f"S{n}", algorithm, messages=messages)
-        run = simulate(schedule)
-        assert run.violation is None
-        assert run.complete
-        assert (run.steps, run.largest_packet) == (schedule.steps, 1)
-        assert run.transmissions == messages * factorial(n) * (factorial(n) - 1)
-
-
-@every_algorithm
-@pytest.mark.parametrize("messages", [1, 3])
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_the_expanded_schedule_is_the_page_s_for_all_sources(
-    n: int, messages: int, algorithm: str
-) -> None:
-    schedule = allgather(f"S{n}", algorithm, messages=messages)
-    wide = schedule.expand()
-    assert set(hops_of(wide)) == set(all_sources(schedule))
-    assert (wide.units, wide.symmetric, len(wide)) == (
-        factorial(n) * messages,
-        False,
-        factorial(n) * len(schedule),
-    )
+    everything, wide = all_sources(schedule), schedule.expand()
+    assert set(hops_of(wide)) == set(everything)
+    assert (wide.units, wide.symmetric) == (factorial(n) * messages, False)
+    assert len(wide) == factorial(n) * len(schedule)
+    assert_complete(wide)
 
 
 @pytest.mark.parametrize("n", [3, 4])
@@ -245,42 +191,55 @@ def test_phase_2_is_rule_1(n: int) -> None:
     )
 
 
-@pytest.mark.parametrize("messages", [1, 2])
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_one_port_all_nodes_use_one_dimension_and_forward_received_units(
-    n: int, messages: int
-) -> None:
+def test_one_port_all_nodes_use_one_dimension_and_forward_received_units() -> None:
     """A4: first the own message, later what came in the step before."""
-    hops = hops_of(allgather(f"S{n}", "hamiltonian-cycle", messages=messages).expand())
-    received = {(hop.step, hop.receiver): hop.unit for hop in hops}
-    length = factorial(n) - 1
-    for step in range(1, messages * length + 1):
-        now = [hop for hop in hops if hop.step == step]
-        assert len({hop.port for hop in now}) == 1
-        assert {hop.sender for hop in now} == {hop.receiver for hop in now} == set(oracles.nodes(n))
-        for hop in now:
-            message, place = divmod(step - 1, length)
-            assert hop.unit == (received[step - 1, hop.sender] if place else (hop.sender, message))
+    for n in [2, 3, 4]:
+        for messages in [1, 2]:
+            hops = hops_of(allgather(f"S{n}", "hamiltonian-cycle", messages=messages).expand())
+            received = {(hop.step, hop.receiver): hop.unit for hop in hops}
+            length = factorial(n) - 1
+            for step in range(1, messages * length + 1):
+                now = [hop for hop in hops if hop.step == step]
+                assert len({hop.port for hop in now}) == 1
+                assert (
+                    {hop.sender for hop in now}
+                    == {hop.receiver for hop in now}
+                    == set(oracles.nodes(n))
+                )
+                for hop in now:
+                    message, place = divmod(step - 1, length)
+                    assert hop.unit == (
+                        received[step - 1, hop.sender] if place else (hop.sender, message)
+                    )
 
 
 # Metadata of the schedule
 
 
-@every_algorithm
-@pytest.mark.parametrize("messages", [1, 2, 4, 9])
-def test_metadata(messages: int, algorithm: str) -> None:
-    schedule = allgather("S5", algorithm, root="54321", messages=messages)
-    entry = catalogue.find("allgather", algorithm)
-    assert (schedule.units, schedule.packets, schedule.symmetric, schedule.root) == (
-        messages,
-        False,
-        True,
-        119,
-    )
-    assert schedule.ports == ("one" if algorithm == "hamiltonian-cycle" else "all")
-    assert schedule.id == f"S5:allgather:{algorithm}:{schedule.ports}:messages={messages}:54321"
-    assert len(schedule) == entry.rows(schedule.topology, {"messages": messages}) == messages * 119
-    assert entry.count(schedule.topology, schedule.ports, {"messages": messages}) == len(schedule)
+def test_metadata() -> None:
+    for messages in [1, 2, 4, 9]:
+        for algorithm in ALGORITHMS:
+            schedule = allgather("S5", algorithm, root="54321", messages=messages)
+            entry = catalogue.find("allgather", algorithm)
+            assert (schedule.units, schedule.packets, schedule.symmetric, schedule.root) == (
+                messages,
+                False,
+                True,
+                119,
+            )
+            assert schedule.ports == ("one" if algorithm == "hamiltonian-cycle" else "all")
+            assert (
+                schedule.id
+                == f"S5:allgather:{algorithm}:{schedule.ports}:messages={messages}:54321"
+            )
+            assert (
+                len(schedule)
+                == entry.rows(schedule.topology, {"messages": messages})
+                == messages * 119
+            )
+            assert entry.count(schedule.topology, schedule.ports, {"messages": messages}) == len(
+                schedule
+            )
 
 
 @every_algorithm
@@ -313,13 +272,13 @@ def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm
         assert np.array_equal(schedule.tree, schedule.unit % 4)
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_rotated_trees_of_the_mbst_are_shortest_path_trees(n: int) -> None:
+def test_rotated_trees_of_the_mbst_are_shortest_path_trees() -> None:
     """Rotation keeps distances: every message arrives over shortest paths."""
-    schedule = allgather(f"S{n}", "necklace", messages=n - 1)
-    assert schedule.forest is not None
-    assert schedule.forest.is_shortest_path
-    assert schedule.forest.trees == n - 1
+    for n in range(3, 7):
+        schedule = allgather(f"S{n}", "necklace", messages=n - 1)
+        assert schedule.forest is not None
+        assert schedule.forest.is_shortest_path
+        assert schedule.forest.trees == n - 1
 
 
 @given(st.sampled_from(ALGORITHMS), st.integers(1, 5), st.permutations(range(1, 5)))
@@ -337,24 +296,14 @@ def test_any_source_can_be_the_root(algorithm: str, messages: int, symbols: list
     assert set(hops_of(moved.expand())) == set(hops_of(original.expand()))
 
 
-@pytest.mark.parametrize("messages", [0, -1, 1.5, True, "2"])
-@every_algorithm
-def test_messages_are_counted_from_1(algorithm: str, messages: int) -> None:
-    with refused("messages"):
-        catalogue.schedule("S4", "allgather", algorithm, messages=messages)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "ports"),
-    [("rotated-hamiltonian", "one"), ("necklace", "one"), ("hamiltonian-cycle", "all")],
-)
-def test_each_has_one_port_model(algorithm: str, ports: str) -> None:
-    with refused("port model"):
-        allgather("S4", algorithm, ports)
-
-
-@every_algorithm
-def test_too_many_messages_are_refused_before_anything_is_built(algorithm: str) -> None:
-    with refused("rows", exit_code=7):
-        allgather("S4", algorithm, messages=10**7)
-    assert not catalogue.find("allgather", algorithm).supports(topology("Q3"))
+def test_bad_arguments_are_refused() -> None:
+    """Messages are counted from 1 and have to fit; each algorithm has one port model."""
+    for algorithm in ALGORITHMS:
+        for messages in (0, -1, 1.5, True, "2"):
+            with refused("messages"):
+                catalogue.schedule("S4", "allgather", algorithm, messages=messages)  # type: ignore[arg-type]
+        with refused("port model"):
+            allgather("S4", algorithm, "all" if algorithm == "hamiltonian-cycle" else "one")
+        with refused("rows", exit_code=7):
+            allgather("S4", algorithm, messages=10**7)
+        assert not catalogue.find("allgather", algorithm).supports(topology("Q3"))

@@ -1,6 +1,5 @@
 """Alltoall by Rules 9 and 10 and one-port: Fragopoulou & Akl 1993, sections 7 and 8."""
 
-from fractions import Fraction
 from itertools import groupby, pairwise
 from math import factorial
 from typing import Any
@@ -82,11 +81,24 @@ def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, message
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 12))
 def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
+    """Those of Table 3, counted before they are built, and found by the simulator.
+
+    A0: dimensions within a step differ, and exactly then translated schedules are free of
+    conflicts; one-port, there is one dimension in a step.
+    """
     s = schedule(n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
     assert len(s) == messages * page.distance_sum_printed(n)
-    arguments = dict(s.arguments)
-    assert find("alltoall", algorithm).rows(topology(f"S{n}"), arguments) == len(s)
+    assert find("alltoall", algorithm).rows(topology(f"S{n}"), dict(s.arguments)) == len(s)
+    dimensions = np.stack([s.step, s.port])
+    assert np.unique(dimensions, axis=1).shape == dimensions.shape
+    if algorithm == "one-port":
+        assert s.step.tolist() == [*range(1, len(s) + 1)]
+    run = simulate(schedule(n, algorithm, messages, oracles.nodes(n)[-1]))
+    assert run.violation is None
+    assert run.complete
+    assert (run.steps, run.largest_packet) == (s.steps, 1)
+    assert run.transmissions == messages * page.distance_sum(n) * factorial(n)
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -98,43 +110,6 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
 
 
 # No two sources meet
-
-
-@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 6))
-def test_the_dimensions_within_a_step_are_different(n: int, algorithm: str, messages: int) -> None:
-    """A0: exactly then translated schedules are free of conflicts; one-port, one dimension."""
-    s = schedule(n, algorithm, messages)
-    dimensions = np.stack([s.step, s.port])
-    assert np.unique(dimensions, axis=1).shape == dimensions.shape
-    if algorithm == "one-port":
-        assert s.step.tolist() == [*range(1, len(s) + 1)]
-
-
-@pytest.mark.parametrize(
-    ("n", "algorithm", "messages"), [*cases(range(2, 5), 4), (5, "necklace", 1), (5, "one-port", 1)]
-)
-def test_all_sources_together(n: int, algorithm: str, messages: int) -> None:
-    """Expanded: links carry one unit, senders hold units, nodes receive M units of each node."""
-    expanded = schedule(n, algorithm, messages).expand()
-    every, rank = oracles.nodes(n), oracles.ranks(n)
-
-    def number(source: oracles.Node, destination: oracles.Node) -> set[int]:
-        first = (rank[source] * len(every) + rank[destination]) * messages
-        return set(range(first, first + messages)) if source != destination else set()
-
-    begin = {q: set[int]().union(*(number(q, x) for x in every)) for q in every}
-    end = page.executed(plain_rows(expanded), begin, one_port=algorithm == "one-port")
-    assert end == {x: set[int]().union(*(number(q, x) for q in every)) for x in every}
-
-
-@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 6))
-def test_the_simulator_finds_it_complete(n: int, algorithm: str, messages: int) -> None:
-    """By the dimension rule, in the steps and transmissions of Table 3; of all sources together."""
-    run = simulate(schedule(n, algorithm, messages, oracles.nodes(n)[-1]))
-    assert run.violation is None
-    assert run.complete
-    assert (run.steps, run.largest_packet) == (steps(n, algorithm, messages), 1)
-    assert run.transmissions == messages * page.distance_sum(n) * factorial(n)
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))
@@ -203,16 +178,16 @@ def sorted_by_start(flights: dict[int, list[oracles.Plain]]) -> list[list[oracle
     return sorted(flights.values(), key=lambda rows: (rows[0].step, rows[-1].step))
 
 
-@pytest.mark.parametrize("n", range(3, 7))
-def test_a_group_of_rule_9_is_a_necklace(n: int) -> None:
+def test_a_group_of_rule_9_is_a_necklace() -> None:
     """A short necklace of period p sends p messages along the tree of Def. 13, one to each node."""
-    flights = page.flights(plain_rows(schedule(n, "necklace", 1)))
-    groups: dict[int, set[oracles.Node]] = {}
-    for rows in flights.values():
-        groups.setdefault(rows[0].step, set()).add(rows[-1].receiver)
-    assert [groups[step] for step in sorted(groups)] == [
-        set(ring) for ring in page.nearest_first(n)
-    ]
+    for n in range(3, 7):
+        flights = page.flights(plain_rows(schedule(n, "necklace", 1)))
+        groups: dict[int, set[oracles.Node]] = {}
+        for rows in flights.values():
+            groups.setdefault(rows[0].step, set()).add(rows[-1].receiver)
+        assert [groups[step] for step in sorted(groups)] == [
+            set(ring) for ring in page.nearest_first(n)
+        ]
 
 
 @pytest.mark.parametrize("n", range(3, 7))
@@ -231,67 +206,30 @@ def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
     assert count == {ring[0]: messages * len(ring) // (n - 1) for ring in trees_page.necklaces(n)}
 
 
-# Wrong readings
-
-
-@pytest.mark.parametrize("n", range(3, 8))
-def test_rule_9_is_a_sum_over_necklaces(n: int) -> None:
-    """Pitfall 14: not h times the mean distance d, as in the paper, and more than ceil(t_n/(n-1)).
-
-    Short necklaces leave links idle.
-    """
-    s = schedule(n, "necklace", 1)
-    mean = Fraction(page.distance_sum(n), factorial(n))
-    assert s.steps != trees_page.necklaces_counted(n) * mean
-    assert s.steps > oracles.ceil_div(page.distance_sum(n), n - 1)
-    idle = s.steps * (n - 1) - len(s)
-    rings = page.nearest_first(n)
-    assert idle == sum((n - 1 - len(ring)) * trees_page.distance(ring[0]) for ring in rings)
-
-
-@pytest.mark.parametrize("n", range(3, 7))
-def test_rule_9_for_each_message_would_take_longer_than_rule_10(n: int) -> None:
-    """Pitfalls 13 and 16: M groups of p messages, instead of M p/(n-1) groups of n-1."""
-    for messages in (n - 1, 2 * (n - 1)):
-        s = schedule(n, "perfectly-balanced", messages)
-        assert (
-            messages * schedule(n, "necklace", 1).steps
-            > s.steps
-            == oracles.ceil_div(messages * page.distance_sum(n), n - 1)
-        )
-
-
-def test_a_bound_of_m_messages_is_not_m_bounds_of_one() -> None:
-    """Pitfall 16: for M = n-1 = 2 on S3, Rule 10 takes 9 steps; M ceil(t_n/(n-1)) is 10."""
-    assert schedule(3, "perfectly-balanced", 2).steps < 2 * oracles.ceil_div(
-        page.distance_sum(3), 2
-    )
-
-
 # Parameters
 
 
-@pytest.mark.parametrize("algorithm", EXCHANGES)
-def test_metadata_of_an_alltoall(algorithm: str) -> None:
-    messages = 1 if algorithm == "necklace" else 8
-    s = schedule(5, algorithm, messages, (5, 4, 3, 2, 1))
-    ports = "one" if algorithm == "one-port" else "all"
-    text = "" if algorithm == "necklace" else "messages=8"
-    assert (s.collective, s.ports, s.root, s.packets, s.symmetric) == (
-        "alltoall",
-        ports,
-        119,
-        False,
-        True,
-    )
-    assert s.units == messages * factorial(5)
-    assert s.id == f"S5:alltoall:{algorithm}:{ports}:{text}:54321"
-    name = find("alltoall", algorithm).forest_construction(s.topology, ports, s.arguments)
-    assert s.forest is not None
-    assert name is not None
-    assert s.forest.id == f"S5:{name}:54321"
-    assert np.array_equal(s.forest.parent_port, forest("S5", name, root="54321").parent_port)
-    assert np.array_equal(s.forest.parents()[s.tree, s.receiver], s.sender)
+def test_metadata_of_an_alltoall() -> None:
+    for algorithm in EXCHANGES:
+        messages = 1 if algorithm == "necklace" else 8
+        s = schedule(5, algorithm, messages, (5, 4, 3, 2, 1))
+        ports = "one" if algorithm == "one-port" else "all"
+        text = "" if algorithm == "necklace" else "messages=8"
+        assert (s.collective, s.ports, s.root, s.packets, s.symmetric) == (
+            "alltoall",
+            ports,
+            119,
+            False,
+            True,
+        )
+        assert s.units == messages * factorial(5)
+        assert s.id == f"S5:alltoall:{algorithm}:{ports}:{text}:54321"
+        name = find("alltoall", algorithm).forest_construction(s.topology, ports, s.arguments)
+        assert s.forest is not None
+        assert name is not None
+        assert s.forest.id == f"S5:{name}:54321"
+        assert np.array_equal(s.forest.parent_port, forest("S5", name, root="54321").parent_port)
+        assert np.array_equal(s.forest.parents()[s.tree, s.receiver], s.sender)
 
 
 def test_defaults() -> None:

@@ -1,7 +1,6 @@
 """The benchmarks: other libraries do the same work, and a worse ratio is reported."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -47,14 +46,12 @@ def test_all_libraries_find_the_heights_of_starcast() -> None:
         assert [height(edges, 120) for edges in libraries.list_edges(trees)] == expected
 
 
-@pytest.mark.parametrize("height", HEIGHTS)
-@pytest.mark.parametrize("edges", [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]])
-def test_edges_that_do_not_span_are_refused(
-    height: Callable[[libraries.Pairs, int], int], edges: list[tuple[int, int]]
-) -> None:
+def test_edges_that_do_not_span_are_refused() -> None:
     """A cycle apart from the root, and a missing node."""
-    with pytest.raises(Exception, match=r"spanning tree|cycle"):
-        height(edges, 5)
+    for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
+        for height in HEIGHTS:
+            with pytest.raises(Exception, match=r"spanning tree|cycle"):
+                height(edges, 5)
 
 
 def test_numpy_refuses_a_cycle() -> None:

@@ -28,43 +28,36 @@ def parents_of(tree: oracles_cube.Tree, d: int) -> list[int]:
     return [int(tree[x], 2) if x in tree else -1 for x in oracles_cube.nodes(d)]
 
 
-@pytest.mark.parametrize("d", SIZES)
-def test_the_binomial_tree_turns_leading_zeroes(d: int) -> None:
+def test_the_binomial_tree_turns_leading_zeroes() -> None:
     """Children by turning a bit left of all ones, node by node."""
-    for root in some_roots(d):
-        built = forest(f"Q{d}", "binomial", root=root)
-        assert built.parents().tolist() == [
-            parents_of(oracles_cube.binomial(root, range(1, d + 1)), d)
-        ]
-        assert built.id == f"Q{d}:binomial:{root}"
-        built.verify()
+    for d in SIZES:
+        for root in some_roots(d):
+            built = forest(f"Q{d}", "binomial", root=root)
+            assert built.parents().tolist() == [
+                parents_of(oracles_cube.binomial(root, range(1, d + 1)), d)
+            ]
+            assert built.id == f"Q{d}:binomial:{root}"
+            built.verify()
 
 
-@pytest.mark.parametrize("d", SIZES)
-def test_the_binomial_tree_is_a_shortest_path_tree_with_binomial_levels(d: int) -> None:
-    for root in some_roots(d):
-        built = forest(f"Q{d}", "binomial", root=root)
-        assert built.is_shortest_path
-        assert built.height == d
-        assert built.level_profile().tolist() == [[comb(d, level) for level in range(d + 1)]]
-        assert built.leaves.tolist() == [max(1, 2 ** (d - 1))]
+def test_the_binomial_tree_is_a_shortest_path_tree_with_binomial_levels() -> None:
+    for d in SIZES:
+        for root in some_roots(d):
+            built = forest(f"Q{d}", "binomial", root=root)
+            assert built.is_shortest_path
+            assert built.height == d
+            assert built.level_profile().tolist() == [[comb(d, level) for level in range(d + 1)]]
+            assert built.leaves.tolist() == [max(1, 2 ** (d - 1))]
 
 
-@pytest.mark.parametrize("d", SIZES)
-def test_the_subtrees_of_the_binomial_tree_halve(d: int) -> None:
+def test_the_subtrees_of_the_binomial_tree_halve() -> None:
     """The root's children carry 2^0, 2^1, .. nodes; the leaf is the child across port 1."""
-    built = forest(f"Q{d}", "binomial")
-    sizes = built.subtree_sizes()[0]
-    assert [
-        int(sizes[built.topology.neighbours(port, [0])[0]]) for port in built.topology.ports
-    ] == [2**j for j in range(d)]
-
-
-@pytest.mark.parametrize("d", SIZES)
-def test_turning_trailing_zeroes_is_distinguished(d: int) -> None:
-    """The mirrored tree has the same heights, levels and leaves."""
-    mirrored = parents_of(oracles_cube.binomial("0" * d, range(d, 0, -1)), d)
-    assert (forest(f"Q{d}", "binomial").parents()[0].tolist() == mirrored) == (d == 1)
+    for d in SIZES:
+        built = forest(f"Q{d}", "binomial")
+        sizes = built.subtree_sizes()[0]
+        assert [
+            int(sizes[built.topology.neighbours(port, [0])[0]]) for port in built.topology.ports
+        ] == [2**j for j in range(d)]
 
 
 @pytest.mark.parametrize("d", SIZES)
@@ -92,81 +85,38 @@ def test_they_are_edge_disjoint_for_every_root(d: int) -> None:
         assert [int(load[t.neighbours(port, [root])[0], port - 1]) for port in t.ports] == [0] * d
 
 
-@pytest.mark.parametrize("d", SIZES)
-def test_opposite_directions_are_used_by_two_trees(d: int) -> None:
-    """As undirected links they overlap: d trees of N-1 links, but only d N / 2 links."""
-    load = oracles_cube.load(oracles_cube.edge_disjoint_binomial("0" * d))
-    assert set(load.values()) == {1}
-    assert any((child, parent) in load for parent, child in load) == (d > 1)
-
-
-@pytest.mark.parametrize("d", SIZES)
-def test_heights_of_the_edge_disjoint_trees(d: int) -> None:
+def test_heights_of_the_edge_disjoint_trees() -> None:
     """The height is d + 1, except on Q_1; the root has one child in each tree, across its port."""
-    built = forest(f"Q{d}", "edge-disjoint-binomial")
-    assert built.heights.tolist() == [d + 1 if d > 1 else 1] * d
-    assert [np.flatnonzero(row == 0).tolist() for row in built.parents()] == [
-        [int(built.topology.neighbours(port, [0])[0])] for port in built.topology.ports
-    ]
-    assert {tuple(row) for row in built.level_profile().tolist()} == {
-        tuple(
-            np.bincount(
-                list(
-                    oracles_cube.depths(
-                        oracles_cube.edge_disjoint_binomial("0" * d)[0], "0" * d
-                    ).values()
-                )
-            ).tolist()
-        )
-    }
+    for d in SIZES:
+        built = forest(f"Q{d}", "edge-disjoint-binomial")
+        assert built.heights.tolist() == [d + 1 if d > 1 else 1] * d
+        assert [np.flatnonzero(row == 0).tolist() for row in built.parents()] == [
+            [int(built.topology.neighbours(port, [0])[0])] for port in built.topology.ports
+        ]
+        assert {tuple(row) for row in built.level_profile().tolist()} == {
+            tuple(
+                np.bincount(
+                    list(
+                        oracles_cube.depths(
+                            oracles_cube.edge_disjoint_binomial("0" * d)[0], "0" * d
+                        ).values()
+                    )
+                ).tolist()
+            )
+        }
 
 
-@pytest.mark.parametrize("d", range(3, 9))
-def test_without_rotation_the_trees_would_overlap(d: int) -> None:
-    """With bits from left to right, all binomial trees but one would use the same link."""
-    root = "0" * d
-    trees = [
-        oracles_cube.binomial(oracles_cube.flip(root, i), range(1, d + 1)) for i in range(1, d + 1)
-    ]
-    assert (
-        max(
-            oracles_cube.load(
-                [{x: u for x, u in tree.items() if x != root} for tree in trees]
-            ).values()
-        )
-        == d - 1
-    )
+def test_they_grow_on_hypercubes_only() -> None:
+    for spec in ["S4", "S4,2"]:
+        for construction in ["binomial", "edge-disjoint-binomial"]:
+            with refused(construction, spec):
+                forest(spec, construction)
 
 
-@pytest.mark.parametrize("d", range(3, 9))
-def test_rotation_the_other_way_is_distinguished(d: int) -> None:
-    """Bits in the order i, i-1, ..: also edge-disjoint and as high, but other trees."""
-    root, other = "0" * d, []
-    for i in range(1, d + 1):
-        tree = oracles_cube.binomial(
-            oracles_cube.flip(root, i), [(i - 1 - steps) % d + 1 for steps in range(d)]
-        )
-        tree.pop(root)
-        other.append({**tree, oracles_cube.flip(root, i): root})
-    assert max(oracles_cube.load(other).values()) == 1
-    assert forest(f"Q{d}", "edge-disjoint-binomial").parents().tolist() != [
-        parents_of(tree, d) for tree in other
-    ]
-
-
-@pytest.mark.parametrize("construction", ["binomial", "edge-disjoint-binomial"])
-@pytest.mark.parametrize("spec", ["S4", "S4,2"])
-def test_they_grow_on_hypercubes_only(construction: str, spec: str) -> None:
-    with refused(construction, spec):
-        forest(spec, construction)
-
-
-@pytest.mark.parametrize(
-    "construction", ["greedy", "multiple", "edge-disjoint", "nk-greedy", "nk-multiple"]
-)
-def test_others_do_not_grow_on_hypercubes(construction: str) -> None:
-    with refused(construction, "Q4"):
-        forest("Q4", construction)
+def test_others_do_not_grow_on_hypercubes() -> None:
+    for construction in ["greedy", "multiple", "edge-disjoint", "nk-greedy", "nk-multiple"]:
+        with refused(construction, "Q4"):
+            forest("Q4", construction)
 
 
 def test_q16_is_proved() -> None:

@@ -1,12 +1,14 @@
 """Broadcasts executed by starcast's simulator and by the oracle, with the page's step counts."""
 
+from itertools import product
 from math import factorial
 
 import pytest
 
 from starcast.simulator import simulate
 from support import oracles
-from support.meeting import BROADCASTS, agrees, broadcast, executed, roots
+from support.meeting import BROADCASTS, broadcast, roots
+from support.simulator_cases import assert_same_verdict
 
 ALGORITHMS = sorted(BROADCASTS)
 
@@ -28,19 +30,12 @@ def all_port_steps(n: int, algorithm: str, share: int) -> int:
 
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("share", [1, 2, 4])
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_both_simulators_agree_for_every_root(
-    n: int, share: int, algorithm: str, ports: str
-) -> None:
-    for root in roots(n):
+def test_both_simulators_agree_for_every_root(n: int, algorithm: str, ports: str) -> None:
+    """Of a message in one piece and in several."""
+    for share, root in product((1, 2, 4), roots(n)):
         schedule = broadcast(n, algorithm, ports, share, root)
-        outcome, run = executed(schedule), simulate(schedule)
-        assert not outcome.broken
-        assert not outcome.missing
-        assert run.violation is None
-        assert run.complete
-        agrees(run, outcome)
+        assert assert_same_verdict(schedule).complete
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
@@ -50,70 +45,49 @@ def test_both_simulators_agree_on_larger_stars(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
     schedule = broadcast(n, algorithm, ports, share, oracles.shift(oracles.identity(n), 2))
-    outcome, run = executed(schedule), simulate(schedule)
-    assert not outcome.broken
-    assert run.complete
-    agrees(run, outcome)
+    assert assert_same_verdict(schedule).complete
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("share", [1, 2, 7])
 @pytest.mark.parametrize("n", range(2, 8))
-def test_all_port_steps(n: int, share: int, algorithm: str) -> None:
-    run = simulate(broadcast(n, algorithm, "all", share))
-    assert run.complete
-    assert run.steps == all_port_steps(n, algorithm, share)
+def test_steps_packets_and_transmissions(n: int, algorithm: str) -> None:
+    """All-port as A3 and B2 say; one-port (n-1)(h+p-1) sub-slots, the last ones may be empty.
+
+    At most two units per link by `multiple`, one by the others; every unit crosses N-1 links.
+    """
+    for share, ports in product((1, 2, 5), ("all", "one")):
+        run = simulate(broadcast(n, algorithm, ports, share))
+        slots = all_port_steps(n, algorithm, share)
+        assert run.violation is None
+        assert run.complete
+        if ports == "all":
+            assert run.steps == slots
+        elif algorithm == "recursive-substar":
+            # B2: fewer than (n-1)(2n-4+M) by plain simulation for n >= 4
+            assert run.steps == n * (n - 1) // 2 + (share - 1) * (n - 1)
+            assert run.steps <= (n - 1) * (2 * n - 4 + share)
+        else:
+            assert (n - 1) * (slots - 1) < run.steps <= (n - 1) * slots
+        assert run.largest_packet == (2 if algorithm == "multiple" and n > 2 else 1)
+        assert run.transmissions == share * trees(n, algorithm) * (factorial(n) - 1)
+        assert len(run.links_used) == len(run.packet_sizes) == run.steps
+        assert run.packet_sizes.max() == run.largest_packet
+        assert run.links_used.max() <= factorial(n) * (n - 1 if ports == "all" else 1)
 
 
-@pytest.mark.parametrize("messages", [1, 2, 6])
-@pytest.mark.parametrize("n", range(2, 8))
-def test_one_port_stream_of_the_substar_tree(n: int, messages: int) -> None:
-    """B2: n(n-1)/2 + (M-1)(n-1) slots, fewer than (n-1)(2n-4+M) by plain simulation for n >= 4."""
-    run = simulate(broadcast(n, "recursive-substar", "one", messages))
-    assert run.complete
-    assert run.violation is None
-    assert run.steps == n * (n - 1) // 2 + (messages - 1) * (n - 1)
-    assert run.steps <= (n - 1) * (2 * n - 4 + messages)
+def test_a_sub_slot_serves_one_dimension() -> None:
+    for n in range(2, 7):
+        schedule = broadcast(n, "multiple", "one", 3)
+        assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
 
 
-@pytest.mark.parametrize("algorithm", ["greedy", "multiple"])
-@pytest.mark.parametrize("segments", [1, 2, 5])
-@pytest.mark.parametrize("n", range(2, 8))
-def test_one_port_sub_slots(n: int, segments: int, algorithm: str) -> None:
-    """A3, section 4.2: (n-1)(h+p-1) sub-slots; only sub-slots of the last slot can be empty."""
-    run = simulate(broadcast(n, algorithm, "one", segments))
-    slots = all_port_steps(n, algorithm, segments)
-    assert run.complete
-    assert (n - 1) * (slots - 1) < run.steps <= (n - 1) * slots
-
-
-@pytest.mark.parametrize("n", range(2, 7))
-def test_a_sub_slot_serves_one_dimension(n: int) -> None:
-    schedule = broadcast(n, "multiple", "one", 3)
-    assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
-
-
-@pytest.mark.parametrize("ports", ["all", "one"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("n", range(2, 8))
-def test_packets_and_transmissions(n: int, algorithm: str, ports: str) -> None:
-    """At most two units per link by `multiple`, one by the others; every unit crosses N-1 links."""
-    share = 3
-    run = simulate(broadcast(n, algorithm, ports, share))
-    assert run.largest_packet == (2 if algorithm == "multiple" and n > 2 else 1)
-    assert run.transmissions == share * trees(n, algorithm) * (factorial(n) - 1)
-    assert len(run.links_used) == len(run.packet_sizes) == run.steps
-    assert run.packet_sizes.max() == run.largest_packet
-    assert run.links_used.max() <= factorial(n) * (n - 1 if ports == "all" else 1)
-
-
-@pytest.mark.parametrize("n", range(3, 8))
-def test_packets_of_two_are_needed_from_the_first_slot_on(n: int) -> None:
+def test_packets_of_two_are_needed_from_the_first_slot_on() -> None:
     """Pitfall 8: the source's link of dimension 2 carries two trees."""
-    schedule = broadcast(n, "multiple", "all", 1)
-    first = schedule.step == 1
-    assert sorted(schedule.port[first].tolist()) == [2, 2, *range(3, n + 1)]
-    assert simulate(schedule).packet_sizes[0] == 2
+    for n in range(3, 8):
+        schedule = broadcast(n, "multiple", "all", 1)
+        first = schedule.step == 1
+        assert sorted(schedule.port[first].tolist()) == [2, 2, *range(3, n + 1)]
+        assert simulate(schedule).packet_sizes[0] == 2
 
 
 @pytest.mark.parametrize("n", range(2, 7))
@@ -134,31 +108,3 @@ def test_a_stream_arrives_in_order_and_a_step_apart(n: int) -> None:
         ]
         for q in (1, 2):
             assert [(s, p, t - q * gap) for s, p, t in of[q]] == of[0]
-
-
-@pytest.mark.parametrize(("order", "slots"), [("textual", 9), ("decreasing", 8), ("the page's", 6)])
-def test_other_serving_orders_take_longer(order: str, slots: int) -> None:
-    """B2 for S4: g_dim1 first (n-1)^2, decreasing dimensions n(n+1)/2 - 2, the page n(n-1)/2."""
-    root = oracles.identity(4)
-    keys = {
-        "textual": lambda send: (
-            send.rule,
-            send.rule == 1 and send.dimension != first[send.sender],
-            send.dimension,
-        ),
-        "decreasing": lambda send: -send.dimension,
-        "the page's": lambda send: (-send.rule, send.dimension),
-    }
-    sends = oracles.recursive_substar_sends(root)
-    first: dict[oracles.Node, int] = {}
-    for send in sends:
-        first.setdefault(send.sender, send.dimension)
-    received = {root: 0}
-    for sender in [root, *(send.receiver for send in sorted(sends, key=lambda send: send.step))]:
-        children = sorted((send for send in sends if send.sender == sender), key=keys[order])
-        for turn, send in enumerate(children, start=1):
-            received[send.receiver] = received[sender] + turn
-    assert max(received.values()) == slots
-    assert (simulate(broadcast(4, "recursive-substar", "one", 1)).steps == slots) == (
-        order == "the page's"
-    )

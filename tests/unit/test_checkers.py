@@ -93,17 +93,25 @@ def name(case: Case) -> str:
     )
 
 
-every_small = pytest.mark.parametrize("case", SMALL, ids=name)
-every_tiny = pytest.mark.parametrize("case", TINY, ids=name)
-
-
 # Over all constructions
 
 
-@pytest.mark.parametrize("case", [*SMALL, *LARGER], ids=name)
-def test_every_construction_is_a_forest(case: Case) -> None:
-    """Every forest is rooted, spanning unless partial, with the nodes and levels it states."""
-    for root in few_roots(case.spec) if case in SMALL else [topology(case.spec).nodes - 1]:
+#: S4 is the smallest star on which all constructions differ, so it comes first.
+EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key="S4".__ne__)
+
+
+@pytest.mark.parametrize("spec", EVERY_SPEC)
+def test_every_construction_is_a_forest_with_its_measurements(spec: str) -> None:
+    """Every forest is rooted, spanning unless partial, and measures what `Forest` measures."""
+    for case in [*SMALL, *LARGER]:
+        if case.spec == spec:
+            assert_is_a_forest(case)
+
+
+def assert_is_a_forest(case: Case) -> None:
+    """Check the forests of a construction at a few roots."""
+    small = case not in LARGER
+    for root in few_roots(case.spec) if small else [topology(case.spec).nodes - 1]:
         trees = case.build(root)
         result = checkers.rooted(*parts(trees))
         assert result.holds
@@ -115,11 +123,12 @@ def test_every_construction_is_a_forest(case: Case) -> None:
         )
         assert np.array_equal(checkers.loads(*parts(trees)), trees.load())
         trees.verify()
+    if small:
+        measurements_agree(trees)
 
 
-@every_small
-def test_measurements_agree_with_the_forest(case: Case) -> None:
-    trees = case.build(few_roots(case.spec)[-1])
+def measurements_agree(trees: Forest) -> None:
+    """Assert that the checkers accept what `Forest` measures, and nothing less."""
     t, ports, root = parts(trees)
     assert checkers.height(t, ports, root, trees.height).holds
     assert not checkers.height(t, ports, root, trees.height - 1).holds
@@ -158,9 +167,18 @@ def climbs(trees: Forest, tree: int) -> dict[int, list[int]]:
     return result
 
 
-@every_tiny
-def test_levels_and_dimensions_by_walking(case: Case) -> None:
-    trees = case.build()
+@pytest.mark.parametrize("spec", list(dict.fromkeys(case.spec for case in TINY)))
+def test_levels_dimensions_and_disjoint_paths_by_walking(spec: str) -> None:
+    """Brute force, node by node and pair of paths by pair of paths, finds the same."""
+    for case in TINY:
+        if case.spec == spec:
+            levels_and_dimensions_agree(case.build())
+            for root in few_roots(case.spec):
+                disjoint_paths_agree(case.build(root))
+
+
+def levels_and_dimensions_agree(trees: Forest) -> None:
+    """Walk up from every node and count levels, detours and dimensions."""
     t, walked = trees.topology, [climbs(trees, tree) for tree in range(trees.trees)]
     heights = tuple(max(len(path) for path in paths.values()) - 1 for paths in walked)
     assert checkers.height(*parts(trees), 0).measured == heights
@@ -195,13 +213,12 @@ def shared(paths: list[list[int]], apart: str) -> int:
     return max(met.values(), default=1)
 
 
-@every_tiny
-@pytest.mark.parametrize("apart", ["nodes", "links"])
-def test_disjoint_paths_pair_by_pair(case: Case, apart: Literal["nodes", "links"]) -> None:
-    for root in few_roots(case.spec):
-        trees = case.build(root)
-        walked = [climbs(trees, tree) for tree in range(trees.trees)]
-        ends = [node for node in range(trees.topology.nodes) if node != root]
+def disjoint_paths_agree(trees: Forest) -> None:
+    """Compare the paths to every node for common nodes and for common links."""
+    walked = [climbs(trees, tree) for tree in range(trees.trees)]
+    ends = [node for node in range(trees.topology.nodes) if node != trees.root]
+    places: tuple[Literal["nodes", "links"], ...] = ("nodes", "links")
+    for apart in places:
         meeting = {
             node: shared([paths[node] for paths in walked if node in paths], apart) for node in ends
         }
@@ -418,15 +435,15 @@ def test_no_entry_of_edge_disjoint_trees_can_change(spec: str, data: st.DataObje
     assert not (checkers.spanning(*topology).holds and checkers.edge_disjoint(*topology).holds)
 
 
-@pytest.mark.parametrize("case", SPOILT, ids=name)
-def test_what_is_no_forest_has_no_measures(case: Case) -> None:
-    """Here the root of the last tree has a parent."""
-    trees = case.build(few_roots(case.spec)[-1])
-    ports = trees.parent_port.copy()
-    ports[-1, trees.root] = trees.topology.ports[0]
-    for measure in MEASURES.values():
-        with refused(f"tree {trees.trees - 1}", "the root has a parent", exit_code=6):
-            measure(trees.topology, ports, trees.root)
+def test_what_is_no_forest_has_no_measures() -> None:
+    """No checker measures an array in which the root of the last tree has a parent."""
+    for case in SPOILT:
+        trees = case.build(few_roots(case.spec)[-1])
+        ports = trees.parent_port.copy()
+        ports[-1, trees.root] = trees.topology.ports[0]
+        for measure in MEASURES.values():
+            with refused(f"tree {trees.trees - 1}", "the root has a parent", exit_code=6):
+                measure(trees.topology, ports, trees.root)
 
 
 #: Every checker but those that say whether it is a forest.

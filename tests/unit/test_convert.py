@@ -49,33 +49,28 @@ def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
 # networkx
 
 
-@every_topology
-def test_networkx_finds_the_topology_s_distances_degree_and_diameter(spec: str) -> None:
-    network = topology(spec)
-    graph = to_networkx(network)
-    assert type(graph) is nx.Graph
-    assert (graph.number_of_nodes(), graph.number_of_edges()) == (network.nodes, network.links)
-    assert {degree for _, degree in graph.degree} == {network.degree}
-    distances = nx.single_source_shortest_path_length(graph, 0)
-    assert [distances[rank] for rank in range(network.nodes)] == network.distances().tolist()
-    assert max(distances.values()) == network.diameter
-    assert [
-        graph.nodes[rank]["label"] for rank in range(network.nodes)
-    ] == network.labels().tolist()
-    assert graph.graph == {"topology": spec}
-
-
-@every_topology
-def test_a_link_has_the_port_of_its_lower_node(spec: str) -> None:
-    network = topology(spec)
-    for start, end, port in to_networkx(network).edges(data="port"):
-        assert network.neighbours(port, [min(start, end)]).tolist() == [max(start, end)]
+def test_networkx_finds_the_topology_s_distances_degree_and_diameter() -> None:
+    """A link has the port of its lower node."""
+    for network in map(topology, SPECS):
+        graph = to_networkx(network)
+        assert type(graph) is nx.Graph
+        assert (graph.number_of_nodes(), graph.number_of_edges()) == (network.nodes, network.links)
+        assert {degree for _, degree in graph.degree} == {network.degree}
+        distances = nx.single_source_shortest_path_length(graph, 0)
+        assert [distances[rank] for rank in range(network.nodes)] == network.distances().tolist()
+        assert max(distances.values()) == network.diameter
+        labels = [graph.nodes[rank]["label"] for rank in range(network.nodes)]
+        assert labels == network.labels().tolist()
+        assert graph.graph == {"topology": network.spec}
+        for start, end, port in graph.edges(data="port"):
+            assert network.neighbours(port, [min(start, end)]).tolist() == [max(start, end)]
 
 
 @every_forest
 def test_networkx_has_every_edge_of_every_tree_with_its_attributes(
     spec: str, construction: str
 ) -> None:
+    """One tree is an arborescence from the root."""
     trees = build(spec, construction)
     graph = to_networkx(trees)
     assert isinstance(graph, nx.DiGraph)
@@ -86,20 +81,15 @@ def test_networkx_has_every_edge_of_every_tree_with_its_attributes(
     assert all(key == data["tree"] for _, _, key, data in graph.edges(keys=True, data=True))
     assert set(graph.nodes) == set(np.flatnonzero(trees.members().any(axis=0)).tolist())
     assert graph.graph == {"forest": trees.id, "topology": spec, "root": trees.root}
-
-
-@every_forest
-def test_one_tree_is_an_arborescence_from_the_root(spec: str, construction: str) -> None:
-    trees = build(spec, construction)
     for tree in range(trees.trees):
-        graph = to_networkx(trees, tree)
-        assert type(graph) is nx.DiGraph
-        assert nx.is_arborescence(graph)
-        assert graph.in_degree(trees.root) == 0
-        assert set(graph.nodes) == set(np.flatnonzero(trees.members()[tree]).tolist())
-        levels = nx.single_source_shortest_path_length(graph, trees.root)
-        assert {node: int(trees.levels()[tree, node]) for node in graph.nodes} == levels
-        assert set(nx.get_edge_attributes(graph, "tree").values()) == {tree}
+        single = to_networkx(trees, tree)
+        assert type(single) is nx.DiGraph
+        assert nx.is_arborescence(single)
+        assert single.in_degree(trees.root) == 0
+        assert set(single.nodes) == set(np.flatnonzero(trees.members()[tree]).tolist())
+        levels = nx.single_source_shortest_path_length(single, trees.root)
+        assert {node: int(trees.levels()[tree, node]) for node in single.nodes} == levels
+        assert set(nx.get_edge_attributes(single, "tree").values()) == {tree}
 
 
 def test_networkx_attributes_are_plain_python() -> None:
@@ -155,37 +145,37 @@ def test_igraph_has_every_edge_of_every_tree_with_its_attributes(
 # scipy
 
 
-@every_topology
-def test_scipy_s_adjacency_matrix(spec: str) -> None:
-    network = topology(spec)
-    matrix = to_scipy(network)
-    assert isinstance(matrix, sparse.csr_array)
-    assert matrix.shape == (network.nodes, network.nodes)
-    assert (matrix != matrix.T).nnz == 0
-    assert set(matrix.data.tolist()) == {1}
-    assert set(matrix.sum(axis=1).tolist()) == {network.degree}
-    assert (
-        csgraph.shortest_path(matrix, indices=[0], unweighted=True)[0].tolist()
-        == network.distances().tolist()
-    )
+def test_scipy_s_adjacency_matrix() -> None:
+    for spec in SPECS:
+        network = topology(spec)
+        matrix = to_scipy(network)
+        assert isinstance(matrix, sparse.csr_array)
+        assert matrix.shape == (network.nodes, network.nodes)
+        assert (matrix != matrix.T).nnz == 0
+        assert set(matrix.data.tolist()) == {1}
+        assert set(matrix.sum(axis=1).tolist()) == {network.degree}
+        assert (
+            csgraph.shortest_path(matrix, indices=[0], unweighted=True)[0].tolist()
+            == network.distances().tolist()
+        )
 
 
-@every_forest
-def test_scipy_s_load_matrix_is_the_load(spec: str, construction: str) -> None:
-    trees = build(spec, construction)
-    matrix = to_scipy(trees)
-    assert matrix.dtype == np.int16
-    expected = np.zeros(matrix.shape, dtype=int)
-    for column, port in enumerate(trees.topology.ports):
-        expected[np.arange(trees.topology.nodes), trees.topology.neighbours(port)] = trees.load()[
-            :, column
-        ]
-    assert np.array_equal(matrix.toarray(), expected)
-    assert matrix.max() == trees.congestion
-    assert (
-        sum(to_scipy(trees, tree) for tree in range(trees.trees)).toarray().tolist()
-        == expected.tolist()
-    )
+def test_scipy_s_load_matrix_is_the_load() -> None:
+    for spec, construction in PLAIN:
+        trees = build(spec, construction)
+        matrix = to_scipy(trees)
+        assert matrix.dtype == np.int16
+        expected = np.zeros(matrix.shape, dtype=int)
+        for column, port in enumerate(trees.topology.ports):
+            expected[np.arange(trees.topology.nodes), trees.topology.neighbours(port)] = (
+                trees.load()[:, column]
+            )
+        assert np.array_equal(matrix.toarray(), expected)
+        assert matrix.max() == trees.congestion
+        assert (
+            sum(to_scipy(trees, tree) for tree in range(trees.trees)).toarray().tolist()
+            == expected.tolist()
+        )
 
 
 # Bad input, and what is not installed
@@ -198,22 +188,20 @@ Conversion = Callable[..., Any]
 
 
 @pytest.mark.parametrize("conversion", CONVERSIONS)
-@pytest.mark.parametrize("tree", [-1, 3])
-def test_an_unknown_tree_is_refused(conversion: Conversion, tree: int) -> None:
-    with pytest.raises(InputError, match=f"has no tree {tree}") as caught:
-        conversion(forest("S4", "multiple"), tree)
-    assert "0 to 2" in caught.value.hint
+def test_bad_input_is_refused(conversion: Conversion) -> None:
+    """A tree is named by its number, and an array has to be a forest."""
+    trees = forest("S4", "multiple")
+    for tree in (-1, 3, "0", 1.5, True, 9):
+        with pytest.raises(InputError, match=f"has no tree {tree!r}") as caught:
+            conversion(trees, tree)
+        assert "0 to 2" in caught.value.hint
     with pytest.raises(InputError, match="S4 is a topology"):
-        conversion(topology("S4"), tree)
-
-
-@pytest.mark.parametrize("conversion", CONVERSIONS)
-def test_an_array_that_is_no_forest_is_rejected(conversion: Conversion) -> None:
+        conversion(trees.topology, 0)
     array = forest("S4", "greedy").parent_port.copy()
     array[0, 5] = 0
     array[0, 7] = 9
     with pytest.raises(RejectedError):
-        conversion(Forest(topology("S4"), array))
+        conversion(Forest(trees.topology, array))
 
 
 @pytest.mark.parametrize(
@@ -267,10 +255,3 @@ def test_libraries_are_imported_on_demand() -> None:
         ).stdout.strip()
         == ""
     )
-
-
-@pytest.mark.parametrize("tree", ["0", 1.5, True, 9, -1])
-def test_a_tree_is_named_by_its_number(tree: Any) -> None:
-    with pytest.raises(InputError, match="has no tree") as refusal:
-        to_networkx(forest("S4", "multiple"), tree)
-    assert refusal.value.hint

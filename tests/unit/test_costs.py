@@ -11,7 +11,9 @@ from starcast import costs
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from support import oracles
-from support.meeting import BROADCASTS, broadcast, executed, refused
+from support.meeting import BROADCASTS, broadcast, refused
+from support.oracles_simulator import execute_all
+from support.simulator_cases import plan_of
 
 ALGORITHMS = sorted(BROADCASTS)
 SIZES = range(2, 13)
@@ -65,26 +67,34 @@ def test_closed_forms_are_the_page_s(
     assert cost.start_ups == cost.steps
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_nothing_is_rounded(n: int) -> None:
+def test_nothing_is_rounded() -> None:
     """Pitfall 6: a third of a byte, and a message of 10^30 bytes and one, stay exact."""
-    paid = oracles.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
-    for algorithm in ALGORITHMS:
-        for ports in ("all", "one"):
-            assert closed(n, algorithm, ports, 3, paid).time == page_time(
-                n, algorithm, ports, 3, paid
-            )
+    for n in SIZES:
+        paid = oracles.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
+        for algorithm in ALGORITHMS:
+            for ports in ("all", "one"):
+                assert closed(n, algorithm, ports, 3, paid).time == page_time(
+                    n, algorithm, ports, 3, paid
+                )
 
 
-@pytest.mark.parametrize(
-    ("n", "height"), [(2, 1), (3, 5), (4, 8), (5, 10), (6, 14), (7, 15), (8, 20), (9, 22), (12, 32)]
-)
-def test_the_height_in_the_closed_form(n: int, height: int) -> None:
+def test_the_height_in_the_closed_form() -> None:
     """A6: D_n + n + g - 2 with the largest proper divisor g; 1 for n = 2."""
-    assert oracles.height_of_multiple(n) == height
-    unit_machine = oracles.Prices(Fraction(1), Fraction(1), Fraction(0))
-    assert closed(n, "multiple", "all", 1, unit_machine).steps == height
-    assert closed(n, "multiple", "one", 1, unit_machine).steps == (n - 1) * height
+    for n, height in [
+        (2, 1),
+        (3, 5),
+        (4, 8),
+        (5, 10),
+        (6, 14),
+        (7, 15),
+        (8, 20),
+        (9, 22),
+        (12, 32),
+    ]:
+        assert oracles.height_of_multiple(n) == height
+        unit_machine = oracles.Prices(Fraction(1), Fraction(1), Fraction(0))
+        assert closed(n, "multiple", "all", 1, unit_machine).steps == height
+        assert closed(n, "multiple", "one", 1, unit_machine).steps == (n - 1) * height
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -102,12 +112,12 @@ def test_the_smallest_stars_by_hand(n: int) -> None:
         assert closed(n, algorithm, "all", 1, paid).time == time
 
 
-@pytest.mark.parametrize("share", [0, -1, 1.5, "2"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_an_invalid_share_is_refused(algorithm: str, share: object) -> None:
-    paid = oracles.Prices(Fraction(1), Fraction(1), Fraction(1))
-    with refused(BROADCASTS[algorithm]):
-        closed(5, algorithm, "all", share, paid)  # type: ignore[arg-type]
+def test_an_invalid_share_is_refused() -> None:
+    for algorithm in ALGORITHMS:
+        for share in [0, -1, 1.5, "2"]:
+            paid = oracles.Prices(Fraction(1), Fraction(1), Fraction(1))
+            with refused(BROADCASTS[algorithm]):
+                closed(5, algorithm, "all", share, paid)  # type: ignore[arg-type]
 
 
 def test_unknown_names_and_negative_amounts_are_refused() -> None:
@@ -126,13 +136,13 @@ def test_unknown_names_and_negative_amounts_are_refused() -> None:
         costs.Machine(t_s=Fraction(1), t_c=Fraction(-1, 2))
 
 
-@pytest.mark.parametrize("ports", ["", "both", "All"])
-def test_an_unknown_port_model_is_refused(ports: str) -> None:
-    t, unit_machine = topology("S5"), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
-    with refused():
-        costs.closed_form(t, "broadcast", "greedy", ports, Fraction(1), unit_machine)
-    with refused():
-        costs.lower_bound(t, "broadcast", ports, Fraction(1), unit_machine)
+def test_an_unknown_port_model_is_refused() -> None:
+    for ports in ["", "both", "All"]:
+        t, unit_machine = topology("S5"), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
+        with refused():
+            costs.closed_form(t, "broadcast", "greedy", ports, Fraction(1), unit_machine)
+        with refused():
+            costs.lower_bound(t, "broadcast", ports, Fraction(1), unit_machine)
 
 
 # Units
@@ -150,15 +160,19 @@ def test_the_units_together_are_the_message(
     assert unit * units == m
 
 
-@pytest.mark.parametrize("ports", ["all", "one"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_schedule_has_as_many_units(algorithm: str, ports: str) -> None:
-    for n in range(2, 6):
-        schedule = broadcast(n, algorithm, ports, 3)
-        unit = costs.unit_bytes(
-            schedule.topology, "broadcast", algorithm, Fraction(7), **dict(schedule.arguments)
-        )
-        assert unit * schedule.units == 7
+def test_the_schedule_has_as_many_units() -> None:
+    for algorithm in ALGORITHMS:
+        for ports in ["all", "one"]:
+            for n in range(2, 6):
+                schedule = broadcast(n, algorithm, ports, 3)
+                unit = costs.unit_bytes(
+                    schedule.topology,
+                    "broadcast",
+                    algorithm,
+                    Fraction(7),
+                    **dict(schedule.arguments),
+                )
+                assert unit * schedule.units == 7
 
 
 # Lower bounds
@@ -171,41 +185,43 @@ def test_lower_bounds_are_lemma_1(n: int, ports: str, paid: oracles.Prices) -> N
     assert isinstance(bound.time, Fraction)
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_the_logarithm_of_the_nodes_is_whole(n: int) -> None:
+def test_the_logarithm_of_the_nodes_is_whole() -> None:
     """Pitfall 6: the one-port bound for T_c = 0, T_s = 1 is ceil(log2 n!), exactly."""
-    unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(0))
-    bound = costs.lower_bound(topology(f"S{n}"), "broadcast", "one", Fraction(1), unit_machine).time
-    assert bound == max(oracles.ceil_log2(factorial(n)), oracles.diameter(n))
-    assert (
-        2 ** (oracles.ceil_log2(factorial(n)) - 1)
-        < factorial(n)
-        <= 2 ** oracles.ceil_log2(factorial(n))
-    )
+    for n in SIZES:
+        unit_machine = costs.Machine(t_s=Fraction(1), t_c=Fraction(0))
+        bound = costs.lower_bound(
+            topology(f"S{n}"), "broadcast", "one", Fraction(1), unit_machine
+        ).time
+        assert bound == max(oracles.ceil_log2(factorial(n)), oracles.diameter(n))
+        assert (
+            2 ** (oracles.ceil_log2(factorial(n)) - 1)
+            < factorial(n)
+            <= 2 ** oracles.ceil_log2(factorial(n))
+        )
 
 
-@pytest.mark.parametrize("spec", ["S2,1", "S5,2", "S6,3", "Q1", "Q6"])
-def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes(spec: str) -> None:
+def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes() -> None:
     """Lemma 1's argument: distance, the root's links, and holders that at most double per step."""
-    t, t_s, t_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)
-    all_port, one_port = (
-        costs.lower_bound(t, "broadcast", ports, m, costs.Machine(t_s, t_c)).time
-        for ports in ("all", "one")
-    )
-    assert all_port == max(t.diameter * t_s, m / t.degree * t_c)
-    assert one_port == max(t.diameter * t_s, oracles.ceil_log2(t.nodes) * t_s, m * t_c)
+    for spec in ["S2,1", "S5,2", "S6,3", "Q1", "Q6"]:
+        t, t_s, t_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)
+        all_port, one_port = (
+            costs.lower_bound(t, "broadcast", ports, m, costs.Machine(t_s, t_c)).time
+            for ports in ("all", "one")
+        )
+        assert all_port == max(t.diameter * t_s, m / t.degree * t_c)
+        assert one_port == max(t.diameter * t_s, oracles.ceil_log2(t.nodes) * t_s, m * t_c)
 
 
-@pytest.mark.parametrize("spec", ["S5,2", "Q4"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_closed_forms_of_stars_are_not_applied_elsewhere(algorithm: str, spec: str) -> None:
-    t, unit_machine = topology(spec), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
-    with refused(algorithm, spec):
-        costs.closed_form(t, "broadcast", algorithm, "all", Fraction(1), unit_machine)
-    with refused(algorithm, spec):
-        costs.unit_bytes(t, "broadcast", algorithm, Fraction(1))
-    with refused(algorithm, spec):
-        costs.optimal_pieces(t, "broadcast", algorithm, "all", Fraction(1), unit_machine)
+def test_the_closed_forms_of_stars_are_not_applied_elsewhere() -> None:
+    for algorithm in ALGORITHMS:
+        for spec in ["S5,2", "Q4"]:
+            t, unit_machine = topology(spec), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
+            with refused(algorithm, spec):
+                costs.closed_form(t, "broadcast", algorithm, "all", Fraction(1), unit_machine)
+            with refused(algorithm, spec):
+                costs.unit_bytes(t, "broadcast", algorithm, Fraction(1))
+            with refused(algorithm, spec):
+                costs.optimal_pieces(t, "broadcast", algorithm, "all", Fraction(1), unit_machine)
 
 
 def test_a_collective_without_a_bound_is_refused() -> None:
@@ -239,16 +255,14 @@ def test_a_simulation_costs_its_steps_and_its_largest_packets(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
     """Every step starts up once and lasts as long as its largest packet, counted by the oracle."""
-    schedule, outcome = (
-        broadcast(n, algorithm, ports, share),
-        executed(broadcast(n, algorithm, ports, share)),
-    )
+    schedule = broadcast(n, algorithm, ports, share)
+    outcome = execute_all(plan_of(schedule))
     paid, unit = oracles.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
     simulated = costs.price_simulation(simulate(schedule), unit, machine(paid))
     assert simulated.time == sum(
         paid.start_up + size * unit * paid.byte for size in outcome.packet_sizes
     )
-    assert simulated.steps == simulated.start_ups == outcome.steps
+    assert simulated.steps == simulated.start_ups == len(outcome.packet_sizes)
     assert simulated.transmissions == outcome.transmissions
 
 
@@ -272,18 +286,18 @@ def test_the_closed_form_counts_what_the_simulation_does(
             assert formula.steps - (n - 1) < run.steps <= formula.steps
 
 
-@pytest.mark.parametrize("n", range(2, 7))
-def test_without_shared_links_the_closed_form_is_exact(n: int) -> None:
-    paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
-    for algorithm in ("greedy", "recursive-substar"):
-        schedule = broadcast(n, algorithm, "all", 4)
-        unit = costs.unit_bytes(
-            schedule.topology, "broadcast", algorithm, paid.m, **dict(schedule.arguments)
-        )
-        assert (
-            costs.price_simulation(simulate(schedule), unit, machine(paid)).time
-            == closed(n, algorithm, "all", 4, paid).time
-        )
+def test_without_shared_links_the_closed_form_is_exact() -> None:
+    for n in range(2, 7):
+        paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
+        for algorithm in ("greedy", "recursive-substar"):
+            schedule = broadcast(n, algorithm, "all", 4)
+            unit = costs.unit_bytes(
+                schedule.topology, "broadcast", algorithm, paid.m, **dict(schedule.arguments)
+            )
+            assert (
+                costs.price_simulation(simulate(schedule), unit, machine(paid)).time
+                == closed(n, algorithm, "all", 4, paid).time
+            )
 
 
 # The best number of segments
@@ -340,12 +354,12 @@ def test_the_best_integer_share_costs_at_most_one_start_up_more_than_the_real_op
     )
 
 
-@pytest.mark.parametrize("ports", ["all", "one"])
-@pytest.mark.parametrize("algorithm", ["greedy", "multiple", "recursive-substar"])
-def test_on_s2_one_segment_is_best(algorithm: str, ports: str) -> None:
+def test_on_s2_one_segment_is_best() -> None:
     """Pitfall 7: h - 1 = 0, the real optimum is 0, and nothing is divided by it."""
-    paid = oracles.Prices(Fraction(10**6), Fraction(1), Fraction(1))
-    assert best(2, algorithm, ports, paid) == (0, 1)
+    for algorithm in ["greedy", "multiple", "recursive-substar"]:
+        for ports in ["all", "one"]:
+            paid = oracles.Prices(Fraction(10**6), Fraction(1), Fraction(1))
+            assert best(2, algorithm, ports, paid) == (0, 1)
 
 
 def test_long_messages_are_split_into_many_segments_and_short_ones_into_one() -> None:

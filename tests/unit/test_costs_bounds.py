@@ -90,28 +90,26 @@ def test_the_tables_of_the_papers_for_one_message(n: int) -> None:
     assert bound(spec, "broadcast", "all", messages=5, copies=n - 1).steps == 5 + size.diameter - 1
 
 
-@pytest.mark.parametrize("k", range(1, 12))
-def test_the_tables_of_the_hypercube(k: int) -> None:
+def test_the_tables_of_the_hypercube() -> None:
     """FA Table 5 and EDT Table 3."""
-    spec = f"Q{k}"
-    assert bound(spec, "alltoall", "all", messages=3, copies=k).steps == 3 * k * 2 ** (k - 1)
-    assert bound(spec, "alltoall", "one", messages=1).steps == k * 2 ** (k - 1)
-    assert bound(spec, "alltoall", "all", messages=1).transmissions == k * 2 ** (2 * k - 1)
-    assert bound(spec, "allgather", "all", messages=1).transmissions == 2**k * (2**k - 1)
-    assert bound(spec, "scatter", "all", messages=1).transmissions == k * 2 ** (k - 1)
-    assert bound(spec, "broadcast", "all", messages=7, copies=1).steps == -(-7 // k) + k - 1
+    for k in range(1, 12):
+        spec = f"Q{k}"
+        assert bound(spec, "alltoall", "all", messages=3, copies=k).steps == 3 * k * 2 ** (k - 1)
+        assert bound(spec, "alltoall", "one", messages=1).steps == k * 2 ** (k - 1)
+        assert bound(spec, "alltoall", "all", messages=1).transmissions == k * 2 ** (2 * k - 1)
+        assert bound(spec, "allgather", "all", messages=1).transmissions == 2**k * (2**k - 1)
+        assert bound(spec, "scatter", "all", messages=1).transmissions == k * 2 ** (k - 1)
+        assert bound(spec, "broadcast", "all", messages=7, copies=1).steps == -(-7 // k) + k - 1
 
 
-@pytest.mark.parametrize(
-    ("spec", "printed"), [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)]
-)
-def test_the_one_port_allgather_reaches_all_nodes_not_all_but_one(spec: str, printed: int) -> None:
+def test_the_one_port_allgather_reaches_all_nodes_not_all_but_one() -> None:
     """Li et al. print ceil(log2(N-1)): one start-up too few if N-1 is a power of two."""
-    nodes = as_topology(spec).nodes
-    assert oracles.ceil_log2(nodes - 1) == printed
-    ours = bound(spec, "allgather", "one").start_ups
-    assert ours == max(as_topology(spec).diameter, oracles.ceil_log2(nodes))
-    assert (ours > max(as_topology(spec).diameter, printed)) == (nodes - 1 in (2, 4, 8))
+    for spec, printed in [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)]:
+        nodes = as_topology(spec).nodes
+        assert oracles.ceil_log2(nodes - 1) == printed
+        ours = bound(spec, "allgather", "one").start_ups
+        assert ours == max(as_topology(spec).diameter, oracles.ceil_log2(nodes))
+        assert (ours > max(as_topology(spec).diameter, printed)) == (nodes - 1 in (2, 4, 8))
 
 
 def test_one_port_is_never_bounded_lower_than_all_port() -> None:
@@ -152,39 +150,37 @@ def informed(
     return after
 
 
-@pytest.mark.parametrize(
-    "spec", ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]
-)
-def test_the_start_ups_are_the_minimum_for_a_broadcast(spec: str) -> None:
+def test_the_start_ups_are_the_minimum_for_a_broadcast() -> None:
     """The bound is valid, and tight for messages of few bytes: also on two nodes, and for m = 0."""
-    for ports in ("all", "one"):
-        fewest = fewest_steps(spec, ports == "one")
-        for m in (Fraction(0), Fraction(1, 10**9)):
-            for collective in COLLECTIVES:
-                result = costs.lower_bound(
-                    spec, collective, ports, m, costs.Machine(Fraction(1), Fraction(1))
-                )
-                assert result.start_ups == result.time == fewest, collective
-
-
-@pytest.mark.parametrize("spec", ["S2", "S2,1", "Q1"])
-def test_two_nodes_are_one_step_apart(spec: str) -> None:
-    """All collectives send one message over one link per direction: T_s or m T_c, and M steps."""
-    for collective in COLLECTIVES:
+    for spec in ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]:
         for ports in ("all", "one"):
-            result = costs.lower_bound(
-                spec,
-                collective,
-                ports,
-                Fraction(7),
-                costs.Machine(Fraction(2), Fraction(1)),
-                messages=5,
-            )
-            assert result.start_ups == 1
-            assert result.bytes == result.time == 7
-            assert result.steps == 5
-            both = collective in ("allgather", "alltoall")
-            assert result.transmissions == (10 if both else 5)
+            fewest = fewest_steps(spec, ports == "one")
+            for m in (Fraction(0), Fraction(1, 10**9)):
+                for collective in COLLECTIVES:
+                    result = costs.lower_bound(
+                        spec, collective, ports, m, costs.Machine(Fraction(1), Fraction(1))
+                    )
+                    assert result.start_ups == result.time == fewest, collective
+
+
+def test_two_nodes_are_one_step_apart() -> None:
+    """All collectives send one message over one link per direction: T_s or m T_c, and M steps."""
+    for spec in ["S2", "S2,1", "Q1"]:
+        for collective in COLLECTIVES:
+            for ports in ("all", "one"):
+                result = costs.lower_bound(
+                    spec,
+                    collective,
+                    ports,
+                    Fraction(7),
+                    costs.Machine(Fraction(2), Fraction(1)),
+                    messages=5,
+                )
+                assert result.start_ups == 1
+                assert result.bytes == result.time == 7
+                assert result.steps == 5
+                both = collective in ("allgather", "alltoall")
+                assert result.transmissions == (10 if both else 5)
 
 
 def test_a_topology_can_be_named() -> None:
@@ -202,9 +198,8 @@ def test_gathering_is_bounded_as_scattering() -> None:
         assert bound(spec, "gather", "all", messages=2) == bound(spec, "scatter", "all", messages=2)
 
 
-@pytest.mark.parametrize(
-    ("spec", "collective", "ports", "arguments", "source"),
-    [
+def test_the_source_is_the_paper_that_states_the_bound() -> None:
+    for spec, collective, ports, arguments, source in [
         ("S5", "broadcast", "all", {}, "Tseng & Sheu 1997, Lemma 1"),
         ("S5", "allgather", "one", {}, "Tseng & Sheu 1997, Lemma 2"),
         (
@@ -226,12 +221,8 @@ def test_gathering_is_bounded_as_scattering() -> None:
         ("S5,2", "allgather", "all", {}, "Li, Chen, Xiang & Yao, Lemma 2"),
         ("Q4", "gather", "one", {}, "Fragopoulou & Akl 1993, Table 5"),
         ("Q4", "broadcast", "all", {"messages": 9}, "Fragopoulou & Akl 1996, Table 3"),
-    ],
-)
-def test_the_source_is_the_paper_that_states_the_bound(
-    spec: str, collective: str, ports: str, arguments: dict[str, int], source: str
-) -> None:
-    assert bound(spec, collective, ports, **arguments).source == source
+    ]:
+        assert bound(spec, collective, ports, **arguments).source == source
 
 
 @pytest.mark.parametrize(

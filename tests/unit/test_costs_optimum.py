@@ -72,27 +72,27 @@ def test_the_best_whole_number_is_found(
     assert result == tried(price)
 
 
-@pytest.mark.parametrize("copies", [1, 2, 3, 5])
-def test_rounded_steps_are_filled(copies: int) -> None:
+def test_rounded_steps_are_filled() -> None:
     """The best M fills its last round: one more message would need another step."""
-    topology, m = as_topology("S6"), Fraction(10**6)
-    _, integer = costs.optimal_pieces(
-        topology, "broadcast", "edge-disjoint", "all", m, MACHINE, copies=copies
-    )
-    steps = [
-        costs.closed_form(
-            topology,
-            "broadcast",
-            "edge-disjoint",
-            "all",
-            m,
-            MACHINE,
-            messages=pieces,
-            copies=copies,
-        ).steps
-        for pieces in (integer, integer + 1)
-    ]
-    assert steps[0] != steps[1]
+    for copies in [1, 2, 3, 5]:
+        topology, m = as_topology("S6"), Fraction(10**6)
+        _, integer = costs.optimal_pieces(
+            topology, "broadcast", "edge-disjoint", "all", m, MACHINE, copies=copies
+        )
+        steps = [
+            costs.closed_form(
+                topology,
+                "broadcast",
+                "edge-disjoint",
+                "all",
+                m,
+                MACHINE,
+                messages=pieces,
+                copies=copies,
+            ).steps
+            for pieces in (integer, integer + 1)
+        ]
+        assert steps[0] != steps[1]
 
 
 @given(st.integers(3, 12), st.integers(1, 11), cheap, cheap, cheap)
@@ -109,12 +109,14 @@ def test_the_real_optimum_of_edge_disjoint_trees(
     assert real == pytest.approx(float(square) ** 0.5)
 
 
-@pytest.mark.parametrize("key", CUT, ids=" by ".join)
-def test_messages_of_no_length_are_not_split(key: tuple[str, str]) -> None:
-    topology, algorithm = home(key, 4), ALGORITHMS[key]
-    real, integer = costs.optimal_pieces(topology, *key, algorithm.ports[0], Fraction(0), MACHINE)
-    assert real == 0
-    assert integer == (topology.degree if key[1] == "perfectly-balanced" else 1)
+def test_messages_of_no_length_are_not_split() -> None:
+    for key in CUT:
+        topology, algorithm = home(key, 4), ALGORITHMS[key]
+        real, integer = costs.optimal_pieces(
+            topology, *key, algorithm.ports[0], Fraction(0), MACHINE
+        )
+        assert real == 0
+        assert integer == (topology.degree if key[1] == "perfectly-balanced" else 1)
 
 
 def test_the_optimum_for_huge_messages_is_exact() -> None:
@@ -127,26 +129,22 @@ def test_the_optimum_for_huge_messages_is_exact() -> None:
     assert abs(integer - isqrt((topology.diameter - 1) * 10**60)) <= 1
 
 
-@pytest.mark.parametrize(
-    "key",
-    [key for key, algorithm in ALGORITHMS.items() if not algorithm.split_argument],
-    ids=" by ".join,
-)
-def test_a_message_that_is_not_split_has_no_best_number(key: tuple[str, str]) -> None:
-    with refused(key[1]):
-        costs.optimal_pieces(home(key, 4), *key, "all", Fraction(1), MACHINE)
+def test_a_message_that_is_not_split_has_no_best_number() -> None:
+    for key in [key for key, algorithm in ALGORITHMS.items() if not algorithm.split_argument]:
+        with refused(key[1]):
+            costs.optimal_pieces(home(key, 4), *key, "all", Fraction(1), MACHINE)
 
 
-@pytest.mark.parametrize("key", CUT, ids=" by ".join)
-def test_without_a_start_up_time_there_is_no_best_number(key: tuple[str, str]) -> None:
-    with refused("t_s"):
-        costs.optimal_pieces(
-            home(key, 4),
-            *key,
-            ALGORITHMS[key].ports[0],
-            Fraction(1),
-            costs.Machine(Fraction(0), Fraction(1)),
-        )
+def test_without_a_start_up_time_there_is_no_best_number() -> None:
+    for key in CUT:
+        with refused("t_s"):
+            costs.optimal_pieces(
+                home(key, 4),
+                *key,
+                ALGORITHMS[key].ports[0],
+                Fraction(1),
+                costs.Machine(Fraction(0), Fraction(1)),
+            )
 
 
 @given(

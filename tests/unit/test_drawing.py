@@ -15,14 +15,8 @@ from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWN = [
-    (spec, name, tree)
-    for spec in ("S2", "S3", "S4", "S5", "S4,2", "S5,3", "Q3")
-    for name in plain_constructions(spec)
-    for tree in {0, forest(spec, name).trees - 1}
-]
-
-every_drawing = pytest.mark.parametrize(("spec", "construction", "tree"), DRAWN)
+#: S4 is the smallest star on which all constructions differ, so it comes first.
+SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 
 
 class Box(NamedTuple):
@@ -91,57 +85,55 @@ def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[For
     return trees, Drawing(draw(trees, tree))
 
 
-@every_drawing
-def test_every_node_of_the_tree_has_one_box_with_its_label(
-    spec: str, construction: str, tree: int
-) -> None:
-    trees, result = drawing(spec, construction, tree)
-    members = trees.topology.labels(np.flatnonzero(trees.members()[tree])).tolist()
-    assert sorted(box.label for box in result.boxes) == members
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_drawing_shows_the_tree_legibly(spec: str) -> None:
+    """Every node and edge is drawn once, levels are rows, and nothing overlaps."""
+    for name in plain_constructions(spec):
+        for tree in {0, forest(spec, name).trees - 1}:
+            trees, result = drawing(spec, name, tree)
+            members = trees.topology.labels(np.flatnonzero(trees.members()[tree])).tolist()
+            assert sorted(box.label for box in result.boxes) == members
+            assert_edges_go_down(trees, tree, result)
+            assert_levels_are_rows(trees, tree, result)
+            assert_nothing_overlaps(result)
+            assert_edges_do_not_cross(result)
 
 
-@every_drawing
-def test_every_edge_goes_down_from_parent_to_child_in_the_colour_of_its_port(
-    spec: str, construction: str, tree: int
-) -> None:
-    trees, result = drawing(spec, construction, tree)
+def assert_edges_go_down(trees: Forest, tree: int, result: Drawing) -> None:
+    """Every edge leads from the parent's box to the child's, in the colour of its port."""
     topology, boxes = trees.topology, result.by_label
+    lines = {line.words.rpartition("> ")[2]: line for line in result.lines}
     expected = set()
     for child, back in enumerate(trees.parent_port[tree].tolist()):
         if back:
             port = topology.reverse_port(back)
             parent = topology.label(int(topology.neighbours(back, [child])[0]))
-            expected.add((f"{parent} -{port}-> {topology.label(child)}", *style(topology, port)))
-            line = next(
-                item for item in result.lines if item.words.endswith(f"> {topology.label(child)}")
-            )
-            above, below = boxes[parent], boxes[topology.label(child)]
+            label = topology.label(child)
+            expected.add((f"{parent} -{port}-> {label}", *style(topology, port)))
+            above, below = boxes[parent], boxes[label]
             ends = (
                 above.x + above.width / 2,
                 above.y + above.height,
                 below.x + below.width / 2,
                 below.y,
             )
-            assert line[1:5] == pytest.approx(ends, abs=0.2)
+            assert lines[label][1:5] == pytest.approx(ends, abs=0.2)
     assert {(line.words, line.colour, line.dashes) for line in result.lines} == expected
 
 
-@every_drawing
-def test_levels_are_rows(spec: str, construction: str, tree: int) -> None:
-    trees, result = drawing(spec, construction, tree)
+def assert_levels_are_rows(trees: Forest, tree: int, result: Drawing) -> None:
+    """The nodes of a level have one height, well below the level above."""
     rows = defaultdict(set)
+    levels = trees.levels()[tree]
     for box in result.boxes:
-        rows[int(trees.levels()[tree, trees.topology.rank(box.label)])].add(box.y)
+        rows[int(levels[trees.topology.rank(box.label)])].add(box.y)
     assert all(len(heights) == 1 for heights in rows.values())
     tops = [min(rows[level]) for level in sorted(rows)]
     assert all(lower - upper > 2 * result.boxes[0].height for upper, lower in pairwise(tops))
 
 
-@every_drawing
-def test_no_box_touches_another_and_everything_is_on_the_canvas(
-    spec: str, construction: str, tree: int
-) -> None:
-    _, result = drawing(spec, construction, tree)
+def assert_nothing_overlaps(result: Drawing) -> None:
+    """No box touches another, and everything is on the canvas."""
     rows = defaultdict(list)
     for box in result.boxes:
         rows[box.y].append(box)
@@ -161,10 +153,8 @@ def test_no_box_touches_another_and_everything_is_on_the_canvas(
         assert float(text.get("x", 0)) + reach < width
 
 
-@every_drawing
-def test_edges_do_not_cross(spec: str, construction: str, tree: int) -> None:
+def assert_edges_do_not_cross(result: Drawing) -> None:
     """Two edges between the same rows keep their order."""
-    _, result = drawing(spec, construction, tree)
     rows = defaultdict(list)
     for line in result.lines:
         rows[line.y1].append(line)

@@ -1,7 +1,6 @@
 """All collectives along edge-disjoint trees: rows, validity, completeness, step counts."""
 
 from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from math import factorial
 
@@ -79,9 +78,24 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
 def test_every_row_is_the_page_s(collective: str, n: int, messages: int, copies: int) -> None:
-    result = rows(collective, n, messages, copies)
+    """Sound and complete: store and forward, separately for each tree.
+
+    No directed link carries two units per step. A unit reaches its destinations x times, and never
+    twice through a tree.
+    """
+    root, result = identity(n), rows(collective, n, messages, copies)
     assert len(set(result)) == len(result)
-    assert set(result) == PAGES[collective](identity(n), messages, copies)
+    assert set(result) == PAGES[collective](root, messages, copies)
+    assert page.sound(result)
+    got, late = page.holdings(result, held_first(collective, root, messages), apart=True)
+    assert late == 0
+    required = required_last(collective, root, messages)
+    assert not lacking(required, got)
+    arrivals = Counter((row.receiver, row.unit, row.tree) for row in result)
+    for node, units in required.items():
+        for unit in units:
+            times = [arrivals[node, unit, tree] for tree in range(n - 1)]
+            assert sorted(times, reverse=True) == [1] * copies + [0] * (n - 1 - copies)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -102,31 +116,6 @@ def test_every_row_is_the_page_s_wherever_one_looks(
     assert set(rows(collective, n, messages, copies, root)) == PAGES[collective](
         root, messages, copies
     )
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
-def test_it_is_sound_and_complete(collective: str, n: int, messages: int, copies: int) -> None:
-    """Store and forward, separately for each tree; no directed link carries two units per step."""
-    result, root = rows(collective, n, messages, copies), identity(n)
-    assert page.sound(result)
-    got, late = page.holdings(result, held_first(collective, root, messages), apart=True)
-    assert late == 0
-    assert not lacking(required_last(collective, root, messages), got)
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize(("n", "messages", "copies"), [*SMALL, (5, 3, 2)])
-def test_every_unit_comes_through_as_many_trees_as_it_has_copies(
-    collective: str, n: int, messages: int, copies: int
-) -> None:
-    """A unit reaches its destinations x times, and never twice through a tree."""
-    root, result = identity(n), rows(collective, n, messages, copies)
-    arrivals = Counter((row.receiver, row.unit, row.tree) for row in result)
-    for node, units in required_last(collective, root, messages).items():
-        for unit in units:
-            times = [arrivals[node, unit, tree] for tree in range(n - 1)]
-            assert sorted(times, reverse=True) == [1] * copies + [0] * (n - 1 - copies)
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -156,23 +145,33 @@ def test_a_gather_is_a_scatter_backwards(n: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_broadcast_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """ceil(Mx/(n-1)) + height - 1 steps; EDT.SNB and EDT.FT state D + 3 instead of height - 1."""
-    schedule = built("broadcast", n, messages, copies)
-    height = max(tree_levels(n).values())
-    assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) + height - 1
-    assert schedule.steps <= oracles.ceil_div(messages * copies, n - 1) + oracles.diameter(n) + 3
-    assert len(schedule) == messages * copies * (factorial(n) - 1)
+def test_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
+    """Those of the pages, and the rows that were counted before they are written.
 
-
-@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_allgather_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """There are c(n!-1) steps, M(n!-1) with n-1 copies (EDT.MNB.steps); Mx n!(n!-1) rows."""
-    schedule = built("allgather", n, messages, copies)
-    assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * (factorial(n) - 1)
-    assert len(schedule) == messages * copies * (factorial(n) - 1)
-    if copies == n - 1:
-        assert schedule.steps == messages * (factorial(n) - 1)
+    A broadcast takes ceil(Mx/(n-1)) + height - 1 steps; EDT.SNB and EDT.FT state D + 3 instead of
+    height - 1. An allgather takes c(n!-1) steps (EDT.MNB.steps). An alltoall takes c times the
+    level sum of a tree; with n-1 copies below 2 M t_n (EDT.TE.steps).
+    """
+    levels, share = tree_levels(n), oracles.ceil_div(messages * copies, n - 1)
+    others, total = factorial(n) - 1, sum(levels.values())
+    schedules = {name: built(name, n, messages, copies) for name in COLLECTIVES}
+    for name, schedule in schedules.items():
+        algorithm = catalogue.find(name, "edge-disjoint")
+        arguments = {"messages": messages, "copies": copies}
+        assert algorithm.rows(topology(f"S{n}"), arguments) == len(schedule)
+    assert schedules["broadcast"].steps == share + max(levels.values()) - 1
+    assert schedules["broadcast"].steps <= share + oracles.diameter(n) + 3
+    assert schedules["allgather"].steps == share * others
+    for name in ("broadcast", "allgather"):
+        assert len(schedules[name]) == messages * copies * others
+    assert schedules["alltoall"].steps == share * total
+    assert len(schedules["alltoall"]) == messages * copies * total
+    distances = sum(oracles.distances(identity(n)).values())
+    assert distances <= total < 2 * distances
+    for name in ("allgather", "alltoall"):  # Lemma 7, so that no two sources meet
+        schedule = schedules[name]
+        assert schedule.symmetric
+        assert np.bincount(schedule.step * (n + 1) + schedule.port).max() == 1
 
 
 @pytest.mark.parametrize("collective", ["scatter", "gather"])
@@ -190,27 +189,6 @@ def test_scatter_and_gather_take_the_fewest_steps(
     loads = np.bincount(schedule.port[at_root == 0], minlength=n + 1)[2:]
     assert loads.max() - loads.min() <= 1
     assert loads.sum() == messages * copies * (factorial(n) - 1)
-
-
-@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_alltoall_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
-    """Steps are c times the level sum of a tree; with n-1 copies below 2 M t_n (EDT.TE.steps)."""
-    schedule, total = built("alltoall", n, messages, copies), sum(tree_levels(n).values())
-    distances = sum(oracles.distances(identity(n)).values())
-    assert schedule.steps == oracles.ceil_div(messages * copies, n - 1) * total
-    assert len(schedule) == messages * copies * total
-    assert distances <= total < 2 * distances
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_rows_are_counted_before_they_are_written(
-    collective: str, n: int, messages: int, copies: int
-) -> None:
-    algorithm = catalogue.find(collective, "edge-disjoint")
-    assert algorithm.rows(topology(f"S{n}"), {"messages": messages, "copies": copies}) == len(
-        built(collective, n, messages, copies)
-    )
 
 
 def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> None:
@@ -244,17 +222,6 @@ def whole_necklaces(n: int) -> list[int]:
 
 
 # All sources at once
-
-
-@pytest.mark.parametrize("collective", ["allgather", "alltoall"])
-@pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
-def test_in_every_step_the_dimensions_differ(
-    collective: str, n: int, messages: int, copies: int
-) -> None:
-    """Lemma 7, so that no two sources meet."""
-    schedule = built(collective, n, messages, copies)
-    assert schedule.symmetric
-    assert np.bincount(schedule.step * (n + 1) + schedule.port).max() == 1
 
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
@@ -298,72 +265,6 @@ def test_all_sources_together_are_sound_and_complete(
         for source in range(len(every)):
             first = source * single.units + (place * messages if addressed else 0)
             assert set(range(first, first + messages)) <= got[node]
-
-
-# Readings that are wrong
-
-
-@pytest.mark.parametrize("n", [4, 5, 6])
-def test_children_in_ascending_order_collide(n: int) -> None:
-    """Pitfall 10: only with phi_k the links at one position of the traversals are rotations."""
-    right = page.depth_first(identity(n))
-    assert all(distinct(links) for links in zip(*right, strict=True))
-    ascending = [preorder(tree, identity(n)) for tree in page.edt(identity(n))]
-    assert not all(distinct(links) for links in zip(*ascending, strict=True))
-
-
-def distinct(links: tuple[tuple[oracles.Node, oracles.Node], ...]) -> bool:
-    """Return whether links are of different dimensions."""
-    dimensions = [oracles.dimension_between(*link) for link in links]
-    return len(set(dimensions)) == len(dimensions)
-
-
-def preorder(tree: oracles.Tree, top: oracles.Node) -> list[tuple[oracles.Node, oracles.Node]]:
-    """A tree's links depth first, children by dimension."""
-    children = [
-        oracles.swap(top, d)
-        for d in range(2, len(top) + 1)
-        if tree.get(oracles.swap(top, d)) == top
-    ]
-    return [link for child in children for link in [(top, child), *preorder(tree, child)]]
-
-
-@pytest.mark.parametrize("collective", ["allgather", "alltoall"])
-@pytest.mark.parametrize("n", [3, 4, 5])
-def test_pipelining_within_a_group_collides(collective: str, n: int) -> None:
-    """Pitfall 9: units one step apart, instead of one hop, meet on links of one dimension."""
-    messages = 2 * (n - 1)
-    slow = rows(collective, n, messages, 1)
-    assert not page.repeated_dimensions(slow)
-    quick = []
-    for row in slow:  # two units per tree: in hop h the steps 2h-1 and 2h; pipelined h and h+1
-        hop, place = divmod(row.step - 1, 2)
-        quick.append(row._replace(step=hop + 1 + place))
-    assert page.repeated_dimensions(quick)
-
-
-@pytest.mark.parametrize("n", [3, 4, 5])
-def test_an_exchange_over_necklaces_misses_some(n: int) -> None:
-    """Pitfall 8: one node per necklace is not enough; each destination occurs once per tree."""
-    every_pair = [(x, tree) for x in oracles.nodes(n)[1:] for tree in range(n - 1)]
-    assert sorted(met(oracles.nodes(n)[1:])) == every_pair
-    leaders = [x for x in oracles.nodes(n)[1:] if x == min(page.orbit(x))]
-    assert set(met(leaders)) < set(every_pair)
-
-
-def met(bases: Sequence[oracles.Node]) -> list[tuple[oracles.Node, int]]:
-    """Return the (node, tree) pairs reached for these base nodes."""
-    rows = page.alltoall(identity(len(bases[0])), 1, len(bases[0]) - 1, bases)
-    rank = oracles.ranks(len(bases[0]))
-    return [(row.receiver, row.tree) for row in rows if rank[row.receiver] == row.unit]
-
-
-@pytest.mark.parametrize("n", [3, 4, 5])
-def test_nearest_nodes_first_sticks_out(n: int) -> None:
-    """Nearest first, the furthest nodes receive height - 1 steps after the last departure."""
-    root, height = identity(n), build_forest(f"S{n}", "edge-disjoint").height
-    steps = max(row.step for row in page.scatter(root, 1, n - 1, nearest_first=True))
-    assert steps == factorial(n) - 1 + height - 1 > built("scatter", n, 1, n - 1).steps
 
 
 # Choices of ours

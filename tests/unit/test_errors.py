@@ -1,5 +1,7 @@
 """Messages repeat input of any kind on one readable line."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,13 +22,13 @@ def test_a_message_is_printable_and_short_whatever_it_repeats(text: str) -> None
     error.message.encode()  # without lone surrogates
 
 
-@pytest.mark.parametrize("text", ["x" * 5_000, "x y " * 1_250, "it's " * 1_000, NASTY * 100])
-def test_long_input_is_shortened(text: str) -> None:
-    error = InputError(f"'{text}' is not a topology", hint=f"write S5 instead of {text}")
-    assert len(error.message) <= 1_000
-    assert error.message.endswith("is not a topology")
-    assert len(error.hint) <= 2_000
-    assert len(str(error)) <= 3_005
+def test_long_input_is_shortened() -> None:
+    for text in ["x" * 5_000, "x y " * 1_250, "it's " * 1_000, NASTY * 100]:
+        error = InputError(f"'{text}' is not a topology", hint=f"write S5 instead of {text}")
+        assert len(error.message) <= 1_000
+        assert error.message.endswith("is not a topology")
+        assert len(error.hint) <= 2_000
+        assert len(str(error)) <= 3_005
 
 
 def test_short_messages_are_unchanged() -> None:
@@ -44,11 +46,12 @@ def on_s5(text: str) -> Topology | Fault:
     return Fault.parse(text).on(topology("S5"))
 
 
-@pytest.mark.parametrize("build", [topology, on_s5, lambda text: forest("S5", text)])
-@pytest.mark.parametrize("text", [NASTY, "1" * 5_000, "S" * 5_000])
-def test_every_echo_of_input_is_clean(build: object, text: str) -> None:
-    assert callable(build)
-    with pytest.raises(StarcastError) as caught:
-        build(text)
-    assert caught.value.message.isprintable()
-    assert len(caught.value.message) <= 1_000
+def test_every_echo_of_input_is_clean() -> None:
+    builders: list[Any] = [topology, on_s5, lambda text: forest("S5", text)]
+    for text in [NASTY, "1" * 5_000, "S" * 5_000]:
+        for build in builders:
+            assert callable(build)
+            with pytest.raises(StarcastError) as caught:
+                build(text)
+            assert caught.value.message.isprintable()
+            assert len(caught.value.message) <= 1_000

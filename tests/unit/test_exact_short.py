@@ -28,10 +28,11 @@ ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 # Words
 
 
-@pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (2, 1), (8, 1), (8, 7)])
+@pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7)])
 def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(
     n: int, messages: int
 ) -> None:
+    """In reverse, a word enters each cycle at some symbol and goes around it once."""
     words = short_words(n, messages)
     assert [(oracles.nodes(n)[word.node], word.message) for word in words] == [
         (x, message) for x in page.short_nodes(n) for message in range(messages)
@@ -40,22 +41,6 @@ def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(
         x = oracles.nodes(n)[word.node]
         assert page.walked(oracles.identity(n), word.dimensions) == x
         assert len(word.dimensions) == sum(len(cycle) + 1 for cycle in cycles(x))
-
-
-@pytest.mark.parametrize("n", range(3, 7))
-def test_the_words_are_no_longer_than_the_distance(n: int) -> None:
-    """By breadth-first search, that is without the formula."""
-    distances = oracles.distances(oracles.identity(n))
-    assert all(
-        len(word.dimensions) == distances[oracles.nodes(n)[word.node]] for word in short_words(n, 2)
-    )
-
-
-@pytest.mark.parametrize(("n", "messages"), ROUNDS)
-def test_words_are_the_page_s_for_their_entries(n: int, messages: int) -> None:
-    """In reverse, a word enters each cycle at some symbol and goes around it once."""
-    for word in short_words(n, messages):
-        x = oracles.nodes(n)[word.node]
         crossed = Counter(word.dimensions)
         entered = {cycle: next(s for s in cycle if crossed[s] == 2) for cycle in cycles(x)}
         home = page.homeward(x, entered)
@@ -68,50 +53,38 @@ def test_words_are_the_page_s_for_their_entries(n: int, messages: int) -> None:
             at += len(part)
 
 
+def test_the_words_are_no_longer_than_the_distance() -> None:
+    """By breadth-first search, that is without the formula."""
+    for n in range(3, 7):
+        distances = oracles.distances(oracles.identity(n))
+        for word in short_words(n, 2):
+            assert len(word.dimensions) == distances[oracles.nodes(n)[word.node]]
+
+
 # Loads
 
 
-@pytest.mark.parametrize(
-    ("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]
-)
-def test_no_dimension_is_crossed_more_than_its_share(n: int, messages: int) -> None:
+def test_no_dimension_is_crossed_more_than_its_share() -> None:
     """All loads are at most ceil(M L / (n-1)), which is minimal because they sum to M L."""
-    words = short_words(n, messages)
-    crossed = Counter(dimension for word in words for dimension in word.dimensions)
-    hops = crossed.total()
-    assert max(crossed.values()) == oracles.ceil_div(hops, n - 1)
-    if n <= 8:
-        assert hops == messages * page.short_hops(n)
+    for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
+        words = short_words(n, messages)
+        crossed = Counter(dimension for word in words for dimension in word.dimensions)
+        hops = crossed.total()
+        assert max(crossed.values()) == oracles.ceil_div(hops, n - 1)
+        if n <= 8:
+            assert hops == messages * page.short_hops(n)
 
 
-def test_entering_cycles_at_their_smallest_symbol_breaks_the_bound() -> None:
-    """Pitfall 17: on S_4 dimension 2 carries 4 > ceil(8/3); with 18 more hops 21 steps fail."""
-    naive = page.loads(4, min)
-    assert naive[2] == 4
-    assert oracles.ceil_div(page.short_hops(4), 3) == 3
-    hops_to_full, remainder = divmod(page.total_distance(4) - page.short_hops(4), 3)
-    assert remainder == 0
-    assert naive[2] + hops_to_full == 22 > page.fewest_steps(4, 1) == 21
-
-
-@pytest.mark.parametrize("n", range(5, 9))
-@pytest.mark.parametrize("choose", [min, max])
-def test_no_fixed_entry_balances_any_n(n: int, choose: type) -> None:
-    """Larger stars, smallest and largest symbol: the greatest load is above the share as well."""
-    assert max(page.loads(n, choose).values()) > oracles.ceil_div(page.short_hops(n), n - 1)
-
-
-@pytest.mark.parametrize("n", range(3, 9))
-def test_forced_loads_and_uniform_entries_are_equal_on_all_dimensions(n: int) -> None:
+def test_forced_loads_and_uniform_entries_are_equal_on_all_dimensions() -> None:
     """Rotation invariance balances displaced symbols, and entries spread evenly over cycles."""
-    forced, spread = Counter[int](), Counter[int]()
-    scale = factorial(n)
-    for x in page.short_nodes(n):
-        for cycle in cycles(x):
-            forced.update(cycle)
-            spread.update(dict.fromkeys(cycle, scale // len(cycle)))
-    assert set(forced) == set(spread) == set(range(2, n + 1))
-    assert len(set(forced.values())) == len(set(spread.values())) == 1
+    for n in range(3, 9):
+        forced, spread = Counter[int](), Counter[int]()
+        for x in page.short_nodes(n):
+            for cycle in cycles(x):
+                forced.update(cycle)
+                spread.update(dict.fromkeys(cycle, factorial(n) // len(cycle)))
+        assert set(forced) == set(spread) == set(range(2, n + 1))
+        assert len(set(forced.values())) == len(set(spread.values())) == 1
 
 
 # The flow
@@ -177,10 +150,11 @@ def test_a_list_schedule_wastes_no_step(words: list[list[int]]) -> None:
 # Idle cells
 
 
-@pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (2, 1), (8, 1), (8, 7), (9, 1)])
+@pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7), (9, 1), (9, 8)])
 def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
     n: int, messages: int
 ) -> None:
+    """There are enough full necklaces to fill them, and a cell per dimension and excess step."""
     begun = plan_opening(n, messages)
     busy = {
         cell
@@ -194,6 +168,9 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
     for dimension, cells in enumerate(begun.idle.tolist(), start=2):
         free = [step for step in range(1, begun.length + 1) if (dimension, step) not in busy]
         assert cells == free[: len(cells)]
+    # From S_9 on the least possible number: that of all necklaces that do not start with 1.
+    full = page.full_necklaces(n) if n <= 8 else factorial(n - 1)
+    assert begun.idle.shape[1] <= messages * full
 
 
 def test_missing_idle_cells_are_an_internal_error() -> None:
@@ -213,32 +190,23 @@ def test_too_few_full_necklaces_are_an_internal_error() -> None:
 # Why there are always enough full necklaces
 
 
-@pytest.mark.parametrize(("n", "messages"), [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 8)])
-def test_there_are_enough_groups_for_the_idle_cells(n: int, messages: int) -> None:
-    full = (
-        page.full_necklaces(n) if n <= 8 else factorial(n - 1)
-    )  # at least: all that do not start with 1
-    assert plan_opening(n, messages).idle.shape[1] <= messages * full
+def test_the_bounds_of_the_proof() -> None:
+    """Short necklaces start with 1 and are few; full ones are many; distances <= 3(n-1)/2.
+
+    One hop per step would leave enough groups, (n-2) L <= (n-1) F: for n <= 6 this is the proof,
+    beyond it follows from the bounds.
+    """
+    for n in range(3, 9):
+        short = page.short_nodes(n)
+        assert (n - 2) * page.short_hops(n) <= (n - 1) * page.full_necklaces(n)
+        assert all(x[0] == 1 for x in short)
+        assert len(short) <= page.most_short_nodes(n)
+        assert 2 * page.short_hops(n) <= 3 * (n - 1) * len(short)
+        assert page.full_necklaces(n) >= factorial(n - 1)
 
 
-@pytest.mark.parametrize("n", range(3, 9))
-def test_one_hop_per_step_would_leave_enough_groups(n: int) -> None:
-    """(n-2) L <= (n-1) F: for n <= 6 this is the proof, beyond it follows from the bounds below."""
-    assert (n - 2) * page.short_hops(n) <= (n - 1) * page.full_necklaces(n)
-
-
-@pytest.mark.parametrize("n", range(3, 9))
-def test_the_bounds_of_the_proof(n: int) -> None:
-    """Short necklaces start with 1 and are few; full ones are many; distances <= 3(n-1)/2."""
-    short = page.short_nodes(n)
-    assert all(x[0] == 1 for x in short)
-    assert len(short) <= page.most_short_nodes(n)
-    assert 2 * page.short_hops(n) <= 3 * (n - 1) * len(short)
-    assert page.full_necklaces(n) >= factorial(n - 1)
-
-
-@pytest.mark.parametrize("n", range(7, 200))
-def test_the_bounds_suffice_from_7_on(n: int) -> None:
+def test_the_bounds_suffice_from_7_on() -> None:
     """3(n-2) Y <= 2 (n-1)! for the bound Y on |X|, and a shorter inequality that implies it."""
-    assert 3 * (n - 2) * page.most_short_nodes(n) <= 2 * factorial(n - 1)
-    assert 3 * len(page.primes_of(n - 1)) <= 2 * (n - 4)
+    for n in range(7, 200):
+        assert 3 * (n - 2) * page.most_short_nodes(n) <= 2 * factorial(n - 1)
+        assert 3 * len(page.primes_of(n - 1)) <= 2 * (n - 4)

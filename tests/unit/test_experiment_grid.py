@@ -6,6 +6,7 @@ import subprocess
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -184,34 +185,34 @@ def test_segments_and_messages_are_axes_of_their_own_and_segments_stand_in() -> 
     assert shares == [("multiple", 2), ("recursive-substar", 2)]
 
 
-@pytest.mark.parametrize("algorithm", ["greedy", "multiple", "recursive-substar", "edge-disjoint"])
-def test_best_is_no_worse_than_any_other_number_of_pieces(algorithm: str) -> None:
+def test_best_is_no_worse_than_any_other_number_of_pieces() -> None:
     """Against all up to twice as many and 30 more, at the machine of the point."""
-    grid = Grid.from_json(
-        {
-            "topology": "S5",
-            "algorithm": algorithm,
-            "segments": "best",
-            "message_bytes": [7, 900],
-            "t_s": [3, 80],
-        }
-    )
-    name = str(find("broadcast", algorithm).split_argument)
-    for point in grid.points():
-        machine, network = costs.Machine(point.t_s, point.t_c), topology("S5")
-        times = [
-            costs.closed_form(
-                network,
-                "broadcast",
-                algorithm,
-                "all",
-                point.message_bytes,
-                machine,
-                **{name: share},
-            ).time
-            for share in range(1, 2 * point.segments + 30)
-        ]
-        assert times[point.segments - 1] == min(times)
+    for algorithm in ["greedy", "multiple", "recursive-substar", "edge-disjoint"]:
+        grid = Grid.from_json(
+            {
+                "topology": "S5",
+                "algorithm": algorithm,
+                "segments": "best",
+                "message_bytes": [7, 900],
+                "t_s": [3, 80],
+            }
+        )
+        name = str(find("broadcast", algorithm).split_argument)
+        for point in grid.points():
+            machine, network = costs.Machine(point.t_s, point.t_c), topology("S5")
+            times = [
+                costs.closed_form(
+                    network,
+                    "broadcast",
+                    algorithm,
+                    "all",
+                    point.message_bytes,
+                    machine,
+                    **{name: share},
+                ).time
+                for share in range(1, 2 * point.segments + 30)
+            ]
+            assert times[point.segments - 1] == min(times)
 
 
 def test_the_degree_is_n_minus_1() -> None:
@@ -266,9 +267,8 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+def test_a_point_that_cannot_be_is_refused_with_a_hint() -> None:
+    cases: list[Any] = [
         ({"topology": "S13"}, "out of range"),
         ({"topology": "T4"}, "unknown topology"),
         ({"collective": "gossip"}, "unknown collective"),
@@ -283,26 +283,22 @@ def test_topologies_ascend_by_size_not_by_letters() -> None:
         ({"message_bytes": Fraction(10**30 + 1)}, "message_bytes is out of range"),
         ({"t_s": Fraction(10**31)}, "t_s is out of range"),
         ({"t_c": Fraction(1, 10**31)}, "t_c is out of range"),
-    ],
-)
-def test_a_point_that_cannot_be_is_refused_with_a_hint(
-    change: dict[str, object], words: str
-) -> None:
-    values = {name: getattr(POINT, name) for name in POINT.__dataclass_fields__}
-    with pytest.raises(InputError, match=words) as refused:
-        Point(**{**values, **change})
-    assert refused.value.hint
+    ]
+    for change, words in cases:
+        values = {name: getattr(POINT, name) for name in POINT.__dataclass_fields__}
+        with pytest.raises(InputError, match=words) as refused:
+            Point(**{**values, **change})
+        assert refused.value.hint
 
 
-@pytest.mark.parametrize("axis", AXES)
-def test_a_grid_without_values_on_an_axis_is_refused(axis: str) -> None:
-    with pytest.raises(InputError, match=f"the grid has no {axis}"):
-        Grid.from_json({**GRID.as_json(), axis: []})
+def test_a_grid_without_values_on_an_axis_is_refused() -> None:
+    for axis in AXES:
+        with pytest.raises(InputError, match=f"the grid has no {axis}"):
+            Grid.from_json({**GRID.as_json(), axis: []})
 
 
-@pytest.mark.parametrize(
-    ("stored", "words"),
-    [
+def test_a_file_that_is_no_grid_is_refused() -> None:
+    cases: list[Any] = [
         ({"topology": "S5", "algorithm": "greedy"}, "no message_bytes"),
         (
             {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "colour": 2},
@@ -320,11 +316,10 @@ def test_a_grid_without_values_on_an_axis_is_refused(axis: str) -> None:
             {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "segments": 1.5},
             "segments is 1.5, not a whole number",
         ),
-    ],
-)
-def test_a_file_that_is_no_grid_is_refused(stored: dict[str, object], words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        Grid.from_json(stored)
+    ]
+    for stored, words in cases:
+        with pytest.raises(InputError, match=words):
+            Grid.from_json(stored)
 
 
 GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
@@ -392,19 +387,17 @@ def test_a_grid_of_too_many_points_is_refused_before_they_are_made() -> None:
         Grid.from_json({**GIVEN, "messages": axis, "message_bytes": axis})
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+def test_a_point_takes_only_what_its_algorithm_takes() -> None:
+    cases: list[Any] = [
         ({"copies": 2}, "broadcast by multiple takes no copies"),
         ({"base": "greedy"}, "broadcast by multiple takes no base"),
         ({"seed": -1}, "-1 is not a valid seed"),
         ({"faults": ("x",)}, "x"),
-    ],
-)
-def test_a_point_takes_only_what_its_algorithm_takes(change: dict[str, object], words: str) -> None:
-    values = {name: getattr(POINT, name) for name in POINT.__dataclass_fields__}
-    with refused(words):
-        Point(**{**values, **change})
+    ]
+    for change, words in cases:
+        values = {name: getattr(POINT, name) for name in POINT.__dataclass_fields__}
+        with refused(words):
+            Point(**{**values, **change})
 
 
 def test_an_algorithm_without_a_share_has_one_piece() -> None:
@@ -451,17 +444,20 @@ def test_one_value_may_stand_without_a_list() -> None:
     assert Grid.from_json({"topology": "S5", "algorithm": "multiple", "message_bytes": 1}) == GRID
 
 
-@pytest.mark.parametrize(
-    ("words", "value"),
-    [("1024", 1024), ("2.5", Fraction(5, 2)), ("23/3", Fraction(23, 3)), (2.5, 2.5)],
-)
-def test_numbers_are_exact(words: str | float, value: Fraction | float) -> None:
-    assert read_number(words, "message_bytes") == value
+def test_numbers_are_exact() -> None:
+    cases: list[Any] = [
+        ("1024", 1024),
+        ("2.5", Fraction(5, 2)),
+        ("23/3", Fraction(23, 3)),
+        (2.5, 2.5),
+    ]
+    for words, value in cases:
+        assert read_number(words, "message_bytes") == value
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_a_number_is_bounded_before_its_digits_are_written_out() -> None:
+    """An exponent of eight digits would take all memory; the sentence stays short too."""
+    for words in [
         "1e5000",
         "1e20000000",
         "1e-20000000",
@@ -470,27 +466,22 @@ def test_numbers_are_exact(words: str | float, value: Fraction | float) -> None:
         "1_000",
         "inf",
         "\u0661",
-    ],
-)
-def test_a_number_is_bounded_before_its_digits_are_written_out(words: str) -> None:
-    """An exponent of eight digits would take all memory; the sentence stays short too."""
-    with pytest.raises(
-        InputError, match=r"message_bytes is '.{1,43}', which is not a valid number"
-    ) as refused:
-        read_number(words, "message_bytes")
-    assert "10^30" in refused.value.hint
+    ]:
+        with pytest.raises(
+            InputError, match=r"message_bytes is '.{1,43}', which is not a valid number"
+        ) as refused:
+            read_number(words, "message_bytes")
+        assert "10^30" in refused.value.hint
 
 
-@pytest.mark.parametrize(
-    "value", [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]
-)
-def test_the_largest_and_the_finest_numbers_read_back(value: Fraction) -> None:
+def test_the_largest_and_the_finest_numbers_read_back() -> None:
     """The values of a point can be written into the command that repeats it."""
-    assert (
-        Point("S5", "broadcast", "multiple", "all", 1, value, value, value).message_bytes
-        == read_number(str(value), "message_bytes")
-        == value
-    )
+    for value in [Fraction(10**30), Fraction(1, 10**30), Fraction(10**30 - 1, 10**30)]:
+        assert (
+            Point("S5", "broadcast", "multiple", "all", 1, value, value, value).message_bytes
+            == read_number(str(value), "message_bytes")
+            == value
+        )
 
 
 def test_segments_go_by_the_name_that_the_algorithm_has_for_them() -> None:
@@ -523,15 +514,15 @@ def test_the_command_of_a_grid_has_a_flag_for_each_value(grid: Grid) -> None:
         ]
 
 
-@pytest.mark.parametrize("name", ["multiple-S5", "a", "2026.run_1"])
-def test_names_of_experiments(name: str) -> None:
-    assert check_name(name) == name
+def test_names_of_experiments() -> None:
+    for name in ["multiple-S5", "a", "2026.run_1"]:
+        assert check_name(name) == name
 
 
-@pytest.mark.parametrize("name", ["17", "", "-a", "a b", "a/b", "ü", "a\n"])
-def test_what_cannot_name_an_experiment(name: str) -> None:
-    with pytest.raises(InputError, match="is not a valid name for an experiment"):
-        check_name(name)
+def test_what_cannot_name_an_experiment() -> None:
+    for name in ["17", "", "-a", "a b", "a/b", "ü", "a\n"]:
+        with pytest.raises(InputError, match="is not a valid name for an experiment"):
+            check_name(name)
 
 
 def test_outside_a_checkout_there_is_no_revision(tmp_path: Path) -> None:

@@ -19,8 +19,6 @@ from support.meeting import PAGES, Pair, pair, ports_of, refused, roots, tree_of
 CONSTRUCTIONS = sorted(PAGES)
 CASES = [(n, construction) for n in range(2, 7) for construction in CONSTRUCTIONS]
 
-every_case = pytest.mark.parametrize(("n", "construction"), CASES)
-
 
 def table(both: Pair, values: dict[oracles.Node, int], missing: int = -1) -> list[int]:
     """A value per node in rank order."""
@@ -30,90 +28,63 @@ def table(both: Pair, values: dict[oracles.Node, int], missing: int = -1) -> lis
 # Measures
 
 
-@every_case
-def test_the_array_is_the_page_s_trees_for_every_cyclic_root(n: int, construction: str) -> None:
+@pytest.mark.parametrize(("n", "construction"), CASES)
+def test_the_array_and_its_measures_are_the_page_s_for_every_cyclic_root(
+    n: int, construction: str
+) -> None:
+    """Parents, levels, profiles, leaves and loads are those of the trees node by node."""
     for root in roots(n):
         both = pair(n, construction, root)
+        trees = both.forest
         expected = np.stack([ports_of(tree, root) for tree in both.trees])
-        assert both.forest.parent_port.dtype == np.uint8
-        assert np.array_equal(both.forest.parent_port, expected)
-        assert both.forest.trees == len(both.trees)
+        assert trees.parent_port.dtype == np.uint8
+        assert np.array_equal(trees.parent_port, expected)
+        assert trees.trees == len(both.trees)
+        assert_places_agree(both)
+        assert_profiles_agree(both)
+        assert_loads_agree(both)
 
 
-@every_case
-def test_parents_levels_and_members(n: int, construction: str) -> None:
-    ranks = oracles.ranks(n)
-    for root in roots(n):
-        both = pair(n, construction, root)
-        parents = [table(both, {x: ranks[tree[x]] for x in tree}) for tree in both.trees]
-        levels = [table(both, oracles.depths(tree, root)) for tree in both.trees]
-        assert both.forest.parents().tolist() == parents
-        assert both.forest.levels().tolist() == levels
-        assert both.forest.members().dtype == np.bool_
-        assert both.forest.members().shape == (len(both.trees), factorial(n))
-        assert both.forest.members().all()
+def assert_places_agree(both: Pair) -> None:
+    """Every node has the page's parent and level, and is in every tree."""
+    ranks = oracles.ranks(both.n)
+    parents = [table(both, {x: ranks[tree[x]] for x in tree}) for tree in both.trees]
+    levels = [table(both, oracles.depths(tree, both.root)) for tree in both.trees]
+    assert both.forest.parents().tolist() == parents
+    assert both.forest.levels().tolist() == levels
+    members = both.forest.members()
+    assert members.dtype == np.bool_
+    assert members.shape == (len(both.trees), factorial(both.n))
+    assert members.all()
+    assert list(both.forest.sizes) == [len(tree) + 1 for tree in both.trees]
 
 
-@every_case
-def test_heights_profiles_leaves_and_sizes(n: int, construction: str) -> None:
-    for root in roots(n):
-        both = pair(n, construction, root)
-        profiles = [oracles.profile(tree, root) for tree in both.trees]
-        heights = [len(item) - 1 for item in profiles]
-        assert list(both.forest.heights) == heights
-        assert both.forest.height == max(heights)
-        assert list(both.forest.leaves) == [len(oracles.leaves(tree, root)) for tree in both.trees]
-        width = max(heights) + 1
-        padded = [item + [0] * (width - len(item)) for item in profiles]
-        assert np.asarray(both.forest.level_profile()).tolist() == padded
+def assert_profiles_agree(both: Pair) -> None:
+    """Heights, nodes by level, leaves, and every node with those below it."""
+    profiles = [oracles.profile(tree, both.root) for tree in both.trees]
+    heights = [len(item) - 1 for item in profiles]
+    assert list(both.forest.heights) == heights
+    assert both.forest.height == max(heights)
+    leaves = [len(oracles.leaves(tree, both.root)) for tree in both.trees]
+    assert list(both.forest.leaves) == leaves
+    padded = [item + [0] * (max(heights) + 1 - len(item)) for item in profiles]
+    assert np.asarray(both.forest.level_profile()).tolist() == padded
+    below = [table(both, oracles.sizes(tree, both.root)) for tree in both.trees]
+    assert both.forest.subtree_sizes().tolist() == below
 
 
-@every_case
-def test_sizes_count_the_nodes_of_each_tree(n: int, construction: str) -> None:
-    both = pair(n, construction)
-    assert (
-        list(both.forest.sizes)
-        == [len(tree) + 1 for tree in both.trees]
-        == [factorial(n)] * len(both.trees)
-    )
-
-
-@every_case
-def test_subtree_sizes_count_every_node_and_those_below_it(n: int, construction: str) -> None:
-    both = pair(n, construction, oracles.cyclic_roots(n)[-1])
-    expected = [table(both, oracles.sizes(tree, both.root)) for tree in both.trees]
-    assert both.forest.subtree_sizes().tolist() == expected
-
-
-@every_case
-def test_load_counts_the_trees_on_every_directed_link(n: int, construction: str) -> None:
-    for root in roots(n):
-        both = pair(n, construction, root)
-        counted = oracles.load(both.trees)
-        expected = [
-            [counted[x, oracles.swap(x, port)] for port in range(2, n + 1)]
-            for x in oracles.nodes(n)
-        ]
-        assert both.forest.load().tolist() == expected
-        assert both.forest.congestion == max(counted.values())
-        assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, n)
-
-
-@every_case
-def test_opposite_directions_are_not_an_overlap(n: int, construction: str) -> None:
-    """Pitfall 1: loads of opposite directions are separate; each tree has N-1 links."""
-    both = pair(n, construction)
+def assert_loads_agree(both: Pair) -> None:
+    """The trees on every directed link; pitfall 1: opposite directions are not an overlap."""
+    counted = oracles.load(both.trees)
     load = both.forest.load()
-    assert load.shape == (factorial(n), n - 1)
-    assert load.sum() == len(both.trees) * (factorial(n) - 1)
-    assert load[0].sum() == sum(
-        parent == both.root for tree in both.trees for parent in tree.values()
-    )
-    incoming = [
-        load[both.forest.topology.neighbours(port)[0], port - 2]
-        for port in both.forest.topology.ports
+    assert load.shape == (factorial(both.n), both.n - 1)
+    assert load.tolist() == [
+        [counted[x, oracles.swap(x, port)] for port in range(2, both.n + 1)]
+        for x in oracles.nodes(both.n)
     ]
-    assert incoming == [0] * (n - 1)
+    assert load.sum() == len(both.trees) * (factorial(both.n) - 1)
+    assert both.forest.congestion == max(counted.values())
+    assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, both.n)
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
@@ -163,30 +134,31 @@ def test_larger_forests_verify_at_far_roots(n: int, construction: str) -> None:
     )
 
 
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_the_root_may_be_a_label_or_a_rank(construction: str) -> None:
-    by_label = forest("S5", construction, root="54321")
-    by_rank = forest("S5", construction, root=119)
-    assert np.array_equal(by_label.parent_port, by_rank.parent_port)
-    assert by_label.root == by_rank.root == 119
-    assert by_label.id == by_rank.id == f"S5:{construction}:54321"
-    assert by_label.construction == construction
-    assert forest("S5", construction).id == f"S5:{construction}:12345"
+def test_the_root_may_be_a_label_or_a_rank() -> None:
+    for construction in CONSTRUCTIONS:
+        by_label = forest("S5", construction, root="54321")
+        by_rank = forest("S5", construction, root=119)
+        assert np.array_equal(by_label.parent_port, by_rank.parent_port)
+        assert by_label.root == by_rank.root == 119
+        assert by_label.id == by_rank.id == f"S5:{construction}:54321"
+        assert by_label.construction == construction
+        assert forest("S5", construction).id == f"S5:{construction}:12345"
 
 
-@pytest.mark.parametrize("root", ["1234", "12344", "12346", "", 120, -1])
-def test_an_unknown_root_is_refused(root: str | int) -> None:
-    with refused(str(root)):
-        forest("S5", "greedy", root=root)
+def test_an_unknown_root_is_refused() -> None:
+    cases: list[Any] = ["1234", "12344", "12346", "", 120, -1]
+    for root in cases:
+        with refused(str(root)):
+            forest("S5", "greedy", root=root)
 
 
-@pytest.mark.parametrize("construction", ["", "gready", "Greedy", "greedy "])
-def test_an_unknown_construction_is_refused_and_the_known_ones_named(construction: str) -> None:
-    with pytest.raises(StarcastError) as refusal:
-        forest("S5", construction)
-    assert refusal.value.exit_code == 2
-    assert construction in refusal.value.message
-    assert "greedy" in refusal.value.hint
+def test_an_unknown_construction_is_refused_and_the_known_ones_named() -> None:
+    for construction in ["", "gready", "Greedy", "greedy "]:
+        with pytest.raises(StarcastError) as refusal:
+            forest("S5", construction)
+        assert refusal.value.exit_code == 2
+        assert construction in refusal.value.message
+        assert "greedy" in refusal.value.hint
 
 
 def test_the_catalogue_names_the_constructions() -> None:
@@ -196,14 +168,14 @@ def test_the_catalogue_names_the_constructions() -> None:
 # Immutability
 
 
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_the_array_cannot_be_written_to(construction: str) -> None:
-    trees = forest("S4", construction)
-    with pytest.raises(ValueError, match="read-only"):
-        trees.parent_port[0, 1] = 2
-    own = Forest(topology("S4"), trees.parent_port.copy(), 0)
-    with pytest.raises(ValueError, match="read-only"):
-        own.parent_port[0, 1] = 2
+def test_the_array_cannot_be_written_to() -> None:
+    for construction in CONSTRUCTIONS:
+        trees = forest("S4", construction)
+        with pytest.raises(ValueError, match="read-only"):
+            trees.parent_port[0, 1] = 2
+        own = Forest(topology("S4"), trees.parent_port.copy(), 0)
+        with pytest.raises(ValueError, match="read-only"):
+            own.parent_port[0, 1] = 2
 
 
 def test_later_changes_to_the_array_do_not_affect_the_forest() -> None:
@@ -214,14 +186,14 @@ def test_later_changes_to_the_array_do_not_affect_the_forest() -> None:
     own.verify()
 
 
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
-def test_a_user_s_array_has_the_same_measures(construction: str) -> None:
-    trees = forest("S5", construction, root="23451")
-    own = Forest(topology("S5"), trees.parent_port.copy(), trees.root)
-    own.verify()
-    assert np.array_equal(own.parents(), trees.parents())
-    assert list(own.heights) == list(trees.heights)
-    assert own.load_histogram() == trees.load_histogram()
+def test_a_user_s_array_has_the_same_measures() -> None:
+    for construction in CONSTRUCTIONS:
+        trees = forest("S5", construction, root="23451")
+        own = Forest(topology("S5"), trees.parent_port.copy(), trees.root)
+        own.verify()
+        assert np.array_equal(own.parents(), trees.parents())
+        assert list(own.heights) == list(trees.heights)
+        assert own.load_histogram() == trees.load_histogram()
 
 
 # Errors that `verify` detects
@@ -327,15 +299,15 @@ def test_a_root_with_a_parent_is_detected() -> None:
     assert refusal.value.hint
 
 
-@pytest.mark.parametrize("port", [1, 6, 7, 255])
-def test_an_unknown_port_is_detected(port: int) -> None:
-    array = s5("multiple")
-    array[3, 17] = port
-    with pytest.raises(StarcastError, match="tree 3") as refusal:
-        judged(array)
-    assert topology("S5").label(17) in refusal.value.message
-    assert str(port) in refusal.value.message
-    assert refusal.value.hint
+def test_an_unknown_port_is_detected() -> None:
+    for port in [1, 6, 7, 255]:
+        array = s5("multiple")
+        array[3, 17] = port
+        with pytest.raises(StarcastError, match="tree 3") as refusal:
+            judged(array)
+        assert topology("S5").label(17) in refusal.value.message
+        assert str(port) in refusal.value.message
+        assert refusal.value.hint
 
 
 def test_a_node_below_one_outside_the_tree_is_detected() -> None:
@@ -362,33 +334,33 @@ def test_the_right_trees_with_another_root_are_detected() -> None:
     assert refusal.value.hint
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.bool_, np.complex128, np.str_, object])
-def test_an_array_of_anything_but_whole_numbers_is_refused(dtype: type[np.generic]) -> None:
-    with refused("ports"):
-        judged(s5("greedy").astype(dtype))
+def test_an_array_of_anything_but_whole_numbers_is_refused() -> None:
+    for dtype in [np.float64, np.bool_, np.complex128, np.str_, object]:
+        with refused("ports"):
+            judged(s5("greedy").astype(dtype))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint16, np.uint8])
-def test_integers_of_another_width_are_accepted(dtype: type[np.generic]) -> None:
-    own = Forest(topology("S5"), s5("greedy").astype(dtype), 0)
-    own.verify()
-    assert own.parent_port.dtype == np.uint8
-    assert np.array_equal(own.parent_port, s5("greedy"))
+def test_integers_of_another_width_are_accepted() -> None:
+    for dtype in [np.int8, np.int64, np.uint16, np.uint8]:
+        own = Forest(topology("S5"), s5("greedy").astype(dtype), 0)
+        own.verify()
+        assert own.parent_port.dtype == np.uint8
+        assert np.array_equal(own.parent_port, s5("greedy"))
 
 
-@pytest.mark.parametrize("port", [-1, -254, 256, 258, 2**40])
-def test_whole_numbers_that_would_wrap_around_into_ports_are_refused(port: int) -> None:
-    array = s5("greedy").astype(np.int64)
-    array[0, 7] = port
-    with refused():
-        judged(array)
+def test_whole_numbers_that_would_wrap_around_into_ports_are_refused() -> None:
+    for port in [-1, -254, 256, 258, 2**40]:
+        array = s5("greedy").astype(np.int64)
+        array[0, 7] = port
+        with refused():
+            judged(array)
 
 
-@pytest.mark.parametrize("shape", [(120,), (1, 119), (1, 121), (1, 1, 120), (0, 120), (120, 1)])
-def test_another_shape_is_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(StarcastError) as refusal:
-        judged(np.zeros(shape, dtype=np.uint8))
-    assert refusal.value.hint
+def test_another_shape_is_refused() -> None:
+    for shape in [(120,), (1, 119), (1, 121), (1, 1, 120), (0, 120), (120, 1)]:
+        with pytest.raises(StarcastError) as refusal:
+            judged(np.zeros(shape, dtype=np.uint8))
+        assert refusal.value.hint
 
 
 def test_a_value_that_is_not_an_array_is_refused() -> None:
@@ -397,12 +369,12 @@ def test_a_value_that_is_not_an_array_is_refused() -> None:
     assert refusal.value.hint
 
 
-@pytest.mark.parametrize("root", [-1, 120, "12344"])
-def test_an_array_with_an_unknown_root_is_refused(root: int | str) -> None:
-    with pytest.raises(StarcastError) as refusal:
-        Forest(topology("S5"), s5("greedy"), root)  # type: ignore[arg-type]
-    assert refusal.value.exit_code == 2
-    assert refusal.value.hint
+def test_an_array_with_an_unknown_root_is_refused() -> None:
+    for root in [-1, 120, "12344"]:
+        with pytest.raises(StarcastError) as refusal:
+            Forest(topology("S5"), s5("greedy"), root)  # type: ignore[arg-type]
+        assert refusal.value.exit_code == 2
+        assert refusal.value.hint
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -499,17 +471,15 @@ def test_a_read_only_view_of_an_array_that_remains_writable_is_copied() -> None:
     own.verify()
 
 
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
-@pytest.mark.parametrize("n", [2, 3, 4, 5])
-def test_shortest_paths_and_edge_disjointness_against_levels_and_loads(
-    n: int, construction: str
-) -> None:
-    f = forest(f"S{n}", construction)
-    distances = f.topology.distances()
-    assert f.is_shortest_path == all((row == distances).all() for row in f.levels())
-    assert f.is_edge_disjoint == (f.load().max() <= 1)
-    assert forest(f"S{n}", "greedy").is_shortest_path
-    assert n == 2 or not forest(f"S{n}", "multiple").is_shortest_path
+def test_shortest_paths_and_edge_disjointness_against_levels_and_loads() -> None:
+    for n in [2, 3, 4, 5]:
+        for construction in CONSTRUCTIONS:
+            f = forest(f"S{n}", construction)
+            distances = f.topology.distances()
+            assert f.is_shortest_path == all((row == distances).all() for row in f.levels())
+            assert f.is_edge_disjoint == (f.load().max() <= 1)
+            assert forest(f"S{n}", "greedy").is_shortest_path
+            assert n == 2 or not forest(f"S{n}", "multiple").is_shortest_path
 
 
 def test_figures_are_read_only() -> None:
@@ -532,20 +502,24 @@ def asked(own: Forest, measure: str) -> Any:
     return value() if callable(value) else value
 
 
-@pytest.mark.parametrize(
-    "measure",
-    ["sizes", "leaves", "heights", "congestion", "load", "load_histogram", "is_edge_disjoint"],
-)
-def test_every_metric_refuses_an_invalid_array(measure: str) -> None:
-    for own in not_a_forest():
-        with pytest.raises(StarcastError) as refusal:
-            asked(own, measure)
-        assert refusal.value.hint
+def test_every_metric_refuses_an_invalid_array() -> None:
+    for measure in [
+        "sizes",
+        "leaves",
+        "heights",
+        "congestion",
+        "load",
+        "load_histogram",
+        "is_edge_disjoint",
+    ]:
+        for own in not_a_forest():
+            with pytest.raises(StarcastError) as refusal:
+                asked(own, measure)
+            assert refusal.value.hint
 
 
-@pytest.mark.parametrize(
-    ("topology", "array", "arguments"),
-    [
+def test_an_impossible_forest_is_refused_on_creation() -> None:
+    cases: list[Any] = [
         ("S3", [[0, 1], [2]], {}),
         (5, np.zeros((1, 6), np.uint8), {}),
         (None, np.zeros((1, 6), np.uint8), {}),
@@ -560,14 +534,11 @@ def test_every_metric_refuses_an_invalid_array(measure: str) -> None:
         ("S3", np.zeros((1, 6), np.uint8), {"construction": None}),
         ("S3", np.zeros((2, 6), np.uint8), {"verify_hubs": (0,)}),
         ("S3", np.zeros((1, 6), np.uint8), {"verify_hubs": (6,)}),
-    ],
-)
-def test_an_impossible_forest_is_refused_on_creation(
-    topology: Any, array: Any, arguments: dict[str, Any]
-) -> None:
-    with pytest.raises(StarcastError) as refusal:
-        Forest(topology, array, 0, **arguments)
-    assert refusal.value.hint
+    ]
+    for spec, array, arguments in cases:
+        with pytest.raises(StarcastError) as refusal:
+            Forest(spec, array, 0, **arguments)
+        assert refusal.value.hint
 
 
 def test_the_arguments_of_a_forest_cannot_be_changed() -> None:
@@ -585,7 +556,8 @@ def test_a_numpy_integer_is_an_argument_that_can_be_saved(tmp_path: Path) -> Non
         assert Forest.open(tmp_path / "f.npz").id == f.id
 
 
-@pytest.mark.parametrize("construction", [["greedy"], None, 5])
-def test_a_construction_is_named_by_a_string(construction: Any) -> None:
-    with pytest.raises(StarcastError, match="unknown construction"):
-        forest("S4", construction)
+def test_a_construction_is_named_by_a_string() -> None:
+    cases: list[Any] = [["greedy"], None, 5]
+    for construction in cases:
+        with pytest.raises(StarcastError, match="unknown construction"):
+            forest("S4", construction)

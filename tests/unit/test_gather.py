@@ -14,8 +14,8 @@ from starcast.topologies import as_topology
 from starcast.trees import forest
 from support import oracles
 from support import oracles_scatter as page
-from support.meeting import plain_rows, refused, roots
-from unit.test_scatter import SCATTERS, cases, columns, steps
+from support.meeting import assert_complete, plain_rows, refused, roots
+from unit.test_scatter import SCATTERS, cases
 
 
 def schedule(
@@ -37,48 +37,27 @@ def test_the_rows_are_those_of_the_page_s_scatter_backwards(
         )
 
 
-@pytest.mark.parametrize(
-    ("n", "algorithm", "messages"), [*cases(range(2, 5), 1), *((5, name, 4) for name in SCATTERS)]
-)
-def test_the_root_receives_all_units(n: int, algorithm: str, messages: int) -> None:
-    """Leaves send first, and no node sends a unit before it arrived."""
-    root = oracles.nodes(n)[-1]
-    rows = plain_rows(schedule("gather", n, algorithm, messages, root))
-    end = page.executed(rows, page.deserved(root, messages), one_port=algorithm == "one-port")
-    assert end == page.owned(root, messages)
-
-
-@pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 7), 1))
-def test_steps_and_transmissions_are_those_of_the_scatter(
-    n: int, algorithm: str, messages: int
-) -> None:
-    s = schedule("gather", n, algorithm, messages)
-    assert s.steps == steps(n, algorithm, messages)
-    assert len(s) == messages * page.distance_sum(n)
-    assert find("gather", algorithm).rows(as_topology(f"S{n}"), {"messages": messages}) == len(s)
-
-
-@pytest.mark.parametrize("algorithm", SCATTERS)
-def test_messages_arrive_nearest_last_and_the_root_s_links_end_together(algorithm: str) -> None:
+def test_messages_arrive_nearest_last_and_the_root_s_links_end_together() -> None:
     """The first message to leave travels furthest; the root is busy in the last step."""
-    s = schedule("gather", 5, algorithm, 4)
-    flights = page.flights(plain_rows(s))
-    for port in range(2, 6):
-        arrivals = sorted(
-            (rows[-1].step, len(rows)) for rows in flights.values() if rows[-1].port == port
-        )
-        hops = [length for _, length in arrivals]
-        assert hops == sorted(hops)
-    assert (s.receiver[s.step == s.steps] == 0).all()
+    for algorithm in SCATTERS:
+        s = schedule("gather", 5, algorithm, 4)
+        flights = page.flights(plain_rows(s))
+        for port in range(2, 6):
+            arrivals = sorted(
+                (rows[-1].step, len(rows)) for rows in flights.values() if rows[-1].port == port
+            )
+            hops = [length for _, length in arrivals]
+            assert hops == sorted(hops)
+        assert (s.receiver[s.step == s.steps] == 0).all()
 
 
-@pytest.mark.parametrize("algorithm", SCATTERS)
-def test_a_schedule_reversed_twice_is_itself(algorithm: str) -> None:
-    scatter = schedule("scatter", 4, algorithm, 3, (4, 2, 3, 1))
-    gather = reverse_schedule(scatter)
-    assert plain_rows(gather) == plain_rows(schedule("gather", 4, algorithm, 3, (4, 2, 3, 1)))
-    assert plain_rows(reverse_schedule(gather)) == plain_rows(scatter)
-    assert reverse_schedule(gather).id == scatter.id
+def test_a_schedule_reversed_twice_is_itself() -> None:
+    for algorithm in SCATTERS:
+        scatter = schedule("scatter", 4, algorithm, 3, (4, 2, 3, 1))
+        gather = reverse_schedule(scatter)
+        assert plain_rows(gather) == plain_rows(schedule("gather", 4, algorithm, 3, (4, 2, 3, 1)))
+        assert plain_rows(reverse_schedule(gather)) == plain_rows(scatter)
+        assert reverse_schedule(gather).id == scatter.id
 
 
 def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
@@ -87,15 +66,7 @@ def test_reversed_links_of_an_nk_star_have_other_ports() -> None:
     scatter = build_scatter(forest(topology, "nk-greedy"), "all", 2, algorithm="nk-greedy")
     gather = reverse_schedule(scatter)
     assert any(topology.reverse_port(port) != port for port in np.unique(scatter.port).tolist())
-    rows = [oracles.Plain(*row) for row in zip(*columns(gather), strict=True)]
-
-    def across(node: oracles.Node, port: int) -> oracles.Node:
-        return (int(topology.neighbours(port, [node[0]])[0]),)
-
-    begin: dict[oracles.Node, set[int]] = {
-        (x,): {2 * x, 2 * x + 1} if x else set() for x in range(topology.nodes)
-    }
-    assert page.executed(rows, begin, across=across)[0,] == set(range(2, 2 * topology.nodes))
+    assert_complete(gather)
 
 
 @pytest.mark.parametrize(

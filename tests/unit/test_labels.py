@@ -39,20 +39,21 @@ def test_labels_from_0_are_all_permutations_of_the_symbols_in_order() -> None:
     assert labels == ["".join(each) for each in all_permutations("0123")]
 
 
-@pytest.mark.parametrize(("first", "label"), [(1, "01234"), (0, "12345"), (0, "54321")])
-def test_a_label_with_the_other_first_symbol_is_refused_with_the_option(
-    first: int, label: str
-) -> None:
-    with labels_from(first), pytest.raises(InputError, match="which is not one of 5") as refusal:
-        topology("S5").rank(label)
-    assert f"--labels {1 - first}" in (refusal.value.hint or "")
+def test_a_label_with_the_other_first_symbol_is_refused_with_the_option() -> None:
+    for first, label in [(1, "01234"), (0, "12345"), (0, "54321")]:
+        with (
+            labels_from(first),
+            pytest.raises(InputError, match="which is not one of 5") as refusal,
+        ):
+            topology("S5").rank(label)
+        assert f"--labels {1 - first}" in (refusal.value.hint or "")
 
 
-@pytest.mark.parametrize(("first", "label"), [(1, "11345"), (0, "0x234"), (1, "0x234"), (0, "0")])
-def test_other_wrong_labels_do_not_suggest_the_option(first: int, label: str) -> None:
-    with labels_from(first), pytest.raises(InputError) as refusal:
-        topology("S5").rank(label)
-    assert "--labels" not in (refusal.value.hint or "")
+def test_other_wrong_labels_do_not_suggest_the_option() -> None:
+    for first, label in [(1, "11345"), (0, "0x234"), (1, "0x234"), (0, "0")]:
+        with labels_from(first), pytest.raises(InputError) as refusal:
+            topology("S5").rank(label)
+        assert "--labels" not in (refusal.value.hint or "")
 
 
 @pytest.mark.parametrize("first", [2, -1])

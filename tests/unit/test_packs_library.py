@@ -50,13 +50,13 @@ def test_a_shipped_query_begins_with_its_header_and_ends_with_its_statement(quer
     assert query.header.question.rstrip(")").endswith(("?", "."))
 
 
-@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
-def test_a_shipped_query_says_what_it_visits_and_names_revision_and_reference(query: Query) -> None:
+def test_a_shipped_query_says_what_it_visits_and_names_revision_and_reference() -> None:
     """Seconds are measured and listed separately."""
-    assert len(query.header.cost.split()) >= 3
-    assert "\n// revision: " in query.text
-    assert query.header.reference
-    assert not re.search(r"\d\s*(s|ms|seconds)\b", query.header.cost)
+    for query in load_queries().values():
+        assert len(query.header.cost.split()) >= 3
+        assert "\n// revision: " in query.text
+        assert query.header.reference
+        assert not re.search(r"\d\s*(s|ms|seconds)\b", query.header.cost)
 
 
 def test_own_packs_are_added_to_the_shipped_ones(tmp_path: Path) -> None:

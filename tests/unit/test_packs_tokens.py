@@ -1,6 +1,5 @@
 """The tokenizer of Cypher: keywords, and words that only look like keywords."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,9 +35,9 @@ def test_tokens_have_line_numbers_after_comments_and_strings() -> None:
     assert lines["y"] == 6
 
 
-@pytest.mark.parametrize("opened", ["'abc", '"abc', "`abc", "/* abc", "RETURN 'a\\'"])
-def test_unclosed_quotes_and_comments_are_reported(opened: str) -> None:
-    assert Kind.UNTERMINATED in {token.kind for token in tokenize(f"RETURN 1\n{opened}")}
+def test_unclosed_quotes_and_comments_are_reported() -> None:
+    for opened in ["'abc", '"abc', "`abc", "/* abc", "RETURN 'a\\'"]:
+        assert Kind.UNTERMINATED in {token.kind for token in tokenize(f"RETURN 1\n{opened}")}
 
 
 def test_the_dots_of_a_range_are_not_those_of_a_property() -> None:

@@ -38,17 +38,17 @@ def symbols(array: permutations.Perms) -> oracles.Node:
     return tuple(array.tolist())
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_unrank_lists_all_permutations_in_lexicographic_order(n: int) -> None:
-    perms = permutations.unrank(n, np.arange(factorial(n)))
-    assert perms.dtype == np.uint8
-    assert [symbols(perm) for perm in perms] == list(oracles.nodes(n))
+def test_unrank_lists_all_permutations_in_lexicographic_order() -> None:
+    for n in SIZES:
+        perms = permutations.unrank(n, np.arange(factorial(n)))
+        assert perms.dtype == np.uint8
+        assert [symbols(perm) for perm in perms] == list(oracles.nodes(n))
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_rank_undoes_unrank_everywhere(n: int) -> None:
-    everything = np.arange(factorial(n))
-    assert np.array_equal(permutations.rank(permutations.unrank(n, everything)), everything)
+def test_rank_undoes_unrank_everywhere() -> None:
+    for n in SIZES:
+        everything = np.arange(factorial(n))
+        assert np.array_equal(permutations.rank(permutations.unrank(n, everything)), everything)
 
 
 @given(node())
@@ -66,20 +66,20 @@ def test_unrank_finds_the_permutation_of_any_rank(size_and_rank: tuple[int, int]
     assert oracles.rank_by_counting(perm) == rank
 
 
-@pytest.mark.parametrize("n", [2, 7, 12])
-def test_the_first_and_the_last_rank_are_the_two_sorted_orders(n: int) -> None:
-    first, last = permutations.unrank(n, [0, factorial(n) - 1])
-    assert symbols(first) == oracles.identity(n)
-    assert symbols(last) == tuple(range(n, 0, -1))
+def test_the_first_and_the_last_rank_are_the_two_sorted_orders() -> None:
+    for n in [2, 7, 12]:
+        first, last = permutations.unrank(n, [0, factorial(n) - 1])
+        assert symbols(first) == oracles.identity(n)
+        assert symbols(last) == tuple(range(n, 0, -1))
 
 
-@pytest.mark.parametrize(("n", "length"), [(2, 1), (5, 2), (5, 4), (6, 3), (7, 1)])
-def test_arrangements_are_ranked_in_lexicographic_order(n: int, length: int) -> None:
-    rows = permutations.arrangements(n, length)
-    result = [symbols(first) for first in rows]
-    assert len(result) == factorial(n) // factorial(n - length)
-    assert result == sorted({x[:length] for x in oracles.nodes(n)})
-    assert permutations.arrangement_rank(rows, n).tolist() == list(range(len(result)))
+def test_arrangements_are_ranked_in_lexicographic_order() -> None:
+    for n, length in [(2, 1), (5, 2), (5, 4), (6, 3), (7, 1)]:
+        rows = permutations.arrangements(n, length)
+        result = [symbols(first) for first in rows]
+        assert len(result) == factorial(n) // factorial(n - length)
+        assert result == sorted({x[:length] for x in oracles.nodes(n)})
+        assert permutations.arrangement_rank(rows, n).tolist() == list(range(len(result)))
 
 
 @given(node())
@@ -90,9 +90,9 @@ def test_labels_have_one_character_per_symbol_and_can_be_parsed(x: oracles.Node)
     assert symbols(permutations.parse(text, len(x))) == x
 
 
-@pytest.mark.parametrize("n", [10, 11, 12])
-def test_ten_eleven_and_twelve_are_written_a_b_and_c(n: int) -> None:
-    assert str(permutations.labels(row(oracles.identity(n))[None, :])[0]) == "123456789abc"[:n]
+def test_ten_eleven_and_twelve_are_written_a_b_and_c() -> None:
+    for n in [10, 11, 12]:
+        assert str(permutations.labels(row(oracles.identity(n))[None, :])[0]) == "123456789abc"[:n]
 
 
 @given(two_nodes())
@@ -103,14 +103,12 @@ def test_labels_distinguish_permutations(pair: tuple[oracles.Node, oracles.Node]
     assert {len(text) for text in texts} == {len(pair[0])}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234\uff10", "0123"]
-)
-def test_an_invalid_label_is_refused_with_a_hint(text: str) -> None:
-    with pytest.raises(StarcastError, match="label") as refusal:
-        permutations.parse(text, 5)
-    assert refusal.value.exit_code == 2
-    assert refusal.value.hint
+def test_an_invalid_label_is_refused_with_a_hint() -> None:
+    for text in ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "1234\uff10", "0123"]:
+        with pytest.raises(StarcastError, match="label") as refusal:
+            permutations.parse(text, 5)
+        assert refusal.value.exit_code == 2
+        assert refusal.value.hint
 
 
 def test_letters_of_a_label_may_be_capitals() -> None:
@@ -120,14 +118,12 @@ def test_letters_of_a_label_may_be_capitals() -> None:
         permutations.parse("Aa", 11, 2)
 
 
-@pytest.mark.parametrize(
-    ("text", "culprit"), [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")]
-)
-def test_the_error_names_what_is_wrong_with_a_label(text: str, culprit: str) -> None:
-    with pytest.raises(StarcastError) as refusal:
-        permutations.parse(text, 5)
-    assert text in refusal.value.message
-    assert culprit in refusal.value.message
+def test_the_error_names_what_is_wrong_with_a_label() -> None:
+    for text, culprit in [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")]:
+        with pytest.raises(StarcastError) as refusal:
+            permutations.parse(text, 5)
+        assert text in refusal.value.message
+        assert culprit in refusal.value.message
 
 
 @given(two_nodes())

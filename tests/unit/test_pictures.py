@@ -129,8 +129,17 @@ every_picture = pytest.mark.parametrize(
 
 
 @every_picture
-def test_every_node_has_one_box_and_the_source_is_dark(picture: Picture, layout: Layout) -> None:
+def test_a_picture_shows_nodes_and_links_legibly(picture: Picture, layout: Layout) -> None:
+    """Every node and link is drawn once, and nothing touches anything else."""
     drawn = Seen(sketch(picture, layout))
+    assert_boxes(picture, drawn)
+    assert_apart(drawn)
+    assert_links(picture, drawn)
+    assert_ends(drawn)
+
+
+def assert_boxes(picture: Picture, drawn: Seen) -> None:
+    """Every node has one box, and the source is dark."""
     wanted = {*picture.nodes, *([] if picture.source is None else [picture.source])}
     assert sorted(drawn.boxes) == sorted(picture.topology.label(node) for node in wanted)
     assert drawn.dark == (
@@ -138,11 +147,8 @@ def test_every_node_has_one_box_and_the_source_is_dark(picture: Picture, layout:
     )
 
 
-@every_picture
-def test_no_box_touches_another_and_everything_is_on_the_sheet(
-    picture: Picture, layout: Layout
-) -> None:
-    drawn = Seen(sketch(picture, layout))
+def assert_apart(drawn: Seen) -> None:
+    """No box touches another, and everything is on the sheet."""
     for x, y, width, height in drawn.boxes.values():
         assert width / 2 < x < drawn.width - width / 2
         assert height / 2 < y < drawn.height - height / 2
@@ -152,14 +158,13 @@ def test_no_box_touches_another_and_everything_is_on_the_sheet(
         assert all(0 < x < drawn.width and 0 < y < drawn.height for x, y in (start, end))
 
 
-@every_picture
-def test_every_link_among_the_nodes_is_drawn_once(picture: Picture, layout: Layout) -> None:
+def assert_links(picture: Picture, drawn: Seen) -> None:
     """Each link has the colour of its port; links that are not named are faint."""
-    content, place = Seen(sketch(picture, layout)), picture.topology
-    drawn = {stroke.words.split(",")[0]: stroke for stroke in content.strokes}
-    assert len(drawn) == len(content.strokes)
+    place = picture.topology
+    strokes = {stroke.words.split(",")[0]: stroke for stroke in drawn.strokes}
+    assert len(strokes) == len(drawn.strokes)
     for item, times in picture.links.items():
-        stroke = drawn.pop(
+        stroke = strokes.pop(
             f"{place.label(item.sender)} -{item.port}-> {place.label(item.receiver)}"
         )
         assert (stroke.arrow, stroke.faint, stroke.colour) == (
@@ -168,7 +173,7 @@ def test_every_link_among_the_nodes_is_drawn_once(picture: Picture, layout: Layo
             style(place, item.port)[0],
         )
         assert stroke.words.endswith(f", {times} times") == (times > 1)
-    nodes = [place.rank(label) for label in content.boxes]
+    nodes = [place.rank(label) for label in drawn.boxes]
     named = {frozenset((item.sender, item.receiver)) for item in picture.links}
     left = {
         frozenset((node, int(other)))
@@ -177,16 +182,14 @@ def test_every_link_among_the_nodes_is_drawn_once(picture: Picture, layout: Layo
         for other in place.neighbours(port, [node])
         if other in nodes
     } - named
-    assert {frozenset(map(place.rank, re.split(r" -\d+- ", words))) for words in drawn} == left
+    assert {frozenset(map(place.rank, re.split(r" -\d+- ", words))) for words in strokes} == left
     assert all(
-        stroke.faint == bool(picture.links) and not stroke.arrow for stroke in drawn.values()
+        stroke.faint == bool(picture.links) and not stroke.arrow for stroke in strokes.values()
     )
 
 
-@every_picture
-def test_a_link_reaches_from_box_to_box(picture: Picture, layout: Layout) -> None:
-    """It begins and ends at the edges of the boxes, at most an arrowhead away."""
-    drawn = Seen(sketch(picture, layout))
+def assert_ends(drawn: Seen) -> None:
+    """A link begins and ends at the edges of the boxes, at most an arrowhead away."""
     for stroke in drawn.strokes:
         labels = re.split(r" -\d+->? ", stroke.words.split(",")[0])
         for label, (x, y) in zip(labels, stroke.ends, strict=True):

@@ -10,7 +10,6 @@ from support import oracles_edge_disjoint as page
 from support.meeting import roots, tree_of
 
 SIZES = range(2, 8)
-READINGS = (page.leftwards, page.by_symbol_value, page.smallest)
 
 
 def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
@@ -31,87 +30,74 @@ def children_of(tree: oracles.Tree) -> dict[oracles.Node, set[oracles.Node]]:
     return children
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_both_follow_the_definition_node_by_node(n: int) -> None:
-    assert trees_of(built(n, "shortest-path")) == page.spt(oracles.identity(n))
-    assert trees_of(built(n, "shortest-path-graph")) == page.spg(oracles.identity(n))
+def test_both_follow_the_definition_node_by_node() -> None:
+    for n in SIZES:
+        assert trees_of(built(n, "shortest-path")) == page.spt(oracles.identity(n))
+        assert trees_of(built(n, "shortest-path-graph")) == page.spg(oracles.identity(n))
 
 
-@pytest.mark.parametrize("n", range(2, 7))
-def test_both_follow_the_definition_at_other_roots(n: int) -> None:
+def test_both_follow_the_definition_at_other_roots() -> None:
     """By translation: the forest at I with its symbols relabelled."""
-    for root in roots(n):
-        assert trees_of(built(n, "shortest-path", root)) == page.spt(root)
-        assert trees_of(built(n, "shortest-path-graph", root)) == page.spg(root)
+    for n in range(2, 7):
+        for root in roots(n):
+            assert trees_of(built(n, "shortest-path", root)) == page.spt(root)
+            assert trees_of(built(n, "shortest-path-graph", root)) == page.spg(root)
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_the_children_of_spt_follow_the_definition(n: int) -> None:
+def test_the_children_of_spt_follow_the_definition() -> None:
     """EDT.D6: the rules for parents and for children are inverse to one another."""
-    (tree,) = trees_of(built(n, "shortest-path"))
-    children = children_of(tree)
-    for x in oracles.nodes(n):
-        assert children.get(x, set()) == page.spt_children(x)
-
-
-@pytest.mark.parametrize("n", SIZES)
-def test_the_children_of_spg_follow_the_definition(n: int) -> None:
-    """EDT.D7."""
-    for number, tree in enumerate(trees_of(built(n, "shortest-path-graph")), start=2):
+    for n in SIZES:
+        (tree,) = trees_of(built(n, "shortest-path"))
         children = children_of(tree)
         for x in oracles.nodes(n):
-            assert children.get(x, set()) == page.spg_children(x, number)
+            assert children.get(x, set()) == page.spt_children(x)
 
 
-@pytest.mark.parametrize("n", range(3, 8))
-def test_c1_and_c2_divide_the_dimensions_within_the_substar(n: int) -> None:
-    """C2 holds p(x) unless x is adjacent to I, where p(x) = k."""
-    for x in oracles.nodes(n):
-        if x[0] == 1:
-            continue
-        k = page.position(x, 1)
-        assert not page.c1(x) & page.c2(x)
-        assert page.c1(x) | page.c2(x) == set(page.dimensions(x)) - {k}
-        assert (page.p(x) in page.c2(x)) == (not page.is_adjacent(x))
-        assert (page.p(x) == k) == page.is_adjacent(x)
+def test_the_children_of_spg_follow_the_definition() -> None:
+    """EDT.D7."""
+    for n in SIZES:
+        for number, tree in enumerate(trees_of(built(n, "shortest-path-graph")), start=2):
+            children = children_of(tree)
+            for x in oracles.nodes(n):
+                assert children.get(x, set()) == page.spg_children(x, number)
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k(n: int) -> None:
+def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k() -> None:
     """EDT.L4, at every root: branch k has the nodes with the root's first symbol in position k."""
-    for root in roots(n)[: 2 if n == 7 else None]:
-        trees = built(n, "shortest-path", root)
-        trees.verify()
-        assert trees.is_shortest_path
-        (tree,) = trees_of(trees)
-        assert set(tree) == {x for x in oracles.nodes(n) if x[0] != root[0]}
-        for x in tree:
-            top = page.path(tree, x)[-2]
-            assert oracles.dimension_between(root, top) == page.position(x, root[0])
+    for n in SIZES:
+        for root in roots(n)[: 2 if n == 7 else None]:
+            trees = built(n, "shortest-path", root)
+            trees.verify()
+            assert trees.is_shortest_path
+            (tree,) = trees_of(trees)
+            assert set(tree) == {x for x in oracles.nodes(n) if x[0] != root[0]}
+            for x in tree:
+                top = page.path(tree, x)[-2]
+                assert oracles.dimension_between(root, top) == page.position(x, root[0])
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_spt_omits_s_1_and_is_declared_partial(n: int) -> None:
-    trees = built(n, "shortest-path")
-    assert not trees.spanning
-    assert trees.trees == 1
-    assert trees.sizes.tolist() == [factorial(n) - factorial(n - 1) + 1]
-    assert trees.members()[0].tolist() == [
-        x[0] != 1 or x == oracles.identity(n) for x in oracles.nodes(n)
-    ]
-    assert trees.congestion == 1
+def test_spt_omits_s_1_and_is_declared_partial() -> None:
+    for n in SIZES:
+        trees = built(n, "shortest-path")
+        assert not trees.spanning
+        assert trees.trees == 1
+        assert trees.sizes.tolist() == [factorial(n) - factorial(n - 1) + 1]
+        assert trees.members()[0].tolist() == [
+            x[0] != 1 or x == oracles.identity(n) for x in oracles.nodes(n)
+        ]
+        assert trees.congestion == 1
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_tree_l_of_spg_has_s_l_and_s_1(n: int) -> None:
+def test_tree_l_of_spg_has_s_l_and_s_1() -> None:
     """EDT.L5, the first half: every node of S^1 lies in each of the n-1 subtrees."""
-    trees = built(n, "shortest-path-graph")
-    trees.verify()
-    assert not trees.spanning
-    assert trees.trees == n - 1
-    for number, row in enumerate(trees.members(), start=2):
-        assert row.tolist() == [1 in (x[0], x[number - 1]) for x in oracles.nodes(n)]
-    assert trees.sizes.tolist() == [2 * factorial(n - 1)] * (n - 1)
+    for n in SIZES:
+        trees = built(n, "shortest-path-graph")
+        trees.verify()
+        assert not trees.spanning
+        assert trees.trees == n - 1
+        for number, row in enumerate(trees.members(), start=2):
+            assert row.tolist() == [1 in (x[0], x[number - 1]) for x in oracles.nodes(n)]
+        assert trees.sizes.tolist() == [2 * factorial(n - 1)] * (n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -132,18 +118,18 @@ def test_s_1_has_node_disjoint_paths_of_least_total_length_through_spg(n: int) -
         )
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_the_trees_of_spg_are_rotations_of_one_another(n: int) -> None:
+def test_the_trees_of_spg_are_rotations_of_one_another() -> None:
     """R takes subtree l to subtree r(l), as for EDT."""
-    trees = trees_of(built(n, "shortest-path-graph"))
-    for number, tree in enumerate(trees, start=2):
-        turned = {page.rotate(child): page.rotate(parent) for child, parent in tree.items()}
-        assert turned == trees[page.r(number, n) - 2]
+    for n in SIZES:
+        trees = trees_of(built(n, "shortest-path-graph"))
+        for number, tree in enumerate(trees, start=2):
+            turned = {page.rotate(child): page.rotate(parent) for child, parent in tree.items()}
+            assert turned == trees[page.r(number, n) - 2]
 
 
-@pytest.mark.parametrize("n", range(3, 8))
-def test_no_directed_link_is_in_two_trees_of_spg(n: int) -> None:
-    assert built(n, "shortest-path-graph").is_edge_disjoint
+def test_no_directed_link_is_in_two_trees_of_spg() -> None:
+    for n in range(3, 8):
+        assert built(n, "shortest-path-graph").is_edge_disjoint
 
 
 def test_the_smallest_star() -> None:
@@ -155,35 +141,10 @@ def test_the_smallest_star() -> None:
             assert trees.parent_port.tolist() == [ports]
 
 
-@pytest.mark.parametrize(
-    ("n", "spt", "spg"), [(3, 2, 3), (4, 4, 5), (5, 5, 6), (6, 7, 8), (7, 8, 9), (8, 10, 11)]
-)
-def test_the_heights(n: int, spt: int, spg: int) -> None:
+def test_the_heights() -> None:
     """Counted once. For odd n all farthest nodes are in S^1: SPT omits it, SPG has it lowest."""
-    assert spt == oracles.diameter(n) - n % 2
-    assert spg == spt + 1
-    assert built(n, "shortest-path").heights.tolist() == [spt]
-    assert built(n, "shortest-path-graph").heights.tolist() == [spg] * (n - 1)
-
-
-# Wrong readings
-
-
-@pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("n", range(4, 7))
-def test_other_readings_of_the_first_misplaced_are_shortest_path_trees_but_not_this_one(
-    n: int, reading: page.FirstMisplaced
-) -> None:
-    """Pitfall 2: they satisfy Lemma 4 as well, so only the table of parents distinguishes them."""
-    root = oracles.identity(n)
-    wrong = {x: oracles.swap(x, page.p(x, reading)) for x in oracles.nodes(n) if x[0] != 1}
-    assert all(oracles.depths(wrong, root)[x] == oracles.distances(root)[x] for x in wrong)
-    assert trees_of(built(n, "shortest-path")) != [wrong]
-
-
-@pytest.mark.parametrize("n", range(2, 4))
-def test_up_to_s3_all_readings_agree(n: int) -> None:
-    """Besides 1 and k at most one position is left: tests up to n = 3 distinguish nothing."""
-    for x in oracles.nodes(n):
-        if x[0] != 1:
-            assert {page.p(x, reading) for reading in READINGS} == {page.p(x)}
+    for n, spt, spg in [(3, 2, 3), (4, 4, 5), (5, 5, 6), (6, 7, 8), (7, 8, 9), (8, 10, 11)]:
+        assert spt == oracles.diameter(n) - n % 2
+        assert spg == spt + 1
+        assert built(n, "shortest-path").heights.tolist() == [spt]
+        assert built(n, "shortest-path-graph").heights.tolist() == [spg] * (n - 1)

@@ -1,6 +1,5 @@
 """The simulator against one that goes step by step: mutated schedules, faults, and bad input."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,28 +12,13 @@ from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.errors import StarcastError
 from starcast.simulator import Fault, FaultLike, simulate
-from starcast.topologies import topology
-from support import oracles
-from support.meeting import BROADCASTS, Down, agrees, broadcast, executed, refused
+from support.meeting import BROADCASTS, broadcast, refused
+from support.simulator_cases import assert_same_verdict, changed, kept, same
 
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
 BASES = [(algorithm, ports) for algorithm in sorted(BROADCASTS) for ports in ("all", "one")]
 
 every_base = pytest.mark.parametrize(("algorithm", "ports"), BASES)
-
-
-def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
-    """The same schedule with other values in one row."""
-    columns = {name: getattr(schedule, name).copy() for name in values}
-    for name, value in values.items():
-        columns[name] = columns[name].astype(np.int64)
-        columns[name][row] = value
-    return replace(schedule, **columns)
-
-
-def kept(schedule: Schedule, rows: Sequence[int]) -> Schedule:
-    """Return the schedule of these rows, in this order, with repetitions."""
-    return replace(schedule, **{name: getattr(schedule, name)[list(rows)] for name in COLUMNS})
 
 
 def extended(schedule: Schedule, *rows: tuple[int, int, int, int, int, int]) -> Schedule:
@@ -44,32 +28,6 @@ def extended(schedule: Schedule, *rows: tuple[int, int, int, int, int, int]) -> 
         name: np.append(getattr(schedule, name), values) for name, values in columns
     }
     return replace(schedule, **more)
-
-
-def assert_same_verdict(mutated: Schedule) -> None:
-    """Both simulators count the same without violation, or name a row of the same first step."""
-    outcome, run = executed(mutated), simulate(mutated)
-    if not outcome.broken:
-        assert run.violation is None
-        assert run.complete == (not outcome.missing)
-        agrees(run, outcome)
-        return
-    assert run.violation is not None
-    assert not run.complete
-    first = min(item.row.step for item in outcome.broken)
-    rows = [item.row for item in outcome.broken if item.row.step == first]
-    assert any(names(run.violation, row) for row in rows), (run.violation, rows)
-
-
-def names(sentence: str, row: oracles.Plain) -> bool:
-    """Return whether the sentence names the row's step, sender, port and receiver."""
-    parts = (
-        f"step {row.step}:",
-        oracles.label(row.sender),
-        f"port {row.port} ",
-        oracles.label(row.receiver),
-    )
-    return all(part in sentence for part in parts)
 
 
 def inner_row(schedule: Schedule) -> int:
@@ -89,69 +47,6 @@ def inner_row(schedule: Schedule) -> int:
 
 
 # Spoilt schedules
-
-
-@every_base
-@given(st.data())
-def test_dropped_rows(algorithm: str, ports: str, data: st.DataObject) -> None:
-    schedule = broadcast(4, algorithm, ports, 2)
-    gone = data.draw(st.sets(st.integers(0, len(schedule) - 1), min_size=1, max_size=3))
-    mutated = kept(schedule, [row for row in range(len(schedule)) if row not in gone])
-    assert not simulate(mutated).complete
-    assert_same_verdict(mutated)
-
-
-@every_base
-@given(st.data())
-def test_rows_in_another_step(algorithm: str, ports: str, data: st.DataObject) -> None:
-    schedule = broadcast(4, algorithm, ports, 2)
-    row = data.draw(st.integers(0, len(schedule) - 1))
-    assert_same_verdict(changed(schedule, row, step=data.draw(st.integers(-1, schedule.steps + 2))))
-
-
-@every_base
-@given(st.data())
-def test_another_receiver(algorithm: str, ports: str, data: st.DataObject) -> None:
-    schedule = broadcast(4, algorithm, ports, 2)
-    row = data.draw(st.integers(0, len(schedule) - 1))
-    assert_same_verdict(changed(schedule, row, receiver=data.draw(st.integers(0, 23))))
-
-
-@every_base
-@given(st.data())
-def test_another_port(algorithm: str, ports: str, data: st.DataObject) -> None:
-    schedule = broadcast(4, algorithm, ports, 2)
-    row = data.draw(st.integers(0, len(schedule) - 1))
-    assert_same_verdict(changed(schedule, row, port=data.draw(st.integers(0, 6))))
-
-
-@every_base
-@given(st.data())
-def test_another_link(algorithm: str, ports: str, data: st.DataObject) -> None:
-    """Sender, port and receiver are consistent, but the row does not belong there."""
-    schedule = broadcast(4, algorithm, ports, 2)
-    row, sender = data.draw(st.integers(0, len(schedule) - 1)), data.draw(st.integers(0, 23))
-    port = data.draw(st.integers(2, 4))
-    receiver = int(schedule.topology.neighbours(port, [sender])[0])
-    assert_same_verdict(changed(schedule, row, sender=sender, port=port, receiver=receiver))
-
-
-@every_base
-@given(st.data())
-def test_another_unit(algorithm: str, ports: str, data: st.DataObject) -> None:
-    schedule = broadcast(4, algorithm, ports, 2)
-    row = data.draw(st.integers(0, len(schedule) - 1))
-    assert_same_verdict(changed(schedule, row, unit=data.draw(st.integers(-1, schedule.units))))
-
-
-@every_base
-@given(st.data())
-def test_doubled_rows(algorithm: str, ports: str, data: st.DataObject) -> None:
-    schedule = broadcast(4, algorithm, ports, 2)
-    row = data.draw(st.integers(0, len(schedule) - 1))
-    doubled = kept(schedule, [*range(len(schedule)), row])
-    assert simulate(doubled).violation is not None
-    assert_same_verdict(doubled)
 
 
 @every_base
@@ -187,9 +82,9 @@ def test_of_several_invalid_rows_one_of_the_earliest_step_is_named(
 def test_the_order_of_the_rows_does_not_matter(algorithm: str, ports: str, seed: int) -> None:
     schedule = broadcast(4, algorithm, ports, 2)
     order = np.random.default_rng(seed).permutation(len(schedule)).tolist()
-    run = simulate(kept(schedule, order))
+    run = assert_same_verdict(kept(schedule, order))
     assert run.complete
-    agrees(run, executed(schedule))
+    same(run, simulate(schedule))
 
 
 @every_base
@@ -389,55 +284,6 @@ def test_many_undelivered_units_are_counted_and_the_first_few_named() -> None:
 # Faults
 
 
-@st.composite
-def faults(draw: st.DrawFn, nodes: int, spec: str, most: int = 4) -> list[Down]:
-    """Dead nodes and links, as labels or as ranks."""
-    t = topology(spec)
-
-    def named(rank: int) -> int | str:
-        return t.label(rank) if draw(st.booleans()) else rank
-
-    result: dict[frozenset[int], Down] = {}
-    for _ in range(draw(st.integers(1, most))):
-        rank = draw(st.integers(0, nodes - 1))
-        if draw(st.booleans()):
-            result[frozenset((rank,))] = named(rank)
-        else:
-            other = int(t.neighbours(draw(st.sampled_from(t.ports)), [rank])[0])
-            result[frozenset((rank, other))] = (named(rank), named(other))
-    return list(result.values())
-
-
-@every_base
-@given(st.data())
-def test_under_faults_both_simulators_lose_the_same_units(
-    algorithm: str, ports: str, data: st.DataObject
-) -> None:
-    schedule = broadcast(
-        4, algorithm, ports, 2, oracles.shift(oracles.identity(4), data.draw(st.integers(0, 3)))
-    )
-    drawn = data.draw(faults(24, "S4"))
-    run, outcome = simulate(schedule, faults=drawn), executed(schedule, drawn)
-    assert run.violation is None
-    assert run.complete == (not outcome.missing)
-    agrees(run, outcome)
-
-
-@every_base
-@given(st.data())
-def test_dropped_rows_are_not_a_violation_under_faults(
-    algorithm: str, ports: str, data: st.DataObject
-) -> None:
-    """A sender that does not hold the unit drops the row."""
-    schedule = broadcast(4, algorithm, ports, 2)
-    gone = data.draw(st.integers(0, len(schedule) - 1))
-    mutated = kept(schedule, [row for row in range(len(schedule)) if row != gone])
-    drawn = data.draw(faults(24, "S4"))
-    run = simulate(mutated, faults=drawn)
-    assert run.violation is None
-    agrees(run, executed(mutated, drawn))
-
-
 @every_base
 def test_a_dead_node_cuts_off_its_subtrees_and_need_not_receive(algorithm: str, ports: str) -> None:
     schedule = broadcast(5, algorithm, ports, 1)
@@ -447,7 +293,7 @@ def test_a_dead_node_cuts_off_its_subtrees_and_need_not_receive(algorithm: str, 
     assert not run.complete
     assert run.missing > 0
     assert t.label(dead) not in {label for label, _ in run.undelivered}
-    agrees(run, executed(schedule, [dead]))
+    assert_same_verdict(schedule, [Fault(dead).on(t)])
 
 
 def test_a_dead_leaf_has_no_effect_on_others() -> None:
@@ -468,7 +314,7 @@ def test_a_dead_root_sends_nothing_and_all_units_are_missing(algorithm: str, por
     run = simulate(schedule, faults=["1234"])
     assert (run.steps, run.transmissions, run.complete) == (0, 0, False)
     assert run.missing == 23 * schedule.units
-    agrees(run, executed(schedule, ["1234"]))
+    assert_same_verdict(schedule, [Fault("1234").on(schedule.topology)])
 
 
 def test_if_all_nodes_are_dead_nothing_is_missing() -> None:

@@ -2,14 +2,11 @@
 
 from datetime import datetime, timedelta
 
-import pytest
-
 from starcast.support.text import as_sentence, describe_activity, pluralize
 
 
-@pytest.mark.parametrize(
-    ("number", "words", "expected"),
-    [
+def test_one_is_singular() -> None:
+    for number, words, expected in [
         (0, ("run",), "0 runs"),
         (1, ("run",), "1 run"),
         (2, ("run",), "2 runs"),
@@ -17,26 +14,19 @@ from starcast.support.text import as_sentence, describe_activity, pluralize
         (0, ("unit is", "units are"), "0 units are"),
         (1, ("unit is", "units are"), "1 unit is"),
         (1001, ("unit is", "units are"), "1,001 units are"),
-    ],
-)
-def test_one_is_singular(number: int, words: tuple[str, ...], expected: str) -> None:
-    assert pluralize(number, *words) == expected
+    ]:
+        assert pluralize(number, *words) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it() -> None:
+    for text, expected in [
         ("all nodes are reached", "All nodes are reached."),
         ("allgather: n!-1 steps.", "Allgather: n!-1 steps."),
         ("n! nodes", "n! nodes."),
         ("parent_EDT(3124, 3) = 1324", "parent_EDT(3124, 3) = 1324."),
         ("", ""),
-    ],
-)
-def test_a_sentence_begins_with_a_capital_but_where_a_symbol_begins_it(
-    text: str, expected: str
-) -> None:
-    assert as_sentence(text) == expected
+    ]:
+        assert as_sentence(text) == expected
 
 
 def test_an_activity_says_since_when_and_for_how_long() -> None:

@@ -41,15 +41,15 @@ def oracle_distance(node: oracles.Node, root: oracles.Node) -> int:
 # Names and sizes
 
 
-@pytest.mark.parametrize("n", range(2, 13))
-def test_sizes(n: int) -> None:
-    t = topology(f"S{n}")
-    assert (t.spec, t.family, t.n, t.k) == (f"S{n}", "star", n, None)
-    assert t.nodes == factorial(n)
-    assert t.degree == n - 1
-    assert t.links == factorial(n) * (n - 1) // 2
-    assert t.diameter == 3 * (n - 1) // 2
-    assert t.ports == tuple(range(2, n + 1))
+def test_sizes() -> None:
+    for n in range(2, 13):
+        t = topology(f"S{n}")
+        assert (t.spec, t.family, t.n, t.k) == (f"S{n}", "star", n, None)
+        assert t.nodes == factorial(n)
+        assert t.degree == n - 1
+        assert t.links == factorial(n) * (n - 1) // 2
+        assert t.diameter == 3 * (n - 1) // 2
+        assert t.ports == tuple(range(2, n + 1))
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_an_unknown_topology_is_refused(spec: str) -> None:
         topology(spec)
 
 
-@pytest.mark.parametrize("spec", ["S0", "S13", "S5,9", "T4", "s5"])
-def test_the_error_names_the_spec_and_the_valid_specs(spec: str) -> None:
-    with pytest.raises(StarcastError, match=re.escape(spec)) as refusal:
-        topology(spec)
-    assert refusal.value.hint
+def test_the_error_names_the_spec_and_the_valid_specs() -> None:
+    for spec in ["S0", "S13", "S5,9", "T4", "s5"]:
+        with pytest.raises(StarcastError, match=re.escape(spec)) as refusal:
+            topology(spec)
+        assert refusal.value.hint
 
 
 def test_topologies_of_the_same_spec_are_equal() -> None:
@@ -100,16 +100,16 @@ def test_topologies_of_the_same_spec_are_equal() -> None:
 # Labels and ranks
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_labels_are_in_rank_order(n: int) -> None:
-    t = topology(f"S{n}")
-    assert t.labels().tolist() == [oracles.label(node) for node in oracles.nodes(n)]
+def test_labels_are_in_rank_order() -> None:
+    for n in SIZES:
+        t = topology(f"S{n}")
+        assert t.labels().tolist() == [oracles.label(node) for node in oracles.nodes(n)]
 
 
-@pytest.mark.parametrize("n", range(2, 7))
-def test_rank_and_label_undo_each_other_everywhere(n: int) -> None:
-    t = topology(f"S{n}")
-    assert [t.rank(t.label(rank)) for rank in range(t.nodes)] == list(range(t.nodes))
+def test_rank_and_label_undo_each_other_everywhere() -> None:
+    for n in range(2, 7):
+        t = topology(f"S{n}")
+        assert [t.rank(t.label(rank)) for rank in range(t.nodes)] == list(range(t.nodes))
 
 
 @given(size_and_rank())
@@ -122,15 +122,13 @@ def test_rank_and_label_agree_with_counting(drawn: tuple[int, int]) -> None:
     assert t.labels([rank, 0]).tolist() == [t.label(rank), t.label(0)]
 
 
-@pytest.mark.parametrize(
-    "label", ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "0123"]
-)
-def test_an_unknown_label_is_refused(label: str) -> None:
-    t = topology("S5")
-    with refused(label):
-        t.rank(label)
-    with refused(label):
-        t.node(label)
+def test_an_unknown_label_is_refused() -> None:
+    for label in ["", "1234", "123456", "12344", "12346", "1234a", "1234 ", "0123"]:
+        t = topology("S5")
+        with refused(label):
+            t.rank(label)
+        with refused(label):
+            t.node(label)
 
 
 def test_the_labels_of_s12_use_a_b_and_c_which_may_be_given_as_capitals() -> None:
@@ -140,13 +138,13 @@ def test_the_labels_of_s12_use_a_b_and_c_which_may_be_given_as_capitals() -> Non
     assert t.rank("123456789ABC") == 0
 
 
-@pytest.mark.parametrize("rank", [-1, 120, 10**9, 10**30])
-def test_an_unknown_rank_is_refused(rank: int) -> None:
-    t = topology("S5")
-    with refused(str(rank)):
-        t.node(rank)
-    with refused(str(rank)):
-        t.label(rank)
+def test_an_unknown_rank_is_refused() -> None:
+    for rank in [-1, 120, 10**9, 10**30]:
+        t = topology("S5")
+        with refused(str(rank)):
+            t.node(rank)
+        with refused(str(rank)):
+            t.label(rank)
 
 
 @pytest.mark.parametrize("rank", [-1, 120])
@@ -159,42 +157,42 @@ def test_a_rank_out_of_range_among_others_is_refused(rank: int) -> None:
         t.neighbours(2, [0, rank])
 
 
-@pytest.mark.parametrize("node", [1.0, None, True, (1, 2), b"12345"])
-def test_values_of_other_types_are_not_nodes(node: object) -> None:
-    with refused():
-        topology("S5").node(node)  # type: ignore[arg-type]
+def test_values_of_other_types_are_not_nodes() -> None:
+    for node in [1.0, None, True, (1, 2), b"12345"]:
+        with refused():
+            topology("S5").node(node)  # type: ignore[arg-type]
 
 
 # Links
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_neighbours_are_exchanges(n: int) -> None:
-    t, ranks = topology(f"S{n}"), oracles.ranks(n)
-    for port in t.ports:
-        assert t.neighbours(port).tolist() == [
-            ranks[oracles.swap(node, port)] for node in oracles.nodes(n)
-        ]
+def test_neighbours_are_exchanges() -> None:
+    for n in SIZES:
+        t, ranks = topology(f"S{n}"), oracles.ranks(n)
+        for port in t.ports:
+            assert t.neighbours(port).tolist() == [
+                ranks[oracles.swap(node, port)] for node in oracles.nodes(n)
+            ]
 
 
-@pytest.mark.parametrize("n", [2, 3, 7, 8, 9])
-def test_crossing_a_port_and_its_reverse_returns(n: int) -> None:
-    t = topology(f"S{n}")
-    all_nodes = np.arange(t.nodes)
-    for port in t.ports:
-        across = t.neighbours(port)
-        assert across.shape == (t.nodes,)
-        assert np.issubdtype(across.dtype, np.integer)
-        assert not np.any(across == all_nodes)
-        assert np.array_equal(t.neighbours(t.reverse_port(port))[across], all_nodes)
+def test_crossing_a_port_and_its_reverse_returns() -> None:
+    for n in [2, 3, 7, 8, 9]:
+        t = topology(f"S{n}")
+        all_nodes = np.arange(t.nodes)
+        for port in t.ports:
+            across = t.neighbours(port)
+            assert across.shape == (t.nodes,)
+            assert np.issubdtype(across.dtype, np.integer)
+            assert not np.any(across == all_nodes)
+            assert np.array_equal(t.neighbours(t.reverse_port(port))[across], all_nodes)
 
 
-@pytest.mark.parametrize("n", [7, 8, 9])
-def test_all_neighbours_and_some_neighbours_agree(n: int) -> None:
-    t = topology(f"S{n}")
-    some = np.random.default_rng(n).integers(0, t.nodes, 2000)
-    for port in t.ports:
-        assert np.array_equal(t.neighbours(port)[some], t.neighbours(port, some))
+def test_all_neighbours_and_some_neighbours_agree() -> None:
+    for n in [7, 8, 9]:
+        t = topology(f"S{n}")
+        some = np.random.default_rng(n).integers(0, t.nodes, 2000)
+        for port in t.ports:
+            assert np.array_equal(t.neighbours(port)[some], t.neighbours(port, some))
 
 
 @given(size_and_rank(), st.data())
@@ -207,15 +205,15 @@ def test_the_neighbour_of_any_node_follows_the_definition(
     assert topology(f"S{n}").neighbours(port, [rank]).tolist() == [oracles.rank_by_counting(moved)]
 
 
-@pytest.mark.parametrize("port", [-1, 0, 1, 6])
-def test_an_unknown_port_is_refused(port: int) -> None:
-    t = topology("S5")
-    with refused(str(port)):
-        t.neighbours(port)
-    with refused(str(port)):
-        t.neighbours(port, [0])
-    with refused(str(port)):
-        t.reverse_port(port)
+def test_an_unknown_port_is_refused() -> None:
+    for port in [-1, 0, 1, 6]:
+        t = topology("S5")
+        with refused(str(port)):
+            t.neighbours(port)
+        with refused(str(port)):
+            t.neighbours(port, [0])
+        with refused(str(port)):
+            t.reverse_port(port)
 
 
 # Distances
@@ -245,12 +243,12 @@ def test_distances_to_far_roots_fall_by_one_towards_the_root(n: int) -> None:
         assert result.max() == t.diameter
 
 
-@pytest.mark.parametrize("n", range(2, 7))
-def test_the_formula_of_misplaced_symbols_and_cycles_is_the_distance(n: int) -> None:
-    root = oracles.shift(oracles.identity(n), 1)
-    assert oracles.distances(root) == {
-        node: oracle_distance(node, root) for node in oracles.nodes(n)
-    }
+def test_the_formula_of_misplaced_symbols_and_cycles_is_the_distance() -> None:
+    for n in range(2, 7):
+        root = oracles.shift(oracles.identity(n), 1)
+        assert oracles.distances(root) == {
+            node: oracle_distance(node, root) for node in oracles.nodes(n)
+        }
 
 
 def test_distances_of_s10_follow_the_formula() -> None:
@@ -271,18 +269,20 @@ def test_distances_from_an_unknown_root_are_refused() -> None:
 # Translations
 
 
-@pytest.mark.parametrize("n", range(2, 7))
-def test_translation_relabels_symbols(n: int) -> None:
-    t, ranks = topology(f"S{n}"), oracles.ranks(n)
-    for q in [
-        *oracles.cyclic_roots(n),
-        oracles.nodes(n)[-1],
-        oracles.nodes(n)[len(oracles.nodes(n)) // 3],
-    ]:
-        expected = [ranks[oracles.compose(q, node)] for node in oracles.nodes(n)]
-        assert (
-            t.translation(ranks[q]).tolist() == t.translation(oracles.label(q)).tolist() == expected
-        )
+def test_translation_relabels_symbols() -> None:
+    for n in range(2, 7):
+        t, ranks = topology(f"S{n}"), oracles.ranks(n)
+        for q in [
+            *oracles.cyclic_roots(n),
+            oracles.nodes(n)[-1],
+            oracles.nodes(n)[len(oracles.nodes(n)) // 3],
+        ]:
+            expected = [ranks[oracles.compose(q, node)] for node in oracles.nodes(n)]
+            assert (
+                t.translation(ranks[q]).tolist()
+                == t.translation(oracles.label(q)).tolist()
+                == expected
+            )
 
 
 @given(st.integers(2, 8).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, factorial(n) - 1))))
@@ -300,18 +300,6 @@ def test_translation_keeps_the_port_of_every_link(drawn: tuple[int, int]) -> Non
 def test_translation_keeps_distances(q: int) -> None:
     t = topology("S7")
     assert np.array_equal(t.distances(q)[t.translation(q)], t.distances(0))
-
-
-def test_relabelling_positions_would_not_be_a_translation() -> None:
-    """Pitfall 2: y -> y o x keeps links for no x with x_1 != 1, which are n!-(n-1)! of them."""
-    links = {(y, oracles.swap(y, d)) for y in oracles.nodes(4) for d in (2, 3, 4)}
-    keeping = [
-        x
-        for x in oracles.nodes(4)
-        if {tuple(oracles.compose(end, x) for end in link) for link in links} == links
-    ]
-    assert keeping == [x for x in oracles.nodes(4) if x[0] == 1]
-    assert {tuple(oracles.compose((2, 4, 1, 3), end) for end in link) for link in links} == links
 
 
 # Size
@@ -334,25 +322,25 @@ def test_s12_allocates_nothing_before_an_array_is_requested() -> None:
     assert peak < 1_000_000
 
 
-@pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-@pytest.mark.parametrize("label", [5, None, 1.5])
-def test_labels_must_be_strings(spec: str, label: object) -> None:
-    with refused("label"):
-        topology(spec).rank(label)  # type: ignore[arg-type]
+def test_labels_must_be_strings() -> None:
+    for label in [5, None, 1.5]:
+        for spec in ["S4", "S4,2", "Q3"]:
+            with refused("label"):
+                topology(spec).rank(label)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S7", "S4,2", "S5,3", "Q4"])
-def test_the_table_has_a_row_of_neighbours_for_every_port(spec: str) -> None:
-    t = topology(spec)
-    table = t.table()
-    assert table.dtype == np.int32
-    assert table.shape == (t.degree, t.nodes)
-    for row, port in zip(table, t.ports, strict=True):
-        assert np.array_equal(row, t.neighbours(port))
+def test_the_table_has_a_row_of_neighbours_for_every_port() -> None:
+    for spec in ["S2", "S3", "S6", "S7", "S4,2", "S5,3", "Q4"]:
+        t = topology(spec)
+        table = t.table()
+        assert table.dtype == np.int32
+        assert table.shape == (t.degree, t.nodes)
+        for row, port in zip(table, t.ports, strict=True):
+            assert np.array_equal(row, t.neighbours(port))
 
 
-@pytest.mark.parametrize("ranks", [[1.5], ["a"], [None]])
-def test_ranks_must_be_integers(ranks: list[object]) -> None:
-    with refused("whole numbers"):
-        topology("S4").neighbours(2, ranks)  # type: ignore[arg-type]
-    assert topology("S4").neighbours(2, []).shape == (0,)
+def test_ranks_must_be_integers() -> None:
+    for ranks in [[1.5], ["a"], [None]]:
+        with refused("whole numbers"):
+            topology("S4").neighbours(2, ranks)  # type: ignore[arg-type]
+        assert topology("S4").neighbours(2, []).shape == (0,)

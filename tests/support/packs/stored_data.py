@@ -15,15 +15,23 @@ from starcast.plugins import load as load_plugins
 from starcast.progress import Silent
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
-from support.fix_plugins import EXAMPLES
-
-load_plugins([str(EXAMPLES / "breadth_first.py")])
+from support.fix_plugins import EXAMPLES, restored_registries
 
 
-@starcast.family("rotation", pattern=r"R(\d+)", source="this module", noun="rotation graphs")
 def _rotations(n: int) -> list[list[int]]:
     """Return both rotations and the exchange of the first two: the port back differs."""
     return [[*range(2, n + 1), 1], [n, *range(1, n)], [2, 1, *range(3, n + 1)]]
+
+
+@contextmanager
+def stored_plugins() -> Iterator[None]:
+    """Register the plug-ins of these artifacts; what other tests see does not change."""
+    with restored_registries():
+        load_plugins([str(EXAMPLES / "breadth_first.py")])
+        starcast.family(
+            "rotation", pattern=r"R(\d+)", source="this module", noun="rotation graphs"
+        )(_rotations)
+        yield
 
 
 SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "R3")
@@ -36,6 +44,7 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
     "S4": (
         *((name, 0) for name in plain_constructions("S4")),
+        ("breadth-first", 0),
         ("multiple", LAST),
         ("perfectly-balanced", LAST),
     ),
@@ -94,6 +103,7 @@ SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
 
 
 @cache
+@stored_plugins()
 def forests(spec: str) -> tuple[Forest, ...]:
     """Return the forests that are stored on a topology."""
     return tuple(
@@ -102,6 +112,7 @@ def forests(spec: str) -> tuple[Forest, ...]:
 
 
 @cache
+@stored_plugins()
 def schedules(spec: str) -> tuple[Schedule, ...]:
     """Return the schedules that are stored on a topology."""
     return tuple(
@@ -116,13 +127,17 @@ def _rank(spec: str, root: int) -> int:
 
 @contextmanager
 def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
-    """Load topologies with their forests and schedules into an empty store; empty it afterwards."""
-    _empty(graph)
-    try:
-        _fill(graph, specs)
-        yield
-    finally:
+    """Load topologies with their forests and schedules into an empty store; empty it afterwards.
+
+    Meanwhile the plug-ins are registered, as queries on stored topologies need the families.
+    """
+    with stored_plugins():
         _empty(graph)
+        try:
+            _fill(graph, specs)
+            yield
+        finally:
+            _empty(graph)
 
 
 @contextmanager
