@@ -27,13 +27,14 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from queue import Queue
 from typing import Any
 
 from tools.mutants.mutations import AREAS, ROOT, SOURCE, Mutation, area, draw
 from tools.mutants.runs import Copy, Run, function_of, module_of
-from tools.mutants.selection import Tests
+from tools.mutants.selection import Tests, folder_of
 
 SHARE = 0.9  # of the mutants that the sweep finds
 ATTEMPTS = 5
@@ -63,26 +64,18 @@ def _fails_without_mutation(copy: Copy, test: str) -> bool:
 
 
 def _try(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tuple[str, Run]:
-    def run_quick(selected: list[str]) -> Run:
-        return copy.run(
-            unique(map(module_of, selected)),
-            ["-x"],
-            mutation=mutation,
-            first=selected,
-            only=True,
-            dropped=tests.broken,
-            limit=300 + 10 * sum(tests.seconds[test] for test in selected),
-        )
-
-    everything = tests.sort({*tests.seconds})
+    run_quick = partial(_run_quick, copy, tests, mutation)
     covering, others = tests.covering(mutation)
     related = tests.of_modules(tests.related(mutation, by_name=False))
+    everything = tests.sort({*tests.seconds})
     selected = unique([*covering, *related, *others]) or everything
-    run = run_quick(selected)
-    if run.result:
-        return "test", run
+    for part in (covering, related, others) if covering or related else (everything,):
+        run = run_quick(part)
+        if run.result:
+            return "test", run
     modules = unique([*map(module_of, selected), *tests.related(mutation, by_name=True)])
-    sweep = copy.run(
+    sweep = _run_folders(
+        copy,
         modules,
         ["-x", "--sweep"],
         mutation=mutation,
@@ -90,10 +83,33 @@ def _try(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tu
         dropped=tests.broken,
         limit=sweep_limit,
     )
-    if sweep.result != "failure":  # a sweep may be slow without the mutation, too
+    if sweep.result != "failure":  # a sweep may take as long without the mutation
         return "survived", sweep
     run = run_quick(everything)
     return ("test", run) if run.result else ("sweep", sweep)
+
+
+def _run_quick(copy: Copy, tests: Tests, mutation: Mutation, selected: list[str]) -> Run:
+    return _run_folders(
+        copy,
+        map(module_of, selected),
+        ["-x"],
+        mutation=mutation,
+        first=selected,
+        only=True,
+        dropped=tests.broken,
+        limit=300 + 10 * sum(tests.seconds[test] for test in selected),
+    )
+
+
+def _run_folders(copy: Copy, modules: Iterable[str], options: list[str], **rest: Any) -> Run:
+    """Run each folder of tests in a process of its own, as `make test` does, until one fails."""
+    modules = unique(modules)
+    for folder in unique(map(folder_of, modules)):
+        run = copy.run([m for m in modules if folder_of(m) == folder], options, **rest)
+        if run.result:
+            return run
+    return Run("", [], {})
 
 
 def unique(names: Iterable[str]) -> list[str]:
@@ -228,7 +244,9 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
     parser.add_argument("--jobs", type=int, default=2, help="copies with servers, side by side")
     parser.add_argument("--journal", type=Path, default=ROOT / ".mutants" / "mutants.jsonl")
-    parser.add_argument("--sweep-minutes", type=float, default=30, help="limit for one mutant")
+    parser.add_argument(
+        "--sweep-minutes", type=float, default=30, help="limit for one mutant and folder"
+    )
     parser.add_argument("--tests", nargs="+", metavar="PATH", help="only these folders or modules")
     return parser.parse_args()
 

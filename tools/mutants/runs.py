@@ -1,11 +1,13 @@
 """Test runs of mutants: a copy of HEAD with its own servers, and the hooks of its pytest."""
 
 import json
+import math
 import os
 import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -92,7 +94,6 @@ class Copy:
         self._git("checkout", "--quiet", "--detach", commit)
         self._environment = os.environ | {
             "PYTHONPATH": str(self.root / "service"),
-            "STARCAST_TEST_HOME": str(self.home),
             "COVERAGE_FILE": str(folder / "coverage"),
             FOLDER: str(folder),
         }
@@ -107,7 +108,7 @@ class Copy:
         first: Iterable[str] = (),
         only: bool = False,
         dropped: Iterable[str] = (),
-        limit: float | None = None,
+        limit: float = math.inf,
     ) -> Run:
         """Run tests, with or without a mutation; start the servers before if they are needed.
 
@@ -139,22 +140,24 @@ class Copy:
             self.remove_servers()
         return self._read_report(code)
 
-    def _wait_for(self, command: list[str], limit: float | None) -> int | None:
+    def _wait_for(self, command: list[str], limit: float) -> int | None:
         """Run a command; return its exit code, or None if it does not end within the limit."""
         if self.stopping.is_set():
             raise InterruptedError
+        marks = {MARK: str(self.folder), "STARCAST_TEST_HOME": str(self.home)}
         with (self.folder / "output").open("wb") as output:
             process = subprocess.Popen(
                 command,
                 cwd=self.root,
-                env=self._environment | {MARK: str(self.folder)},
+                env=self._environment | marks,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-            try:
-                code: int | None = process.wait(limit)
-            except subprocess.TimeoutExpired:
-                code = None
+            deadline = time.monotonic() + limit
+            while (code := process.poll()) is None and not self.stopping.is_set():
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.1)
         self.end_processes()
         process.wait()
         if self.stopping.is_set():
