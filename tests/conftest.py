@@ -1,7 +1,28 @@
-"""Plugins of all tests; each holds the fixtures of one concern."""
+"""Plugins of all tests, and what `make test` runs of them: every guarantee in its smallest form.
+
+``pytest --sweep`` runs everything. Without it
+
+* a parametrised test keeps two cases: its first, which is the smallest, and one that changes with
+  the commit, so that all cases run within as many commits as there are cases;
+* a test marked ``whole`` keeps all its cases;
+* a test or case marked ``slow`` does not run;
+* property tests try fewer examples.
+
+A test that is named on the command line (``tests/unit/test_x.py::test_y``) runs whole.
+"""
 
 import gc
 import signal
+import subprocess
+import time
+import zlib
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+from _pytest.python import CallSpec
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = [
     "support.fix_servers",
@@ -16,11 +37,110 @@ pytest_plugins = [
     "support.markers",
 ]
 
+#: Seconds of processor time of a test that is not marked ``slow``, and its elapsed seconds, most of
+#: which it waits for servers.
+MAX_SECONDS = 2.0
+MAX_ELAPSED = 20.0
+
+#: Examples have no time limit, so that slow machines pass too.
+settings.register_profile(
+    "sweep", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("quick", settings.get_profile("sweep"), max_examples=10)
+
 # A shell makes background processes ignore Ctrl-C, and everything that the tests start would too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that choose the cases."""
+    group = parser.getgroup("starcast")
+    group.addoption("--sweep", action="store_true", help="run all cases and the tests marked slow")
+    group.addoption(
+        "--sample", default=_commit(), help="text that draws the second case (default: the commit)"
+    )
+
+
+def _commit() -> str:
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    found = subprocess.run(
+        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+    )
+    return found.stdout.strip()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples a property test tries."""
+    settings.load_profile("sweep" if config.option.sweep else "quick")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Return how the cases are chosen."""
+    if config.option.sweep:
+        return "cases: all"
+    return f"cases: two of each test (--sample={config.option.sample}); --sweep runs all"
+
+
+def _runs_whole(config: pytest.Config) -> bool:
+    return config.option.sweep or any("::" in argument for argument in config.args)
+
+
+def _is_slow(call: CallSpec) -> bool:
+    return any(mark.name == "slow" for mark in call.marks)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, None, None]:
+    """Keep two cases of a parametrised test, before the others become items."""
+    yield
+    if _runs_whole(metafunc.config) or metafunc.definition.get_closest_marker("whole"):
+        return
+    quick = [call for call in metafunc._calls if not _is_slow(call)]
+    # Without any case pytest would run the function without parameters: keep them, to deselect.
+    if quick:
+        name = f"{metafunc.definition.nodeid} {metafunc.config.option.sample}"
+        metafunc._calls = _sampled(quick, name)
+
+
+def _sampled(calls: Sequence[CallSpec], name: str) -> list[CallSpec]:
+    """Return the first case, and one of the others that depends on a name."""
+    others = calls[1:]
+    drawn = [others[zlib.crc32(name.encode()) % len(others)]] if others else []
+    return [calls[0], *drawn]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what is marked slow."""
+    if _runs_whole(config):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
 
 
 def pytest_collection_finish() -> None:
     """Keep the modules and the thousands of collected tests out of every garbage collection."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Fail a test that takes too long and is not marked slow."""
+    begin, processor = time.monotonic(), _processor_seconds()
+    result = yield
+    used, elapsed = _processor_seconds() - processor, time.monotonic() - begin
+    slow = used > MAX_SECONDS or elapsed > MAX_ELAPSED
+    if slow and not pyfuncitem.get_closest_marker("slow"):
+        pytest.fail(
+            f"this took {used:.1f} s of processor time and {elapsed:.1f} s in all; a test takes at "
+            f"most {MAX_SECONDS:g} and {MAX_ELAPSED:g} s: make it smaller, or mark it slow",
+            pytrace=False,
+        )
+    return result
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of this process and of its ended children."""
+    times = psutil.Process().cpu_times()
+    return times.user + times.system + times.children_user + times.children_system

@@ -23,6 +23,8 @@ from starcast.graph.address import GraphAddress
 from starcast.progress import Silent
 from support.fix_servers import empty, new_database
 
+pytestmark = pytest.mark.slow
+
 SEED = 14
 #: The number of inputs or actions of each kind.
 SLICE = {

@@ -8,6 +8,8 @@ import notebooks
 import pytest
 import sessions
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def executed() -> Iterator[dict[Path, Any]]:

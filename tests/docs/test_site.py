@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Page
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "site"
 #: Pages that are opened in the browser: text, outputs, pictures, wide tables, signatures.

@@ -22,6 +22,8 @@ from starcast.settings import Settings
 from support.fix_cli import Starcast, name_store
 from support.fix_servers import without_password
 
+pytestmark = pytest.mark.slow
+
 GRID = {
     "topology": ["S3", "S4"], "collective": "broadcast", "algorithm": ["multiple", "greedy"],
     "segments": [1, 2, 3, 4], "message_bytes": "64",

@@ -14,6 +14,8 @@ from starcast.errors import UnavailableError
 from starcast.progress import Silent
 from support.fix_cli import Starcast, name_store
 
+pytestmark = pytest.mark.slow
+
 
 class Proxy:
     """A TCP proxy in front of PostgreSQL.

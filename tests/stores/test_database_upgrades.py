@@ -22,6 +22,8 @@ from support.dumps import load_dump
 from support.experiments import runs
 from support.fix_cli import Starcast, name_store
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 #: For each dump: runs, an experiment that is quick to reproduce, and its number of runs.
 STORED = {"0001": (51, "one-port", 2), "0003": (324, "price-of-fault-tolerance", 36)}

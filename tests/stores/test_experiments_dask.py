@@ -33,6 +33,8 @@ from support.experiments import figures, runs
 from support.fix_plugins import EXAMPLES
 from support.fix_servers import without_password
 
+pytestmark = pytest.mark.slow
+
 GRID = Grid.from_json(
     {"topology": ["S5", "S6"], "algorithm": "multiple", "segments": [1, 2, 3, 4, 5, 6, 7, 8]}
     | {"message_bytes": "64"}

@@ -22,6 +22,8 @@ from support.experiments import figures
 from support.fix_servers import without_password
 from support.workers import workers_of
 
+pytestmark = pytest.mark.slow
+
 #: Schedules of 0.2 to 0.3 million rows: a process needs some tenths of a second for each.
 GRID = (
     'topology = "S7"\nalgorithm = "multiple"\n'

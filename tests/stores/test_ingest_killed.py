@@ -25,6 +25,8 @@ from support.fix_graph import FEW
 from support.fix_servers import without_password
 from support.plans import plan
 
+pytestmark = pytest.mark.slow
+
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 #: Its children have imported starcast already.
 SERVER = multiprocessing.get_context("forkserver")

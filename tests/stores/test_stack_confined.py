@@ -31,6 +31,8 @@ from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.progress import Silent
 from starcast.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:

@@ -18,6 +18,8 @@ from starcast.progress import Silent
 from starcast.settings import Settings
 from support.dumps import load_dump
 
+pytestmark = pytest.mark.slow
+
 ROLES = tuple(ROLE_NAMES)
 
 

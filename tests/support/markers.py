@@ -1,7 +1,8 @@
 """Groups of tests, as markers: each test belongs to one, which follows from where its module is.
 
-The Makefile runs every group as a job of its own (``pytest -m GROUP``). A new folder of tests has
-to be added here: a test without a group would not run.
+`make test` runs the groups without servers next to those with servers, on one stack; `make sweep`
+runs each group as a job of its own (``pytest -m GROUP``). A new folder of tests has to be added
+here: a test without a group would not run.
 """
 
 from pathlib import Path
@@ -14,6 +15,7 @@ TESTS = Path(__file__).parents[1]
 FOLDERS = {
     "docs": "docs",
     "web": "docs",
+    "wheel": "docs",
     "unit": "unit",
     "claims": "claims",
     "packs": "packs",
@@ -54,11 +56,11 @@ def group(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip the modules of other groups without importing them, if `-m` names one group."""
-    selected = config.option.markexpr
-    if selected not in GROUPS or not collection_path.match("test_*.py"):
+    """Skip the modules of other groups without importing them, if `-m` names groups only."""
+    selected = set(config.option.markexpr.split(" or "))
+    if not selected <= GROUPS or not collection_path.match("test_*.py"):
         return None
-    return True if group(collection_path) != selected else None
+    return True if group(collection_path) not in selected else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects

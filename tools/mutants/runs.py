@@ -39,6 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if selection["only"]:
         kept = [item for item in kept if rank(item) < len(ranks)]
     items[:] = sorted(kept, key=rank)
+    for item in items:
+        item.add_marker("slow")  # coverage and other jobs may take a test longer than it may last
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
