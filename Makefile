@@ -102,7 +102,8 @@ campaign: $(QUICK_JAVA) ## random faults for MINUTES=10, with a journal; SEED=..
 	    $(BIN)/python -m campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 N ?= 40
-mutants: $(QUICK_JAVA) ## does `make test` find N=40 mutations that the sweep finds? SEED=... continues
+MUTANTS_NEED := $(QUICK_JAVA) $(VENV)/.simgrid/unpacked $(VENV)/.pgbouncer/unpacked $(VENV)/.chromium
+mutants: $(MUTANTS_NEED) ## does `make test` find N=40 mutations that the sweep finds? SEED=... continues
 	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" $(BIN)/python -m tools.mutants \
 	    --mutants $(N) $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED))
 
