@@ -68,12 +68,13 @@ def _try(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tu
     covering, others = tests.covering(mutation)
     related = tests.of_modules(tests.related(mutation, by_name=False))
     everything = tests.sort({*tests.seconds})
-    selected = unique([*covering, *related, *others]) or everything
+    tried: list[str] = []
     for part in (covering, related, others) if covering or related else (everything,):
-        run = run_quick(part)
+        run = run_quick([test for test in part if test not in tried])
         if run.result:
             return "test", run
-    modules = unique([*map(module_of, selected), *tests.related(mutation, by_name=True)])
+        tried += part
+    modules = unique([*map(module_of, tried), *tests.related(mutation, by_name=True)])
     sweep = _run_folders(
         copy,
         modules,

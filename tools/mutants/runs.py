@@ -121,7 +121,7 @@ class Copy:
             first: the tests or test functions that run first, in this order.
             only: whether no other tests run.
             dropped: tests that do not run.
-            limit: maximum of seconds.
+            limit: maximum number of seconds.
         """
         modules = list(modules)
         needs_servers = not all(f"{module}/".startswith(WITHOUT_SERVERS) for module in modules)
@@ -155,6 +155,9 @@ class Copy:
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
+            # If a mutant takes all memory, the kernel ends its tests and nothing else.
+            with suppress(OSError):
+                Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000")
             deadline = time.monotonic() + limit
             while (code := process.poll()) is None and not self.stopping.is_set():
                 if time.monotonic() > deadline:
