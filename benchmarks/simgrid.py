@@ -1,7 +1,8 @@
 """Compare the times of all algorithms on a topology with SimGrid's clock.
 
-``python -m benchmarks.simgrid S5 [INSTALLATION]`` takes ten minutes; tests/unit/test_simgrid.py
-does the same on smaller topologies. The exit code is 1 if a clock differs.
+``python -m benchmarks.simgrid S5 [INSTALLATION]`` takes ten minutes;
+tests/unit/test_simgrid_clocks.py does the same on smaller topologies. The exit code is 1 if a clock
+differs.
 """
 
 import sys
@@ -10,19 +11,26 @@ from pathlib import Path
 
 from starcast import schedule, timing
 from starcast.collectives.catalogue import algorithms_on
-from starcast.external import run_simgrid
+from starcast.errors import StarcastError
+from starcast.external import SimGridRequest, run_simgrid_batch
 from starcast.topologies import as_topology
 from starcast.vocabulary import EXECUTION_MODELS
 
 
 def compare(spec: str, installation: Path | None) -> Iterator[bool]:
-    """Print both clocks of each algorithm, and yield whether they agree."""
+    """Print both clocks of each algorithm, and yield whether they agree.
+
+    Both execution models of an algorithm are one batch, so that its clocks are printed before the
+    next algorithm is executed.
+    """
     for entry in algorithms_on(as_topology(spec)):
         for ports in entry.ports:
             judged = schedule(spec, entry.collective, entry.name, ports).expand()
-            for execution in EXECUTION_MODELS:
+            requests = [SimGridRequest(judged, execution=name) for name in EXECUTION_MODELS]
+            results = run_simgrid_batch(requests, installation=installation)
+            for execution, result in zip(EXECUTION_MODELS, results, strict=True):
                 time = timing(judged, execution=execution).time
-                clock = run_simgrid(judged, execution=execution, installation=installation).time
+                clock = result.message if isinstance(result, StarcastError) else result.time
                 verdict = "equal" if clock == time else "DIFFERENT"
                 print(f"{judged.id} {execution}: {time} {clock} {verdict}", flush=True)
                 yield clock == time

@@ -3,16 +3,16 @@
 import csv
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from starcast import simulator
+from starcast import external
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
+from starcast.external import SimGridRun
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from support.fix_cli import Result, Starcast
@@ -346,6 +346,7 @@ def test_bad_options_of_times_print_nothing(
     assert message in refused.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "time"),
     [
@@ -370,23 +371,25 @@ def test_the_clock_of_simgrid_is_printed(
 
 
 def test_clocks_that_differ_are_printed_and_rejected(
-    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, simgrid: Path | None
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STARCAST_SIMGRID", str(simgrid or ""))
-    timing = simulator.timing
+    """A wrong clock takes the place of SimGrid, which is not needed."""
+    monkeypatch.setenv("STARCAST_SIMGRID", "/installed/here")
+    installations: list[Path] = []
 
-    def wrong(*given: Any, **named: Any) -> simulator.Timing:
-        right = timing(*given, **named)
-        return replace(right, time=right.time + 1)
+    def run_late(*_: Any, installation: Path, **__: Any) -> SimGridRun:
+        installations.append(installation)
+        return SimGridRun("3.32.0", 2445, ())
 
-    monkeypatch.setattr(simulator, "timing", wrong)
+    monkeypatch.setattr(external, "run_simgrid", run_late)
     refused = starcast(*TIMED, "--with", "simgrid", "--format", "json")
+    assert installations == [Path("/installed/here")]
     assert refused.code == 6
     assert (json.loads(refused.out)["time"], json.loads(refused.out)["simgrid_time"]) == (
-        2445,
         2444,
+        2445,
     )
-    assert "takes 2445 by starcast and 2444 by SimGrid 3." in refused.err
+    assert "takes 2444 by starcast and 2445 by SimGrid 3.32.0" in refused.err
 
 
 def test_without_simgrid_its_package_is_named(

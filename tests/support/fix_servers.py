@@ -33,6 +33,7 @@ from starcast.errors import StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.progress import Silent
 from starcast.settings import Settings
+from support.quick_java import QUICK_OPTIONS
 
 #: The tests empty the graph store and fill it again all the time. By default the server would then
 #: plan each statement anew every ten seconds, which takes it more time than the statements. An
@@ -60,6 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith(PREFIX) and name not in _KEPT]:
         del os.environ[name]
     os.environ["STARCAST_CONFIG"] = os.devnull
+    os.environ.setdefault("STARCAST_NEO4J_JAVA_OPTIONS", QUICK_OPTIONS)
     config.stash[_USED] = ""
 
 

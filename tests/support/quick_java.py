@@ -1,4 +1,4 @@
-"""Write JVM options for a short-lived Neo4j: ``quick_java.py FOLDER`` writes FOLDER/options.
+"""JVM options for a short-lived Neo4j; ``quick_java.py FOLDER`` writes better ones for many starts.
 
 Java stores the classes of one start in an archive, which later starts load, and does not use its
 optimising compiler: a start needs a third of the processor time.
@@ -17,9 +17,10 @@ from starcast.progress import Silent
 from starcast.settings import Settings
 
 _DUMP_SECONDS = 300.0
-#: With TLS, Neo4j encrypts its private key in memory for every new connection. Deriving the key for
+#: Options of every Neo4j of the tests: their servers run briefly, so that optimising compilation does
+#: not pay. With TLS, Neo4j encrypts its private key in memory for every new connection. Deriving the key for
 #: that takes 10,000 rounds by default, which was a fifth of the time of the tests' servers.
-_QUICK_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dkeystore.pkcs12.keyPbeIterationCount=1"
+QUICK_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dkeystore.pkcs12.keyPbeIterationCount=1"
 
 
 def main(folder: Path) -> None:
@@ -35,7 +36,7 @@ def main(folder: Path) -> None:
         subprocess.run(dump, check=True, capture_output=True)
         recording = f"-XX:SharedArchiveFile={base} -XX:ArchiveClassesAtExit=run/{top.name}"
         settings = Settings.load(
-            home=Path(home), neo4j_java_options=f"{_QUICK_OPTIONS} {recording}"
+            home=Path(home), neo4j_java_options=f"{QUICK_OPTIONS} {recording}"
         )
         stack.up(settings, Silent())
         # Writing the archive may take longer than 'down' waits.
@@ -47,7 +48,7 @@ def main(folder: Path) -> None:
     for archive in (base, top):
         archive.chmod(0o644)
     (folder / "options").write_text(
-        f"{_QUICK_OPTIONS} -XX:SharedArchiveFile={base}:{top}\n", encoding="utf-8"
+        f"{QUICK_OPTIONS} -XX:SharedArchiveFile={base}:{top}\n", encoding="utf-8"
     )
 
 

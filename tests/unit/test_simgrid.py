@@ -1,137 +1,47 @@
-"""SimGrid executes schedules, and its clock says the times that `timing` computes."""
+"""SimGrid executes a batch of schedules, and refuses bad input. All clocks: test_simgrid_clocks."""
 
+import json
 import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from starcast import Schedule, schedule, timing
+from starcast import schedule
 from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
-from starcast.external import run_simgrid, simgrid_runs
-from starcast.external.simgrid_runs import execute_rows
-from starcast.simulator import Fault
-from starcast.simulator.execution_models import make_ticks
-from starcast.simulator.simulation import execute
-from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel
-from support.simulator_cases import Base, bases, built, changed, kept
+from starcast.external import (
+    SimGridRequest,
+    SimGridRun,
+    run_simgrid,
+    run_simgrid_batch,
+    simgrid_runs,
+)
+from starcast.vocabulary import EXECUTION_MODELS
+from support.simgrid_cases import assert_same_clocks, find_differences
+from support.simulator_cases import changed
 
-BOTH = pytest.mark.parametrize("execution", EXECUTION_MODELS)
-#: All algorithms. Those on S_5 take minutes: `python -m benchmarks.simgrid S5`.
-BASES = bases("S2", "S3", "S4", "S3,1", "S4,2", "Q1", "Q3")
 Numbers = tuple[Any, Any, Any]
-USUAL: Numbers = (64, 100, 1)
 
 
-def assert_same_clock(
-    judged: Schedule,
-    execution: ExecutionModel,
-    simgrid: Path | None,
-    machine: Numbers = USUAL,
-    faults: tuple[Fault, ...] = (),
-) -> int | Fraction:
-    """Return the time of SimGrid, after checking that every row ends when `timing` says."""
-    judged = judged.expand()
-    expected = timing(judged, *machine, execution=execution, faults=faults)
-    run = run_simgrid(judged, *machine, execution, faults, installation=simgrid)
-    assert run.time == expected.time
-    ends = np.repeat(expected.packets.end, expected.packets.units).tolist()
-    if execution == "asynchronous" or expected.simulation.largest_packet == 1:
-        assert list(run.ends) == ends
-    return run.time
-
-
-@BOTH
-@pytest.mark.parametrize("base", BASES, ids=":".join)
-def test_the_clock_of_simgrid_says_the_time(
-    base: Base, execution: ExecutionModel, simgrid: Path | None
-) -> None:
-    assert_same_clock(built(base), execution, simgrid)
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("spec", "collective", "algorithm", "arguments", "synchronous", "asynchronous"),
-    [
-        ("S4", "broadcast", "multiple", {"segments": 4}, 2444, 2124),
-        ("S5", "broadcast", "multiple", {"segments": 16}, 5636, 5344),
-        ("S4", "alltoall", "exact", {}, 3444, 3444),
-        ("S5", "scatter", "balanced", {}, 4920, 4920),
-        ("S5", "broadcast", "recursive-substar", {}, 1148, 1148),
-        ("S4", "broadcast", "multiple", {"segments": 3, "ports": "one"}, None, None),
-        ("S4", "broadcast", "edge-disjoint", {"messages": 2, "copies": 3}, None, None),
-        ("S4", "scatter", "edge-disjoint", {"messages": 2, "copies": 2}, None, None),
-        ("S3", "allgather", "edge-disjoint", {"messages": 2, "copies": 2}, None, None),
-    ],
-)
-def test_segments_messages_and_copies(
-    spec: str,
-    collective: Any,
-    algorithm: str,
-    arguments: dict[str, Any],
-    synchronous: int | None,
-    asynchronous: int | None,
-    execution: ExecutionModel,
-    simgrid: Path | None,
-) -> None:
-    judged = schedule(spec, collective, algorithm, **arguments)
-    known = synchronous if execution == "synchronous" else asynchronous
-    clock = assert_same_clock(judged, execution, simgrid)
-    assert known is None or clock == known
-
-
-@BOTH
-@pytest.mark.parametrize(
-    "machine", [(1, 0, 1), (Fraction(23, 7), Fraction(5, 3), 0.125), (3, 1, 0)]
-)
-def test_other_machines(machine: Numbers, execution: ExecutionModel, simgrid: Path | None) -> None:
-    assert_same_clock(schedule("S4", "broadcast", "multiple"), execution, simgrid, machine)
-    assert_same_clock(schedule("S3", "alltoall", "one-port"), execution, simgrid, machine)
-
-
-@BOTH
-def test_faults(execution: ExecutionModel, simgrid: Path | None) -> None:
-    judged = schedule("S4", "broadcast", "edge-disjoint", messages=2, copies=3)
-    faults = (Fault.parse("2134"), Fault.parse("1234-3214@2"))
-    assert_same_clock(judged, execution, simgrid, faults=faults)
-
-
-@BOTH
-def test_a_schedule_without_rows_takes_no_time(
-    execution: ExecutionModel, simgrid: Path | None
-) -> None:
-    empty = kept(schedule("S3", "broadcast", "greedy"), [])
-    assert run_simgrid(empty, execution=execution, installation=simgrid).time == 0
-
-
-# Spoiled schedules
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("row", "steps"), [(1, 2), (5, 1), (108, 3), (109, 3), (119, 3), (131, 1)], ids=str
-)
-def test_a_row_that_is_moved_changes_the_clock(
-    row: int, steps: int, execution: ExecutionModel, simgrid: Path | None
-) -> None:
-    """SimGrid says the time of the spoiled schedule, and not that of the schedule."""
-    judged = schedule("S4", "broadcast", "multiple", segments=2)
-    spoiled = changed(judged, row, step=int(judged.step[row]) + steps)
-    clock = run_simgrid(spoiled, execution=execution, installation=simgrid).time
-    assert clock == timing(spoiled, execution=execution).time
-    assert clock != timing(judged, execution=execution).time
-
-
-@pytest.mark.parametrize("algorithm", ["greedy", "recursive-substar"])
-def test_a_row_before_its_unit_arrives_never_leaves(algorithm: str, simgrid: Path | None) -> None:
-    judged = schedule("S4", "broadcast", algorithm)
-    spoiled = changed(judged, len(judged) - 1, step=1)
-    executed = execute(spoiled)._replace(selection=slice(None))
-    ticks = make_ticks(*USUAL, "synchronous")
-    with pytest.raises(RejectedError, match=r"cannot finish .* rows wait for units that never"):
-        execute_rows(executed, ticks, "synchronous", simgrid)
+def test_a_batch_says_the_times_of_its_schedules(simgrid: Path | None) -> None:
+    """The last schedule is spoiled: SimGrid says its time, and not that of the right one."""
+    right = schedule("S4", "broadcast", "multiple", segments=2)
+    schedules = [
+        schedule("S3", "alltoall", "one-port"),
+        schedule("S4", "scatter", "balanced"),
+        right,
+        changed(right, 119, step=int(right.step[119]) + 3),
+    ]
+    requests = [
+        SimGridRequest(judged, execution=execution)
+        for judged in schedules
+        for execution in EXECUTION_MODELS
+    ]
+    results = run_simgrid_batch(requests, installation=simgrid)
+    assert_same_clocks(requests, results)
+    # The spoiled schedule does not have the times of the right one.
+    assert len(find_differences(requests[4:6], results[6:])) == len(EXECUTION_MODELS)
 
 
 # Bad input
@@ -179,3 +89,34 @@ def test_the_last_line_of_a_failure_is_reported(tmp_path: Path) -> None:
     python.chmod(0o755)
     with pytest.raises(UnavailableError, match="SimGrid failed: broken platform"):
         run_simgrid(schedule("S3", "broadcast", "greedy"), installation=python)
+
+
+def test_an_error_names_its_schedule_and_keeps_the_other_results(tmp_path: Path) -> None:
+    """A program that fails to execute the second schedule takes the place of SimGrid."""
+    times = {"version": "3.32.0", "time": 41.0, "ends": [41.0]}  # in ticks of 4
+    printed = json.dumps([times, {"error": "broken platform"}, times])
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\ncat > {tmp_path}/input\ncat <<'END'\n{printed}\nEND\n")
+    python.chmod(0o755)
+    judged = schedule("S2", "broadcast", "greedy")
+    requests = [
+        SimGridRequest(judged),
+        SimGridRequest(judged, execution="asynchronous"),
+        SimGridRequest(judged, t_s=200, unit_bytes=128),
+    ]
+    first, failed, last = run_simgrid_batch(requests, installation=python)
+    assert first == SimGridRun("3.32.0", 164, (164,))
+    assert isinstance(failed, UnavailableError)
+    name = f"{judged.id} (asynchronous)"
+    assert failed.message == f"SimGrid failed to execute {name}: broken platform"
+    assert isinstance(last, SimGridRun)
+    problems = json.loads((tmp_path / "input").read_text())
+    assert [problem["synchronous"] for problem in problems] == [True, False, True]
+
+
+def test_the_error_of_a_single_schedule_is_raised(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\ncat > /dev/null\necho \'[{"error": "broken platform"}]\'\n')
+    python.chmod(0o755)
+    with pytest.raises(UnavailableError, match=r"to execute .* \(synchronous\): broken platform"):
+        run_simgrid(schedule("S2", "broadcast", "greedy"), installation=python)

@@ -1,5 +1,10 @@
 """Simulators of other projects, which execute schedules as independent witnesses of their times."""
 
-from starcast.external.simgrid_runs import SimGridRun, run_simgrid
+from starcast.external.simgrid_runs import (
+    SimGridRequest,
+    SimGridRun,
+    run_simgrid,
+    run_simgrid_batch,
+)
 
-__all__ = ["SimGridRun", "run_simgrid"]
+__all__ = ["SimGridRequest", "SimGridRun", "run_simgrid", "run_simgrid_batch"]

@@ -1,8 +1,12 @@
 """A program for SimGrid: executes packets as processes that send, receive and wait.
 
-It runs in an interpreter that has SimGrid's Python module, reads a problem from stdin as JSON and
-writes the times to stdout. It imports nothing of starcast and derives everything from the rows:
-what is sent together, what a node holds, and what a process waits for.
+It runs in an interpreter that has SimGrid's Python module, reads a list of problems from stdin as
+JSON and writes a list of results to stdout, in the same order. It imports nothing of starcast and
+derives everything from the rows: what is sent together, what a node holds, and what a process waits
+for.
+
+SimGrid has one engine per operating system process, whose clock does not go back to 0. Every
+problem is therefore executed in a forked child, which also keeps a crash away from the others.
 
 All-port, every directed link has a process; one-port, every node has a process that sends and a
 process that receives. A process serves its packets in the order of steps. A packet crosses the link
@@ -10,10 +14,13 @@ between two hosts, whose latency is the start-up time; bandwidth is 1 byte per u
 """
 
 import json
+import multiprocessing
+import os
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 #: The store-and-forward model: a packet takes the latency of its link and its bytes, and packets on
 #: different links do not slow each other down.
@@ -176,14 +183,51 @@ class Processes:
         return self._simgrid.Mailbox.by_name(f"{packet.sender}-{packet.receiver}")
 
 
+def execute_in_child(simgrid: Any, problem: dict[str, Any]) -> dict[str, Any]:
+    """Execute a problem in a child process.
+
+    Args:
+        simgrid: SimGrid's module.
+        problem: the argument of `Processes`.
+
+    Returns:
+        the result of `Processes.run`; if the child fails, ``error``: the last line of its messages.
+    """
+    with tempfile.TemporaryFile("w+") as result, tempfile.TemporaryFile("w+") as messages:
+        child = multiprocessing.get_context("fork").Process(
+            target=_write_result, args=(simgrid, problem, result, messages)
+        )
+        child.start()
+        child.join()
+        if child.exitcode == 0:
+            result.seek(0)
+            times: dict[str, Any] = json.load(result)
+            return times
+        messages.seek(0)
+        # SimGrid ends with a backtrace, of which only the reason before it is useful.
+        reason, _, _ = messages.read().partition("\nBacktrace ")
+    lines = reason.strip().splitlines()
+    return {"error": lines[-1] if lines else f"exit code {child.exitcode}"}
+
+
+def _write_result(
+    simgrid: Any, problem: dict[str, Any], result: IO[str], messages: IO[str]
+) -> None:
+    # SimGrid is written in C++ and writes to the descriptor, not to sys.stderr.
+    os.dup2(messages.fileno(), sys.stderr.fileno())
+    json.dump(Processes(simgrid, problem).run(), result)
+    result.flush()
+
+
 def main() -> None:
-    """Read a problem from stdin, execute it and write the times to stdout."""
+    """Read problems from stdin, execute each and write the results to stdout."""
     try:
         import simgrid  # noqa: PLC0415 - its absence has an exit code of its own
     except ImportError as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(NOT_INSTALLED)
-    json.dump(Processes(simgrid, json.load(sys.stdin)).run(), sys.stdout)
+    problems = json.load(sys.stdin)
+    json.dump([execute_in_child(simgrid, problem) for problem in problems], sys.stdout)
 
 
 if __name__ == "__main__":

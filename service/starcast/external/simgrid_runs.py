@@ -8,16 +8,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from starcast.collectives import Schedule
-from starcast.errors import LimitError, RejectedError, UnavailableError
+from starcast.errors import LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.external import simgrid_program
 from starcast.simulator.execution_models import execute_valid, make_ticks
 from starcast.simulator.faults import FaultLike
@@ -34,6 +34,7 @@ MAX_ROWS = 1_000_000
 #: The interpreter that Debian's package is for.
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 _ROUNDING = 1e-3  # ticks
+_TESTED = "starcast is tested with SimGrid 3.32"
 _INSTALL = (
     "Debian, Ubuntu: apt install python3-simgrid; or set STARCAST_SIMGRID to an interpreter that "
     "has the module simgrid, or to a folder with the unpacked packages"
@@ -56,6 +57,40 @@ class SimGridRun:
     version: str
     time: int | Fraction
     ends: tuple[int | Fraction, ...]
+
+
+@dataclass(frozen=True)
+class SimGridRequest:
+    """An execution that `run_simgrid_batch` is asked for.
+
+    Attributes:
+        schedule: any schedule that `starcast.timing` accepts.
+        unit_bytes: bytes per unit.
+        t_s: T_s, the start-up time of a packet.
+        t_c: T_c, the time per byte.
+        execution: the execution model, as in `starcast.timing`.
+        faults: as in `starcast.simulate`.
+    """
+
+    schedule: Schedule
+    unit_bytes: Number = 64
+    t_s: Number = 100
+    t_c: Number = 1
+    execution: ExecutionModel = "synchronous"
+    faults: Iterable[FaultLike] = ()
+
+
+class SimGridProblem(NamedTuple):
+    """Rows for SimGrid. All times are given to it in units of a tick."""
+
+    executed: Executed
+    ticks: Ticks
+    execution: ExecutionModel
+
+    @property
+    def name(self) -> str:
+        """The schedule and the execution model, for messages."""
+        return f"{self.executed.rows.schedule.id} ({self.execution})"
 
 
 def run_simgrid(
@@ -96,33 +131,85 @@ def run_simgrid(
         >>> run_simgrid(schedule, execution="asynchronous").time
         2124
     """
-    ticks = make_ticks(unit_bytes, t_s, t_c, execution)
-    executed = execute_valid(schedule.expand(), faults)
-    _check_size(schedule, executed, ticks)
-    return execute_rows(executed, ticks, execution, installation)
+    request = SimGridRequest(schedule, unit_bytes, t_s, t_c, execution, faults)
+    (result,) = run_simgrid_batch([request], installation=installation)
+    if isinstance(result, StarcastError):
+        raise result
+    return result
+
+
+def run_simgrid_batch(
+    requests: Iterable[SimGridRequest], *, installation: Path | None = None
+) -> list[SimGridRun | StarcastError]:
+    """Execute several schedules by SimGrid, in one interpreter.
+
+    Starting an interpreter takes longer than executing a small schedule. All requests are checked
+    before the first one is executed.
+
+    Args:
+        requests: the schedules, each with its execution model and machine.
+        installation: as in `run_simgrid`.
+
+    Returns:
+        for each request, in order, its execution, or the error that `run_simgrid` would raise if
+        SimGrid failed or could not finish this schedule. The other requests are executed all the
+        same.
+
+    Raises:
+        InputError: an argument of a request is invalid, as in `starcast.timing`.
+        LimitError: a schedule has too many rows, or its times too many digits.
+        RejectedError: a schedule violates its port model.
+        UnavailableError: SimGrid is not installed, or cannot be started.
+
+    Example:
+        >>> schedule = starcast.schedule("S4", "broadcast", "multiple", segments=4)
+        >>> requests = [SimGridRequest(schedule, execution=name) for name in EXECUTION_MODELS]
+        >>> [run.time for run in run_simgrid_batch(requests)]
+        [2444, 2124]
+    """
+    return execute_rows([_make_problem(request) for request in requests], installation)
 
 
 def execute_rows(
-    executed: Executed, ticks: Ticks, execution: ExecutionModel, installation: Path | None
-) -> SimGridRun:
-    """Execute rows by SimGrid, in units of a tick; `run_simgrid` without its checks.
+    problems: Sequence[SimGridProblem], installation: Path | None
+) -> list[SimGridRun | StarcastError]:
+    """Execute rows by SimGrid; `run_simgrid_batch` without its checks."""
+    results = _run_program([_describe(problem) for problem in problems], installation)
+    return [_read(result, problem) for result, problem in zip(results, problems, strict=True)]
+
+
+def _make_problem(request: SimGridRequest) -> SimGridProblem:
+    """Return the rows of a request that SimGrid can execute.
 
     Raises:
-        RejectedError: SimGrid cannot finish the rows.
-        UnavailableError: SimGrid is not installed, or fails.
+        InputError: an argument is invalid.
+        LimitError: the schedule has too many rows, or the times too many digits.
+        RejectedError: the schedule violates its port model.
     """
-    answer = _run_program(_describe(executed, ticks, execution), installation)
-    stuck = answer["ends"].count(None)
+    schedule = request.schedule
+    ticks = make_ticks(request.unit_bytes, request.t_s, request.t_c, request.execution)
+    executed = execute_valid(schedule.expand(), request.faults)
+    _check_size(schedule, executed, ticks)
+    return SimGridProblem(executed, ticks, request.execution)
+
+
+def _read(result: dict[str, Any], problem: SimGridProblem) -> SimGridRun | StarcastError:
+    """Return the execution that the program reports, or why there is none."""
+    if "error" in result:
+        return UnavailableError(
+            f"SimGrid failed to execute {problem.name}: {result['error']}", hint=_TESTED
+        )
+    stuck = result["ends"].count(None)
     if stuck:
-        raise RejectedError(
-            f"SimGrid {answer['version']} cannot finish {executed.rows.schedule.id}: {stuck:,} "
-            "rows wait for units that never arrive",
+        return RejectedError(
+            f"SimGrid {result['version']} cannot finish {problem.name}: {stuck:,} rows wait for "
+            "units that never arrive",
             hint="this contradicts the simulator of starcast: please report it",
         )
     return SimGridRun(
-        version=answer["version"],
-        time=_exact(answer["time"], ticks),
-        ends=tuple(_exact(end, ticks) for end in answer["ends"]),
+        version=result["version"],
+        time=_exact(result["time"], problem.ticks),
+        ends=tuple(_exact(end, problem.ticks) for end in result["ends"]),
     )
 
 
@@ -145,8 +232,9 @@ def _check_size(schedule: Schedule, executed: Executed, ticks: Ticks) -> None:
         )
 
 
-def _describe(executed: Executed, ticks: Ticks, execution: ExecutionModel) -> dict[str, Any]:
-    """Return the problem that the program reads."""
+def _describe(problem: SimGridProblem) -> dict[str, Any]:
+    """Return a problem as the program reads it."""
+    executed, ticks, execution = problem
     schedule = executed.rows.schedule
     topology = schedule.topology
     neighbours = topology.table().T.tolist()
@@ -165,14 +253,14 @@ def _describe(executed: Executed, ticks: Ticks, execution: ExecutionModel) -> di
     }
 
 
-def _run_program(problem: dict[str, Any], installation: Path | None) -> dict[str, Any]:
-    """Run the program in the first interpreter that has SimGrid, and return what it prints."""
+def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> list[dict[str, Any]]:
+    """Run the program in the first interpreter that has SimGrid, and return its results."""
     program = Path(simgrid_program.__file__)
     for python, variables in _interpreters(installation):
         try:
             ran = subprocess.run(
                 [python, program],
-                input=json.dumps(problem),
+                input=json.dumps(problems),
                 env={**os.environ, **variables},
                 capture_output=True,
                 text=True,
@@ -184,11 +272,9 @@ def _run_program(problem: dict[str, Any], installation: Path | None) -> dict[str
             continue
         if ran.returncode:
             last = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
-            raise UnavailableError(
-                f"SimGrid failed: {last}", hint="starcast is tested with SimGrid 3.32"
-            )
-        answer: dict[str, Any] = json.loads(ran.stdout)
-        return answer
+            raise UnavailableError(f"SimGrid failed: {last}", hint=_TESTED)
+        results: list[dict[str, Any]] = json.loads(ran.stdout)
+        return results
     place = "" if installation is None else f" in {installation}"
     raise UnavailableError(f"SimGrid's Python module is not installed{place}", hint=_INSTALL)
 

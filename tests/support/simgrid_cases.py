@@ -1,0 +1,56 @@
+"""Executions by SimGrid for its tests, and their comparison with `timing`."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from starcast import timing
+from starcast.errors import StarcastError
+from starcast.external import SimGridRequest, SimGridRun
+
+
+def assert_same_clocks(
+    requests: Sequence[SimGridRequest], results: Sequence[SimGridRun | StarcastError]
+) -> None:
+    """Assert that `timing` says the same times, or name every execution that it contradicts."""
+    differences = find_differences(requests, results)
+    assert not differences, "\n".join(["the times differ:", *differences])
+
+
+def find_differences(
+    requests: Sequence[SimGridRequest], results: Sequence[SimGridRun | StarcastError]
+) -> list[str]:
+    """Describe the results that `timing` contradicts: the end of the execution, or of a row."""
+    pairs = zip(requests, results, strict=True)
+    differences = [(request, find_difference(request, result)) for request, result in pairs]
+    return [f"{name(request)}: {found}" for request, found in differences if found]
+
+
+def find_difference(request: SimGridRequest, result: SimGridRun | StarcastError) -> str | None:
+    """Return how a result differs from the times of `timing`; None if it does not."""
+    if isinstance(result, StarcastError):
+        return result.message
+    expected = timing(
+        request.schedule.expand(),
+        request.unit_bytes,
+        request.t_s,
+        request.t_c,
+        request.execution,
+        request.faults,
+    )
+    if result.time != expected.time:
+        return f"takes {expected.time} by starcast and {result.time} by SimGrid"
+    if request.execution == "synchronous" and expected.simulation.largest_packet > 1:
+        return None  # small packets arrive before their step ends, which SimGrid reports
+    ends = np.repeat(expected.packets.end, expected.packets.units).tolist()
+    for row, (end, other) in enumerate(zip(ends, result.ends, strict=True)):
+        if end != other:
+            return f"row {row} arrives at {end} by starcast and at {other} by SimGrid"
+    return None
+
+
+def name(request: SimGridRequest) -> str:
+    """Name an execution with all that distinguishes it from others."""
+    machine = f"{request.unit_bytes}, {request.t_s}, {request.t_c}"
+    faults = ", ".join(map(str, request.faults)) or "no faults"
+    return f"{request.schedule.id} {request.execution} ({machine}; {faults})"
