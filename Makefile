@@ -101,6 +101,12 @@ campaign: $(QUICK_JAVA) ## random faults for MINUTES=10, with a journal; SEED=..
 	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" PYTHONPATH=tests \
 	    $(BIN)/python -m campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
+N ?= 40
+MUTANTS_NEED := $(QUICK_JAVA) $(VENV)/.simgrid/unpacked $(VENV)/.pgbouncer/unpacked $(VENV)/.chromium
+mutants: $(MUTANTS_NEED) ## does `make test` find N=40 mutations that the sweep finds? SEED=... continues
+	STARCAST_NEO4J_JAVA_OPTIONS="$$(cat $(QUICK_JAVA))" $(BIN)/python -m tools.mutants \
+	    --mutants $(N) $(if $(JOBS),--jobs $(JOBS)) $(if $(SEED),--seed $(SEED))
+
 test-lts: $(VENV)/.dev ## the query packs on Neo4j 5.26 LTS (needs a Java 17 or 21)
 	PYTHONPATH=tests $(BIN)/python -m lts
 
@@ -138,4 +144,5 @@ lock: $(VENV)/.dev ## recreate the lock file of Neo4j's jars
 	$(BIN)/python -m starcast.embedded.lockfile
 
 clean: ## remove everything that the targets create
-	rm -rf $(VENV) $(WHEEL_VENV) dist build site htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(WHEEL_VENV) dist build site htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache \
+	    .mutants

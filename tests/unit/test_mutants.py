@@ -1,0 +1,110 @@
+"""The mutations of `make mutants` change one executed place each, and are drawn by a seed."""
+
+from pathlib import Path
+
+import pytest
+from tools.mutants.__main__ import summarize
+from tools.mutants.mutations import AREAS, ROOT, SOURCE, Finder, area, draw
+from tools.mutants.selection import imports
+
+
+def mutants(source: str) -> dict[str, list[str]]:
+    """Return the mutants of a source, by the kind of change."""
+    found: dict[str, list[str]] = {}
+    for mutation in Finder(source.encode()).find():
+        assert mutation.is_valid(source.encode())
+        found.setdefault(mutation.operator, []).append(mutation.apply(source.encode()).decode())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "operator", "expected"),
+    [
+        ("a < b <= c", "comparison", ["a <= b <= c", "a < b < c"]),
+        ("a not  in b", "comparison", ["a in b"]),
+        ("a is not b", "comparison", ["a is b"]),
+        ("(a) == (b)", "comparison", ["(a) != (b)"]),
+        ("a + b * c", "arithmetic", ["a - b * c", "a + b // c"]),
+        ("a //= b", "arithmetic", ["a *= b"]),
+        ("a and b and c", "and/or", ["a or b and c", "a and b or c"]),
+        ("x = not a == b", "not", ["x = (a == b)"]),
+        ("x = a[-2], 0.5", "number", ["x = a[-3], 0.5", "x = a[-2], 1.5"]),
+        ("f(a=True)", "flag", ["f(a=False)"]),
+        ("def g():\n    f(\n        x,\n    )", "call", ["def g():\n    pass"]),
+        ("x = f(y, )", "argument", ["x = (y)"]),
+        ("x: int = np.sort(a + b)", "argument", ["x: int = (a + b)"]),
+        (
+            "def f() -> bool:\n    return a or b",
+            "negation",
+            ["def f() -> bool:\n    return not (a or b)"],
+        ),
+        ("é = 'é'; x = 1", "number", ["é = 'é'; x = 2"]),
+    ],
+)
+def test_every_kind_of_change(source: str, operator: str, expected: list[str]) -> None:
+    assert mutants(source)[operator] == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""The 3 nodes."""',
+        "__all__ = names + [1]",
+        "x: Literal[1, 2]",
+        "Size = Literal[1, 2]",
+        "def f(a: Annotated[int, 1 + 1]) -> tuple[Literal[1]]: ...",
+        "@dataclass(frozen=True)\nclass A: ...",
+        "if TYPE_CHECKING:\n    x = 1 + 2",
+        "if __name__ == '__main__':\n    main(1)",
+        "log.event('end', count=len(a) + 1)",
+        "x = f'{a + 1:2}'",
+        "x = Option(help='at most ' + str(3))",
+        "x = text.strip(y)",
+        "return_value = zip(a, b, strict=True)",
+    ],
+)
+def test_what_is_not_executed_or_has_no_meaning_stays(source: str) -> None:
+    assert mutants(source) == {}
+
+
+def test_the_lines_of_a_statement_exclude_those_of_inner_statements() -> None:
+    source = b"if (\n    a < 1\n):\n    x = (\n        b + c\n    )\n"
+    lines = {mutation.operator: mutation.lines for mutation in Finder(source).find()}
+    assert lines == {"comparison": (1, 3), "number": (1, 3), "arithmetic": (4, 6)}
+
+
+def test_the_journal_quotes_the_changed_lines() -> None:
+    source = b"a = 1\nf(\n    a,\n)\n"
+    number, call = Finder(source).find()
+    assert (number.line, number.quote(source)) == (1, ("a = 1", "a = 2"))
+    assert (call.line, call.quote(source)) == (2, ("f( a, )", "pass"))
+
+
+def test_a_seed_draws_the_same_valid_mutations_from_all_areas_in_turn(tmp_path: Path) -> None:
+    for part in ("trees", "simulator", "graph", "cli"):
+        path = tmp_path / SOURCE / part / "module.py"
+        path.parent.mkdir(parents=True)
+        path.write_text("x = (1 < 2) + 3 if not y else z and True\n", encoding="utf-8")
+    drawn = list(draw(tmp_path, 7))
+    assert drawn == list(draw(tmp_path, 7))
+    assert drawn != list(draw(tmp_path, 8))
+    assert len(drawn) == len(set(drawn)) == 4 * 8
+    assert [area(mutation.file) for mutation in drawn] == [*AREAS] * 8
+
+
+def test_every_area_has_modules() -> None:
+    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / SOURCE).rglob("*.py")]
+    assert {area(file) for file in files} == {*AREAS}
+
+
+def test_imported_names_are_dotted(tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text("import a.b as c\ndef f():\n    from d.e import g\n", encoding="utf-8")
+    assert imports(path) == {"a.b", "d.e", "d.e.g"}
+
+
+def test_survivors_do_not_count_in_the_share() -> None:
+    results = ["test", "test", "test", "sweep", "survived", "equivalent"]
+    lines, share = summarize({"area": "doors", "result": result} for result in results)
+    assert share == pytest.approx(0.75)
+    assert lines[-1] == "`make test` found 3 of 4 that the sweep finds"

@@ -1,0 +1,256 @@
+"""Mutation test: how many mutants that the sweep finds are found by `make test`?
+
+Every mutant is one small change of service/starcast (mutations.py), applied to a copy of
+HEAD, never to the checkout. First run the quick tests that execute its line, known from one run
+with coverage, and those of the test modules that import the mutated module. If all pass, the sweep
+of these tests runs. If that fails, all quick tests run: only a failure that they miss counts
+against them. A failing test has to pass without the mutation; otherwise the servers are recreated
+and the mutant is tried again. Every copy has servers of its own, which are kept between mutants.
+
+The journal has one line per mutant; with the same seed and commit it is continued. A survivor that
+no test can find may be given the result "equivalent" by hand, and is then counted as such.
+
+Usage: python -m tools.mutants [--mutants N] [--seed SEED] [--jobs N] [--tests PATH ...]
+
+Exits with 1 if `make test` finds fewer than 90 % of the mutants that the sweep finds.
+"""
+
+import argparse
+import json
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+from tools.mutants.mutations import AREAS, ROOT, SOURCE, Mutation, area, draw
+from tools.mutants.runs import Copy, Run, function_of, module_of
+from tools.mutants.selection import Tests, folder_of
+
+SHARE = 0.9  # of the mutants that the sweep finds
+ATTEMPTS = 5
+#: Columns of the summary: found by `make test`, found by the sweep only, found by no test, no
+#: judgement since tests fail without the mutation, and equivalent to the source (by hand).
+RESULTS = ("test", "sweep", "survived", "unclear", "equivalent")
+FOUND = RESULTS[:2]
+
+
+def judge(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tuple[str, str]:
+    """Return which tests find a mutation ("test", "sweep" or "survived"), and the failing test."""
+    for _ in range(ATTEMPTS):
+        found_by, run = _try(copy, tests, mutation, sweep_limit)
+        test = run.failed[0] if run.failed else ""
+        if run.result != "failure" or "::" not in test:
+            return found_by, f"{run.result} {test}".strip()
+        if not _fails_without_mutation(copy, test):
+            return found_by, test
+        copy.remove_servers()
+        if _fails_without_mutation(copy, test):
+            tests.broken.add(test)
+    return "unclear", test
+
+
+def _fails_without_mutation(copy: Copy, test: str) -> bool:
+    return bool(copy.run([module_of(test)], ["--sweep"], first=[test], only=True).result)
+
+
+def _try(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tuple[str, Run]:
+    run_quick = partial(_run_quick, copy, tests, mutation)
+    covering, others = tests.covering(mutation)
+    related = tests.of_modules(tests.related(mutation, by_name=False))
+    everything = tests.sort({*tests.seconds})
+    tried: list[str] = []
+    for part in (covering, related, others) if covering or related else (everything,):
+        run = run_quick([test for test in part if test not in tried])
+        if run.result:
+            return "test", run
+        tried += part
+    modules = unique([*map(module_of, tried), *tests.related(mutation, by_name=True)])
+    sweep = _run_folders(
+        copy,
+        modules,
+        ["-x", "--sweep"],
+        mutation=mutation,
+        first=unique(map(function_of, covering)),
+        dropped=tests.broken,
+        limit=sweep_limit,
+    )
+    if sweep.result != "failure":  # a sweep may take as long without the mutation
+        return "survived", sweep
+    run = run_quick(everything)
+    return ("test", run) if run.result else ("sweep", sweep)
+
+
+def _run_quick(copy: Copy, tests: Tests, mutation: Mutation, selected: list[str]) -> Run:
+    return _run_folders(
+        copy,
+        map(module_of, selected),
+        ["-x"],
+        mutation=mutation,
+        first=selected,
+        only=True,
+        dropped=tests.broken,
+        limit=300 + 10 * sum(tests.seconds[test] for test in selected),
+    )
+
+
+def _run_folders(copy: Copy, modules: Iterable[str], options: list[str], **rest: Any) -> Run:
+    """Run each folder of tests in a process of its own, as `make test` does, until one fails."""
+    modules = unique(modules)
+    for folder in unique(map(folder_of, modules)):
+        run = copy.run([m for m in modules if folder_of(m) == folder], options, **rest)
+        if run.result:
+            return run
+    return Run("", [], {})
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """Return the names without repetitions, in their order."""
+    return list(dict.fromkeys(names))
+
+
+class Journal:
+    """The journal of one seed and commit, and the next mutations to try; used by all threads."""
+
+    def __init__(self, path: Path, seed: int, commit: str, wanted: int) -> None:
+        self._path = path
+        self._wanted = wanted
+        self._key = {"seed": seed, "commit": commit}
+        self._mutations = enumerate(draw(ROOT, seed))
+        self._lock = threading.Lock()
+        self.entries: list[dict[str, Any]] = []
+        if path.exists():
+            entries = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+            self.entries = [entry for entry in entries if self._key.items() <= entry.items()]
+
+    def next(self) -> tuple[int, Mutation] | None:
+        """Return the next mutation and its number, or None if enough were found."""
+        with self._lock:
+            tried = {entry["number"] for entry in self.entries}
+            if sum(entry["result"] in FOUND for entry in self.entries) >= self._wanted:
+                return None
+            return next(((n, mutation) for n, mutation in self._mutations if n not in tried), None)
+
+    def add(self, number: int, mutation: Mutation, result: str, test: str, seconds: float) -> None:
+        """Write and print the result of a mutation."""
+        before, after = mutation.quote((ROOT / mutation.file).read_bytes())
+        entry = {**self._key, "number": number, "area": area(mutation.file)}
+        entry |= {"file": mutation.file, "line": mutation.line, "operator": mutation.operator}
+        entry |= {"before": before, "after": after, "result": result, "test": test}
+        entry["seconds"] = round(seconds, 1)
+        with self._lock, self._path.open("a", encoding="utf-8") as file:
+            print(json.dumps(entry, ensure_ascii=False), file=file)
+            self.entries.append(entry)
+        place = f"{mutation.file}:{mutation.line}"
+        print(f"{number} {result}: {place}: {before} -> {after} [{test}]", flush=True)
+
+
+def summarize(entries: Iterable[dict[str, Any]]) -> tuple[list[str], float]:
+    """Return a table of the results per area, and the share that `make test` found."""
+    counts = Counter((entry["area"], entry["result"]) for entry in entries)
+    lines = [f"{'':12}" + "".join(f"{name:>12}" for name in RESULTS)]
+    for name in AREAS:
+        line = "".join(f"{counts[name, result]:12}" for result in RESULTS)
+        lines.append(f"{name:12}{line}")
+    totals = [sum(counts[name, result] for name in AREAS) for result in RESULTS]
+    lines.append(f"{'all':12}" + "".join(f"{total:12}" for total in totals))
+    found = totals[0] + totals[1]
+    lines.append(f"`make test` found {totals[0]} of {found} that the sweep finds")
+    return lines, totals[0] / max(1, found)
+
+
+def main() -> int:
+    """Try mutants until enough are found; return the exit code."""
+    options = _parse_options()
+    if subprocess.check_output(["git", "-C", ROOT, "status", "--porcelain", SOURCE, "tests"]):
+        raise SystemExit("commit the changes of the source and the tests first")
+    commit = subprocess.check_output(["git", "-C", ROOT, "rev-parse", "HEAD"], text=True).strip()
+    journal = Journal(options.journal, options.seed, commit, options.mutants)
+    print(f"seed {options.seed}, journal {options.journal}", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with tempfile.TemporaryDirectory(prefix="mutants-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # for the system user that runs the servers of root
+        copies = [Copy(folder / str(number), commit) for number in range(options.jobs)]
+        pool = ThreadPoolExecutor(options.jobs)
+        try:
+            tests = _measure(pool, copies, ROOT / ".mutants" / commit, options.tests)
+            work = [pool.submit(_work, copy, tests, journal, options) for copy in copies]
+            _finish(work)
+        finally:
+            _stop(pool, copies)
+    lines, share = summarize(journal.entries)
+    print("\n".join(lines))
+    return int(share < SHARE)
+
+
+def _measure(pool: ThreadPoolExecutor, copies: list[Copy], folder: Path, paths: list[str]) -> Tests:
+    tests = Tests(folder)
+    free: Queue[Copy] = Queue()
+    for copy in copies:
+        free.put(copy)
+
+    def measure(path: str) -> None:
+        copy = free.get()
+        try:
+            tests.measure(copy, path)
+        finally:
+            free.put(copy)
+
+    folders = sorted({path.parent for path in ROOT.glob("tests/*/test_*.py")})
+    paths = paths or [folder.relative_to(ROOT).as_posix() for folder in folders]
+    _finish([pool.submit(measure, path) for path in paths])
+    if tests.broken:
+        print("not used, since they fail without a mutation:", *sorted(tests.broken))
+    return tests
+
+
+def _work(copy: Copy, tests: Tests, journal: Journal, options: argparse.Namespace) -> None:
+    while drawn := journal.next():
+        begin = time.monotonic()
+        result, test = judge(copy, tests, drawn[1], 60 * options.sweep_minutes)
+        journal.add(*drawn, result, test, time.monotonic() - begin)
+
+
+def _finish(work: list[Future[None]]) -> None:
+    """Wait for threads; raise the first error at once."""
+    wait(work, return_when="FIRST_EXCEPTION")
+    for future in work:
+        if future.done():
+            future.result()
+
+
+def _stop(pool: ThreadPoolExecutor, copies: list[Copy]) -> None:
+    """End all threads and their processes."""
+    Copy.stopping.set()
+    for copy in copies:
+        copy.end_processes()
+    pool.shutdown(cancel_futures=True)
+    for copy in copies:
+        copy.remove_servers()
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
+    parser.add_argument("--mutants", type=int, default=40, help="that the sweep finds")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6))
+    parser.add_argument("--jobs", type=int, default=2, help="copies with servers, side by side")
+    parser.add_argument("--journal", type=Path, default=ROOT / ".mutants" / "mutants.jsonl")
+    parser.add_argument(
+        "--sweep-minutes", type=float, default=30, help="limit for one mutant and folder"
+    )
+    parser.add_argument("--tests", nargs="+", metavar="PATH", help="only these folders or modules")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,250 @@
+"""Mutations of the source: small changes that a test should find, such as a comparison turned.
+
+`Finder` finds those of one file, `draw` draws them from all files by a seed.
+"""
+
+import ast
+import random
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = Path("service") / "starcast"
+AREAS = ("mathematics", "judges", "stores", "doors")
+PARTS = {
+    "judges": "simulator checkers external",
+    "stores": "graph database ingest embedded experiments queries endpoints settings config_file"
+    " support resources",
+    "doors": "cli lab web comparison doctor errors progress vocabulary",
+}
+#: Pattern of each operator, and the operator that replaces it.
+TURNED = {
+    ast.Lt: ("<", "<="),
+    ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="),
+    ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="),
+    ast.NotEq: ("!=", "=="),
+    ast.In: ("in", "not in"),
+    ast.NotIn: (r"not\s+in", "in"),
+    ast.Is: ("is", "is not"),
+    ast.IsNot: (r"is\s+not", "is"),
+    ast.Add: (r"\+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: (r"\*", "//"),
+    ast.Div: ("/", "*"),
+    ast.FloorDiv: ("//", "*"),
+    ast.Mod: ("%", "//"),
+    ast.Pow: (r"\*\*", "*"),
+    ast.LShift: ("<<", ">>"),
+    ast.RShift: (">>", "<<"),
+    ast.BitAnd: ("&", "|"),
+    ast.BitOr: (r"\|", "&"),
+    ast.BitXor: (r"\^", "&"),
+    ast.And: ("and", "or"),
+    ast.Or: ("or", "and"),
+}
+SKIPPED_BLOCKS = {"TYPE_CHECKING", "__name__"}
+LOGS = {"log", "logging", "warnings"}
+
+Change = tuple[str, tuple[int, int], str]  # operator, begin and end, new text
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One replacement in a source file.
+
+    Attributes:
+        operator: kind of change.
+        begin: offset of the replaced bytes in the file.
+        end: offset behind them.
+        text: the new text.
+        line: line of the change, from 1.
+        lines: first and last line that coverage may report for the statement.
+        file: path in the repository.
+    """
+
+    operator: str
+    begin: int
+    end: int
+    text: str
+    line: int
+    lines: tuple[int, int]
+    file: str = ""
+
+    def apply(self, source: bytes) -> bytes:
+        """Return the mutated source."""
+        return source[: self.begin] + self.text.encode() + source[self.end :]
+
+    def quote(self, source: bytes) -> tuple[str, str]:
+        """Return the line before and after the change, without line breaks."""
+        begin = source.rfind(b"\n", 0, self.begin) + 1
+        end = (source + b"\n").index(b"\n", self.end)
+        after = source[begin : self.begin] + self.text.encode() + source[self.end : end]
+        before, after = (b" ".join(text.split()) for text in (source[begin:end], after))
+        return before.decode(), after.decode()
+
+    def is_valid(self, source: bytes) -> bool:
+        """Return whether the mutated source is Python and differs in more than its layout."""
+        try:
+            return ast.dump(ast.parse(self.apply(source))) != ast.dump(ast.parse(source))
+        except SyntaxError:
+            return False
+
+
+class Finder:
+    """Find the mutations of a source file.
+
+    Skipped: docstrings, annotations, decorators, f-strings (whose parts have no exact position),
+    dunder names, help texts, logging, `strict=` of zip, and blocks for type checkers or scripts.
+    """
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        sizes = map(len, source.splitlines(keepends=True))
+        self._starts = [0, *accumulate(sizes)]
+
+    def find(self) -> Iterator[Mutation]:
+        """Yield all mutations. `Mutation.is_valid` is not checked yet."""
+        yield from self._visit(ast.parse(self.source), lines=(1, 1), is_bool=False)
+
+    def _visit(self, node: ast.AST, lines: tuple[int, int], *, is_bool: bool) -> Iterator[Mutation]:
+        """Yield the mutations of a node and its children.
+
+        Args:
+            node: any node.
+            lines: first and last line of its statement, without those of inner statements.
+            is_bool: whether it is in a function that returns bool.
+        """
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = max(node.lineno, body[0].lineno - 1) if body else node.end_lineno
+            lines = (node.lineno, last or node.lineno)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            is_bool = getattr(node.returns, "id", "") == "bool"
+        for operator, (begin, end), text in self._changes(node, is_bool=is_bool):
+            line = bisect_right(self._starts, begin)
+            yield Mutation(operator, begin, end, text, line, lines)
+        for child in _executed(node):
+            yield from self._visit(child, lines, is_bool=is_bool)
+
+    def _changes(self, node: ast.AST, *, is_bool: bool) -> Iterator[Change]:
+        """Yield the changes of one node."""
+        match node:
+            case ast.Compare(left=left, ops=operators, comparators=operands):
+                for operator, before, behind in zip(
+                    operators, [left, *operands], operands, strict=False
+                ):
+                    yield from self._turn("comparison", operator, before, behind)
+            case ast.BinOp(left=left, op=operator, right=right):
+                yield from self._turn("arithmetic", operator, left, right)
+            case ast.AugAssign(target=left, op=operator, value=right):
+                yield from self._turn("arithmetic", operator, left, right)
+            case ast.BoolOp(op=operator, values=values):
+                for before, behind in pairwise(values):
+                    yield from self._turn("and/or", operator, before, behind)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                yield "not", self._span(node), f"({self._text(operand)})"
+            case ast.Constant(value=bool(flag)):
+                yield "flag", self._span(node), str(not flag)
+            case ast.Constant(value=int() | float() as number):
+                yield "number", self._span(node), str(number + 1)
+            case ast.Expr(value=ast.Call() | ast.Await(value=ast.Call())) if not _is_logging(node):
+                yield "call", self._span(node), "pass"
+        match node:
+            case ast.Return(value=ast.expr() as value) if is_bool and not _is_constant(value):
+                yield "negation", self._span(value), f"not ({self._text(value)})"
+        match node:
+            case (
+                ast.Assign(value=ast.Call(func=function, args=[argument], keywords=[]) as call)
+                | ast.AnnAssign(value=ast.Call(func=function, args=[argument], keywords=[]) as call)
+                | ast.Return(value=ast.Call(func=function, args=[argument], keywords=[]) as call)
+            ) if not isinstance(function, ast.Attribute) or _name(function.value) in {"np", "math"}:
+                yield "argument", self._span(call), f"({self._text(argument)})"
+
+    def _turn(
+        self, name: str, operator: ast.AST, left: ast.expr, right: ast.expr
+    ) -> Iterator[Change]:
+        if type(operator) in TURNED:
+            old, new = TURNED[type(operator)]
+            begin, end = self._span(left)[1], self._span(right)[0]
+            if token := re.search(old.encode(), self.source[begin:end]):
+                yield name, (begin + token.start(), begin + token.end()), new
+
+    def _span(self, node: Any) -> tuple[int, int]:
+        begin = self._starts[node.lineno - 1] + node.col_offset
+        return begin, self._starts[node.end_lineno - 1] + node.end_col_offset
+
+    def _text(self, node: ast.expr) -> str:
+        begin, end = self._span(node)
+        return self.source[begin:end].decode()
+
+
+def _name(node: ast.AST | None) -> str:
+    return getattr(node, "id", "")
+
+
+def _is_constant(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant)
+
+
+def _is_logging(node: ast.AST) -> bool:
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+            return name in LOGS
+    return False
+
+
+def _executed(node: ast.AST) -> Iterable[ast.AST]:
+    """Return the children that may be mutated; annotations and the like are left alone."""
+    match node:
+        case ast.FunctionDef(args=args, body=body) | ast.AsyncFunctionDef(args=args, body=body):
+            return [*args.defaults, *filter(None, args.kw_defaults), *body]
+        case ast.ClassDef(body=body):
+            return body
+        case ast.If(test=test, orelse=orelse) if SKIPPED_BLOCKS & set(map(_name, ast.walk(test))):
+            return orelse
+        case ast.AnnAssign(value=value):
+            return [value] if value else []
+        case ast.JoinedStr() | ast.keyword(arg="help" | "strict"):
+            return []
+        case ast.Subscript(value=ast.Name(id="Literal")):
+            return []
+        case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("__"):
+            return []
+    return [] if _is_logging(node) else ast.iter_child_nodes(node)
+
+
+def area(file: str) -> str:
+    """Return the area of a source file."""
+    parts = Path(file).relative_to(SOURCE).with_suffix("").parts
+    if parts == ("claims", "verdict"):
+        return "judges"
+    return next((name for name in PARTS if parts[0] in PARTS[name].split()), "mathematics")
+
+
+def draw(root: Path, seed: int) -> Iterator[Mutation]:
+    """Yield valid mutations in random order: the areas in turn, in each any operator alike."""
+    chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    pools: dict[str, dict[str, list[Mutation]]] = {name: defaultdict(list) for name in AREAS}
+    for path in sorted((root / SOURCE).rglob("*.py")):
+        file = path.relative_to(root).as_posix()
+        for mutation in Finder(path.read_bytes()).find():
+            pools[area(file)][mutation.operator].append(replace(mutation, file=file))
+    while any(pools.values()):
+        for pool in pools.values():
+            while pool:
+                operator = chance.choice(sorted(pool))
+                places = pool[operator]
+                mutation = places.pop(chance.randrange(len(places)))
+                if not places:
+                    del pool[operator]
+                if mutation.is_valid((root / mutation.file).read_bytes()):
+                    yield mutation
+                    break

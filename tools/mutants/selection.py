@@ -1,0 +1,107 @@
+"""The quick tests, and which of them concern a mutation."""
+
+import ast
+import json
+import shutil
+from collections import defaultdict
+from pathlib import Path
+
+from coverage import CoverageData
+from tools.mutants.mutations import ROOT, SOURCE, Mutation
+from tools.mutants.runs import WITHOUT_SERVERS, Copy, module_of
+
+
+class Tests:
+    """The quick tests, what they execute, and the test modules that concern a mutation."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._coverage: list[CoverageData] = []
+        self._imports: dict[str, set[str]] = {}
+        self.seconds: dict[str, float] = {}
+        self.broken: set[str] = set()
+
+    def measure(self, copy: Copy, path: str) -> None:
+        """Run the quick tests of a folder with coverage, unless an earlier run of the tool did."""
+        stem = self._folder / path.replace("/", "-").removesuffix(".py")
+        report = stem.with_suffix(".json")
+        if not report.exists():
+            print(f"running the quick tests of {path} with coverage", flush=True)
+            options = ["--cov", "--cov-context=test", "--cov-report=", "--cov-fail-under=0"]
+            run = copy.run([path], options)
+            if not all("::" in test for test in run.failed):
+                raise SystemExit((copy.folder / "output").read_text())
+            shutil.move(copy.folder / "coverage", stem.with_suffix(".coverage"))
+            report.write_text(json.dumps([run.seconds, run.failed]))
+        seconds, failed = json.loads(report.read_text())
+        data = CoverageData(str(stem.with_suffix(".coverage")))
+        data.read()
+        self._coverage.append(data)
+        folder = ROOT / path
+        for module in [folder] if folder.is_file() else folder.glob("test_*.py"):
+            self._imports[module.relative_to(ROOT).as_posix()] = imports(module)
+        self.seconds |= seconds
+        self.broken.update(failed)
+
+    def covering(self, mutation: Mutation) -> tuple[list[str], list[str]]:
+        """Return the quick tests that execute a line of a mutation's statement, sorted.
+
+        Then the other tests of a folder where the set-up of a test executes the line: only the
+        first test that uses a fixture of the session does.
+        """
+        contexts = set[str]()
+        for data in self._coverage:
+            for path in data.measured_files():
+                if path.endswith(f"/{mutation.file}"):
+                    by_line = data.contexts_by_lineno(path)
+                    for line in range(mutation.lines[0], mutation.lines[1] + 1):
+                        contexts.update(by_line.get(line, ()))
+        covering = {context.rpartition("|")[0] for context in contexts} & self.seconds.keys()
+        folders = {folder_of(context) for context in contexts if context.endswith("|setup")}
+        others = {test for test in self.seconds if folder_of(test) in folders} - covering
+        return self.sort(covering), self.sort(others)
+
+    def related(self, mutation: Mutation, *, by_name: bool) -> list[str]:
+        """Return the test modules that import the mutated module, or have its name in theirs."""
+        parts = Path(mutation.file).relative_to(SOURCE.parent).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        stem = name.rpartition(".")[2]
+        return [
+            module
+            for module, names in sorted(self._imports.items())
+            if name in names or (by_name and stem in Path(module).stem)
+        ]
+
+    def of_modules(self, modules: list[str]) -> list[str]:
+        """Return the quick tests of test modules, sorted."""
+        return self.sort({test for test in self.seconds if module_of(test) in modules})
+
+    def sort(self, tests: set[str]) -> list[str]:
+        """Sort tests: those without servers first, then the modules that take the least time."""
+        totals: defaultdict[str, float] = defaultdict(float)
+        for test in tests:
+            totals[module_of(test)] += self.seconds[test]
+
+        def key(test: str) -> tuple[bool, float, str]:
+            module = module_of(test)
+            return not test.startswith(WITHOUT_SERVERS), totals[module], module
+
+        return sorted((test for test in self.seconds if test in tests), key=key)
+
+
+def folder_of(test: str) -> str:
+    """Return the folder of a test's module."""
+    return module_of(test).rpartition("/")[0]
+
+
+def imports(path: Path) -> set[str]:
+    """Return the dotted names that a module imports."""
+    names = set[str]()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return names
