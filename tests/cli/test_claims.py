@@ -350,6 +350,7 @@ def filled(store_url: URL, address: GraphAddress, commands: dict[str, None]) -> 
     empty(address)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PLACES)
 def test_the_query_of_a_counterexample_shows_its_place(graph: Graph, kind: str) -> None:
     place, of, expected = PLACES[kind]

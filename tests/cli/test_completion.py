@@ -106,6 +106,7 @@ def assert_completed(terminal: Terminal, lines: dict[str, str]) -> None:
         terminal.read_until(re.escape(completed))
 
 
+@pytest.mark.slow
 def test_bash_completes_names_of_the_catalogues(bash: Terminal) -> None:
     lines = {
         "starcast forest constr": "starcast forest constructions ",
@@ -161,6 +162,7 @@ def candidates(shell: str, words: str) -> list[str]:
     return result.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored", "shell_home")
 def test_fish_and_zsh_get_stored_ids() -> None:
     assert candidates("fish", "starcast forest show S4:mul") == [ID]
@@ -168,6 +170,7 @@ def test_fish_and_zsh_get_stored_ids() -> None:
     assert line == f"_arguments '*: :((\"{ID.replace(':', chr(92) * 2 + ':')}\"))'"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 def test_fish_completes_stored_ids(shell_home: Path) -> None:
     if shutil.which("fish") is None:
@@ -185,6 +188,7 @@ def test_fish_completes_stored_ids(shell_home: Path) -> None:
         assert result.stdout.split() == [completed]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 def test_zsh_completes_stored_ids(shell_home: Path) -> None:
     if shutil.which("zsh") is None:

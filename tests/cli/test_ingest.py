@@ -58,6 +58,7 @@ def untouched(stores: Stores) -> bool:
     return counts(stores.graph) == (0, 0) and set(stored_counts(stores).values()) == {0}
 
 
+@pytest.mark.slow
 def test_ingest_of_everything_on_s5(starcast: Starcast, stores: Stores) -> None:
     """A second ingest creates nothing and reports it."""
     first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")

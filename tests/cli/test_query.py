@@ -325,6 +325,7 @@ def test_hops_of_a_path(nodes: list[str], ports: list[int], path: str) -> None:
 # With a server.
 
 
+@pytest.mark.slow
 def test_check_before_the_first_ingest_reports_missing_indexes(
     starcast: Starcast, stack_settings: Settings, graph_address: GraphAddress, tmp_path: Path
 ) -> None:

@@ -360,6 +360,7 @@ def test_bases_are_an_axis_and_a_column_only_if_there_are_any(starcast: Starcast
     assert "base" not in starcast("run", "list").out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("database")
 def test_an_example_runs_by_its_name_and_comes_back_as_a_file(
     starcast: Starcast, tmp_path: Path

@@ -45,6 +45,7 @@ def test_a_shipped_record_is_the_start_of_a_search(starcast: Starcast, home: Pat
     assert not home.exists()
 
 
+@pytest.mark.slow
 def test_a_time_limit_without_an_answer_keeps_the_best_bounds(
     starcast: Starcast, home: Path
 ) -> None:
@@ -59,6 +60,7 @@ def test_a_time_limit_without_an_answer_keeps_the_best_bounds(
     assert (kept.value, kept.bound) == (found["value"], found["bound"])
 
 
+@pytest.mark.slow
 def test_an_interrupted_search_keeps_what_it_found(home: Path) -> None:
     words = ("-m", "starcast.cli.app", "search", "bisection-width", "S5", "--fresh")
     with subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True) as process:
@@ -75,6 +77,7 @@ def test_an_interrupted_search_keeps_what_it_found(home: Path) -> None:
     assert load_record(path).bound == 30
 
 
+@pytest.mark.slow
 def test_no_solver_outlives_a_killed_search() -> None:
     words = ("search", "edge-disjoint-trees", "S6", "--fresh", "--timeout", "300")
     command = [sys.executable, "-m", "starcast.cli.app", *words]

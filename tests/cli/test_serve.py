@@ -44,6 +44,7 @@ def fetch(url: str) -> bytes:
         return content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_server_answers_until_it_is_interrupted(tmp_path: Path, number: int) -> None:
     """Exit code 130, one word, no traceback; the worker processes end too."""

@@ -96,6 +96,7 @@ def test_curves_are_read_off_with_keyboard_and_pointer(tab: Page) -> None:
     assert "is better below" in crossovers.first.inner_text()
 
 
+@pytest.mark.slow
 def test_experiments_are_chosen_and_compared(tab: Page) -> None:
     tab.goto("/experiments")
     tab.get_by_label("compare ours").check()
@@ -113,6 +114,7 @@ def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
     expect(tab).to_have_url(re.compile("/explore/S3"))
 
 
+@pytest.mark.slow
 def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
     tab.goto("/records?problem=congestion-trees")
     tab.get_by_role("link", name="congestion-trees:S4:congestion=2 in the explorer").click()
@@ -130,6 +132,7 @@ def test_the_explorer_shows_what_its_url_says(tab: Page) -> None:
         expect(tab.locator("[data-node]")).to_have_count(24)
 
 
+@pytest.mark.slow
 def test_a_slow_answer_does_not_replace_what_was_chosen_after_it(tab: Page) -> None:
     tab.goto("/explore/S4")
     tab.wait_for_selector("body[data-ready]")
@@ -147,6 +150,7 @@ def test_a_slow_answer_does_not_replace_what_was_chosen_after_it(tab: Page) -> N
     assert tab.url.endswith("?forest=multiple")
 
 
+@pytest.mark.slow
 def test_the_explorer_says_that_a_topology_is_too_large(browser: Browser, address: str) -> None:
     """The console of the browser names the status 422, which `tab` would not accept."""
     tab = browser.new_page(base_url=address)

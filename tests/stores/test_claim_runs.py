@@ -257,6 +257,7 @@ def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.P
     return process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_run_leaves_no_verdicts_and_no_processes(
     engine: Engine,

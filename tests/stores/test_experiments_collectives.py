@@ -59,6 +59,7 @@ def test_every_algorithm_runs_and_is_priced(engine: Engine) -> None:
         assert [step.links_used for step in profile] == simulation.links_used.tolist()
 
 
+@pytest.mark.slow
 def test_the_smallest_points_of_every_shipped_experiment_run() -> None:
     """On S4, S4,2 or a small cube there are no violations, and runs without faults are complete."""
     for name in examples():

@@ -52,6 +52,7 @@ def finish(points: list[Point], done: list[Point]) -> None:
             done.append(point)
 
 
+@pytest.mark.slow
 def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """If memory holds two points, two of three jobs work; a point that never fits is refused."""
     points = [

@@ -37,6 +37,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return files
 
 
+@pytest.mark.slow
 def test_merged_shards_of_an_experiment_are_the_experiment(
     engine: Engine, parts: list[Path]
 ) -> None:

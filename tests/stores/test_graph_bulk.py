@@ -94,6 +94,7 @@ def _tool(server: Neo4j, settings: Settings, folder: Path) -> Path:
     return tool
 
 
+@pytest.mark.slow
 def test_an_exported_and_imported_graph_is_adopted(
     engine: Engine, everything: Plan, imported: GraphAddress
 ) -> None:

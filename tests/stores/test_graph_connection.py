@@ -47,6 +47,7 @@ def test_a_result_has_at_most_the_requested_rows(graph: Graph) -> None:
     assert (len(exact.rows), exact.more) == (5, False)
 
 
+@pytest.mark.slow
 def test_a_result_that_exceeds_the_memory_is_refused(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
     assert "\n" not in caught.value.message
 
 
+@pytest.mark.slow
 def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
     """The error names the time limit, and the hint what to narrow."""
     with pytest.raises(LimitError, match="longer than 1 s") as caught:
@@ -295,6 +297,7 @@ def cut_at(clean_graph: GraphAddress) -> Iterator[Callable[..., GraphAddress]]:
 ROWS = "UNWIND range(1, 20000) AS i RETURN i, 'text ' + i AS words"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
 @pytest.mark.parametrize("fault", ["cut", "reset"])
 def test_a_query_whose_connection_is_lost_is_repeated(
@@ -305,6 +308,7 @@ def test_a_query_whose_connection_is_lost_is_repeated(
         assert [row["i"] for row in graph.read(ROWS)] == list(range(1, 20_001))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
 def test_a_query_of_a_server_that_does_not_come_back_ends_with_one_sentence(
     cut_at: Callable[..., GraphAddress], scheme: str, monkeypatch: pytest.MonkeyPatch

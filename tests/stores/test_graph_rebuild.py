@@ -158,6 +158,7 @@ def test_an_interrupted_rebuild_continues(
     ] * 3
 
 
+@pytest.mark.slow
 def test_an_ingest_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) -> None:
     """It creates what is requested, and the other artifacts stay known."""
     with pytest.raises(Gone):
@@ -292,6 +293,7 @@ def assert_current(stores: Stores, stored_plan: Plan) -> None:
     assert stores.graph.read(old) == [{"n": 0}]
 
 
+@pytest.mark.slow
 def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores, stored_plan: Plan) -> None:
     """Every operation refuses it with the command that rebuilds it, which rebuilds everything."""
     for statement in SCHEMA_1:
@@ -310,6 +312,7 @@ def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores, stored_plan:
     assert_current(stores, stored_plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["edges go", "nodes come"])
 def test_an_interrupted_rebuild_of_schema_1_continues(
     few: Stores, stored_plan: Plan, place: str

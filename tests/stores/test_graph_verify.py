@@ -63,6 +63,7 @@ def test_an_ingest_has_no_problems(stores: Stores, stored_plan: Plan) -> None:
     assert verify(stores, ["S4"], ALL) == []
 
 
+@pytest.mark.slow
 def test_a_deleted_node_changes_all_counts(stores: Stores, stored_plan: Plan) -> None:
     """Row by row, the first differences are described and the others counted."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
@@ -112,6 +113,7 @@ def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
     assert_stored(stores, stored_plan)
 
 
+@pytest.mark.slow
 def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan) -> None:
     """It requires a missing constraint; both nodes are deleted and the constraint recreated."""
     stores.graph.write("DROP CONSTRAINT starcast_forest_id")

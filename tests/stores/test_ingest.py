@@ -42,6 +42,7 @@ def stored_plan() -> Plan:
     return plan("S4", schedules="multiple", segments=2)
 
 
+@pytest.mark.slow
 def test_everything_is_stored(stores: Stores) -> None:
     """S5 with all constructions and algorithms, in both port models."""
     everything = plan("S5", "all", "all", ports="both", segments=2, messages=3)
@@ -100,6 +101,7 @@ def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> N
     assert (counts(stores.graph), stored_counts(stores)) == before
 
 
+@pytest.mark.slow
 def test_missing_artifacts_are_added(stores: Stores) -> None:
     """A larger plan after a smaller one, and another topology."""
     ingest(stores, plan("S4", "greedy"))
@@ -152,11 +154,15 @@ class PowerCut(BaseException):
     """An end that nothing handles, as after kill -9: no cleanup runs."""
 
 
+#: An ingest that ends without any cleanup, at every stage; ends with a cleanup in the sweep.
 INTERRUPTIONS = [
-    *((how, "forest", stage) for how in (KeyboardInterrupt, Break, PowerCut) for stage in STAGES),
+    *((PowerCut, "forest", stage) for stage in STAGES),
+    (KeyboardInterrupt, "topology", "batch"),
+    (Break, "schedule", "compared"),
     *(
-        pytest.param(KeyboardInterrupt, kind, stage, marks=pytest.mark.slow)
-        for kind in ("topology", "schedule")
+        pytest.param(how, kind, stage, marks=pytest.mark.slow)
+        for how in (KeyboardInterrupt, Break)
+        for kind in ("topology", "forest", "schedule")
         for stage in STAGES
     ),
 ]

@@ -82,6 +82,7 @@ def test_known_artifacts_become_complete(stores: Stores, stored_plan: Plan) -> N
             assert row.found_checksum == row.expected_checksum
 
 
+@pytest.mark.slow
 def test_unknown_artifacts_are_saved(stores: Stores, stored_plan: Plan) -> None:
     """From their ids in the graph, with trees, schedules and figures."""
     forget_all(stores)
@@ -89,6 +90,7 @@ def test_unknown_artifacts_are_saved(stores: Stores, stored_plan: Plan) -> None:
     assert_stored(stores, stored_plan)
 
 
+@pytest.mark.slow
 def test_recovery_keeps_imported_artifacts(stores: Stores, stored_plan: Plan) -> None:
     """Imported artifacts are kept also if PostgreSQL lacks them; the next ingest adopts them."""
     assert recover(stores, Silent()) == []
@@ -100,6 +102,7 @@ def test_recovery_keeps_imported_artifacts(stores: Stores, stored_plan: Plan) ->
     assert_stored(stores, stored_plan)
 
 
+@pytest.mark.slow
 def test_a_drop_adopts_first(stores: Stores, stored_plan: Plan) -> None:
     drop(stores, "topology", "S4", cascade=True)
     assert in_graph(stores) == states(stores) == {}
@@ -170,6 +173,7 @@ def test_a_differing_artifact_is_never_complete(
     assert_stored(stores, stored_plan)
 
 
+@pytest.mark.slow
 def test_a_strict_comparison_accepts_all_or_nothing(stores: Stores, stored_plan: Plan) -> None:
     """Neither store is changed if one artifact differs."""
     before = states(stores)
@@ -181,6 +185,7 @@ def test_a_strict_comparison_accepts_all_or_nothing(stores: Stores, stored_plan:
     assert len(before) == len(stored_plan.artifacts)
 
 
+@pytest.mark.slow
 def test_artifacts_built_by_the_caller_are_not_built_again(
     stores: Stores, stored_plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +211,7 @@ def test_artifacts_built_by_the_caller_are_not_built_again(
     assert len(adopt(stores, Silent(), known, strict=True)) == len(stored_plan.artifacts)
 
 
+@pytest.mark.slow
 def test_an_interruption_between_the_stores(
     stores: Stores, stored_plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,6 +231,7 @@ def test_an_interruption_between_the_stores(
     assert_stored(stores, stored_plan)
 
 
+@pytest.mark.slow
 def test_artifacts_of_another_version_are_saved_again(stores: Stores, stored_plan: Plan) -> None:
     """PostgreSQL then records the figures of the graph."""
     with session(stores.engine) as opened:
@@ -250,6 +257,7 @@ def test_an_unknown_id_is_left_unchanged(stores: Stores, stored_plan: Plan) -> N
     assert in_graph(stores)["S4:unheard-of:1234"] == "imported"
 
 
+@pytest.mark.slow
 def test_a_graph_of_another_database_is_not_adopted(stores: Stores, stored_plan: Plan) -> None:
     """The files were exported from another PostgreSQL database."""
     stores.graph.write("MATCH (s:Store) SET s.id = 'another'")
@@ -259,6 +267,7 @@ def test_a_graph_of_another_database_is_not_adopted(stores: Stores, stored_plan:
     assert len(stored_plan.artifacts) > 1
 
 
+@pytest.mark.slow
 def test_all_contents_equal_single_contents(stores: Stores, stored_plan: Plan) -> None:
     """Scans of each type, against pages of each artifact, on two topologies."""
     ingest(stores, plan("S4,2", ["nk-multiple"]))

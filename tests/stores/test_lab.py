@@ -81,6 +81,7 @@ QUESTIONS: list[tuple[tuple[str, ...], Callable[[Lab], Table]]] = [
 ]
 
 
+@pytest.mark.slow
 def test_the_lab_answers_as_the_command_line(filled: Lab, starcast: Starcast) -> None:
     """One test for all questions: storing what they are about takes longer than asking them."""
     for words, ask in QUESTIONS:
@@ -290,6 +291,7 @@ def test_an_experiment_takes_axes_of_any_python_type(lab: Lab) -> None:
     assert lab.drop_experiment("e") == 8
 
 
+@pytest.mark.slow
 def test_shipped_and_written_grids_run(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "grid.toml"
     file.write_text(
@@ -335,6 +337,7 @@ def test_plots_are_written_to_files(filled: Lab, tmp_path: Path) -> None:
         comparison.plots(tmp_path / "plot.png")
 
 
+@pytest.mark.slow
 def test_an_experiment_is_the_table_of_its_paper(lab: Lab, starcast: Starcast) -> None:
     lab.experiment("t", "tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
     printed = starcast("experiment", "table", "t", "--where", "t_c=1", "--format", "json")
@@ -347,6 +350,7 @@ def test_an_experiment_is_the_table_of_its_paper(lab: Lab, starcast: Starcast) -
         lab.paper_table("t", "no-table")
 
 
+@pytest.mark.slow
 def test_what_a_notebook_defines_runs_in_its_own_process(lab: Lab, registries: None) -> None:  # noqa: ARG001
     code = """
 import starcast

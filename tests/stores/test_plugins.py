@@ -117,6 +117,7 @@ def test_artifacts_record_the_plug_ins_that_built_them(stores: Stores) -> None:
     assert all(used == {**pancake, **trees} for used in found.values())
 
 
+@pytest.mark.slow
 def test_without_the_plug_in_a_schedule_is_compared_with_its_record(
     stores: Stores, ring: Path, registries: Callable[[], None]
 ) -> None:
@@ -212,6 +213,7 @@ def test_forests_that_cannot_be_stored_under_their_name(stores: Stores) -> None:
     assert verify(stores) == []
 
 
+@pytest.mark.slow
 def test_worker_processes_execute_plug_ins_and_runs_name_them(engine: Engine) -> None:
     load_examples()
     grid = Grid.from_json(

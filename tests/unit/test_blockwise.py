@@ -70,6 +70,7 @@ def test_blocks_have_the_ports_heights_and_loads_of_the_arrays(
     assert found.congestion == built.congestion
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["S8", "S9", "S10"])
 @pytest.mark.parametrize("base", BASES)
 def test_blocks_of_large_graphs_have_the_ports_of_the_arrays(spec: str, base: str) -> None:
@@ -174,6 +175,7 @@ def test_a_wrong_port_on_the_path_between_root_and_hub_is_found(port: int) -> No
             verify_blocks(mutated, jobs=1)
 
 
+@pytest.mark.slow
 def test_ranks_above_32_bits_have_the_ports_of_the_definitions() -> None:
     """The last blocks of S13: more than 2^32 nodes precede them."""
     draw = random.Random(13)  # noqa: S311 - repeatable, not secret
@@ -191,6 +193,7 @@ def test_ranks_above_32_bits_have_the_ports_of_the_definitions() -> None:
             assert moved == parents
 
 
+@pytest.mark.slow
 def test_a_range_of_s13_is_verified_within_arrays_of_one_block() -> None:
     source = closed_form("S13", "multiple")
     found = examine_range(source, (source.count - 3, source.count))

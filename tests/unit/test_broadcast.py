@@ -38,6 +38,7 @@ def test_both_simulators_agree_for_every_root(n: int, algorithm: str, ports: str
         assert assert_same_verdict(schedule).complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize(("n", "share"), [(5, 1), (5, 3), (6, 2)])

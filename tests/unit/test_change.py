@@ -145,6 +145,7 @@ def test_dc_of_the_greedy_tree_does_not_replace_for_multiple() -> None:
         assert n != 4 or np.count_nonzero(load == 3) == 18
 
 
+@pytest.mark.slow
 @every_tree
 @pytest.mark.parametrize("spec", ["S8", "S9"])
 def test_larger_changes_verify(spec: str, tree: str) -> None:

@@ -80,6 +80,7 @@ def test_a_complete_binary_tree_is_as_wide_as_its_leaves() -> None:
     assert place[0] == 15.5
 
 
+@pytest.mark.slow
 def test_a_path_is_a_line_however_long() -> None:
     place = tidy_layout(0, {node: [node + 1] for node in range(3_000)})
     assert set(place.values()) == {0}

@@ -110,6 +110,7 @@ def read_until(process: subprocess.Popen[str], last: str) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", [1, 2, 3])
 def test_workers_killed_while_a_run_ends_do_not_keep_it(
     tmp_path_factory: pytest.TempPathFactory, killed: int
@@ -123,6 +124,7 @@ def test_workers_killed_while_a_run_ends_do_not_keep_it(
         assert (process.returncode, output, errors) == (0, "end\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_workers_killed_at_random_moments_cost_no_result(
     tmp_path_factory: pytest.TempPathFactory, seed: int
@@ -168,6 +170,7 @@ def test_a_signal_ends_a_run_whose_worker_does_not_answer(
         assert psutil.wait_procs(workers, timeout=PATIENCE)[1] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.05, 0.15, 0.3, 0.5, 0.8])
 def test_kill_9_prints_nothing_and_ends_the_workers(
     tmp_path_factory: pytest.TempPathFactory, moment: float
@@ -267,6 +270,7 @@ def test_a_task_runs_again_three_times(tmp_path: Path) -> None:
         assert executor.submit(count_runs, str(tmp_path)).result(PATIENCE) == 1 + RERUNS
 
 
+@pytest.mark.slow
 def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -222,6 +222,7 @@ def test_rows_that_are_not_comparable_have_a_reason() -> None:
     assert "not comparable" in text
 
 
+@pytest.mark.slow
 def test_all_reasons_are_on_the_page_and_rare_ones_are_folded() -> None:
     sizes = range(1, 16)
     missing = (*SIZES, *SIZES, *sizes)
@@ -289,6 +290,7 @@ def test_names_from_outside_are_text_not_markup() -> None:
     Page(text)
 
 
+@pytest.mark.slow
 def test_the_same_figures_give_the_same_page_whatever_the_settings_of_matplotlib() -> None:
     comparison = three()
     before = page(comparison)
@@ -407,6 +409,7 @@ def test_links_busy_are_drawn_for_the_fastest_run_of_each_at_the_greatest_common
     assert "all 480 directed links" in text
 
 
+@pytest.mark.slow
 def test_the_same_steps_are_drawn_once_for_several_machines() -> None:
     slow, fast = three(), three(t_c=Fraction(2))
     both = compare(
@@ -475,6 +478,7 @@ def across() -> Comparison:
     return compare([side("sweep", runs)], across=["topology"])
 
 
+@pytest.mark.slow
 def test_a_page_across_topologies_states_the_size_of_each_network() -> None:
     shown = Page(page(across()))
     text = " ".join(" ".join(shown.words).split())
@@ -578,6 +582,7 @@ def test_gaps_have_three_decimals() -> None:
     assert "3.44" in cells
 
 
+@pytest.mark.slow
 def test_the_same_schedules_are_drawn_once_and_preferably_without_faults() -> None:
     """Steps are drawn without faults, and with faults only if they are not drawn yet."""
     faults = [

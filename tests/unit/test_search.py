@@ -297,6 +297,7 @@ def test_a_wrong_known_record_is_rejected() -> None:
         search("one-port-broadcast", "S4", LIMITS, replace(record, value=4))
 
 
+@pytest.mark.slow
 def test_at_the_time_limit_the_best_bounds_are_returned() -> None:
     recorder = Recorder()
     record = search("bisection-width", "S5", Budget(seconds=1, reporter=recorder))
@@ -398,6 +399,7 @@ def test_an_error_of_a_process_is_raised() -> None:
         engines.race(fail, "this", Budget(seconds=60, seed=3), "nothing")
 
 
+@pytest.mark.slow
 def test_a_process_to_which_nobody_listens_ends_silently(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

@@ -177,6 +177,7 @@ def test_one_dead_link_of_s4_does_not() -> None:
         assert run.simulation.complete
 
 
+@pytest.mark.slow
 def test_two_dead_nodes_are_not_tolerated_although_the_paper_says_so() -> None:
     """All pairs of S4: three copies survive if driven by steps, not with acknowledgements."""
     schedule = driven()

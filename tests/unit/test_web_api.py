@@ -392,6 +392,7 @@ def test_a_response_that_the_client_has_is_not_sent_again(client: TestClient, pa
     assert int(head.headers["content-length"]) == len(first.content)
 
 
+@pytest.mark.slow
 def test_a_plug_in_that_never_returns_is_stopped(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -480,6 +481,7 @@ def address(service: Service) -> Iterator[str]:
 EXCLUDED = [not_a_server_error, positive_data_acceptance]
 
 
+@pytest.mark.slow
 def test_responses_agree_with_the_document(address: str) -> None:
     """Without stores 503 is a correct answer, and the only status from 500 on."""
     schema = schemathesis.openapi.from_url(f"{address}{API}/openapi.json")

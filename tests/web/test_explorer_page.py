@@ -287,6 +287,7 @@ def test_playing_moves_packets_and_ends_at_the_last_step(open_page: Open) -> Non
     expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
 
 
+@pytest.mark.slow
 def test_reduced_motion_shows_steps_without_moving_packets(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=4")
     page.click("#play")
@@ -447,6 +448,7 @@ def test_a_link_is_selected_by_a_click_and_can_fail(open_page: Open) -> None:
     assert address(page).endswith("faults=1234-2134")
 
 
+@pytest.mark.slow
 def test_what_is_seen_is_saved_as_svg_and_png(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=3")
     document = ET.fromstring(saved(page, "#save-svg").decode())  # noqa: S314
