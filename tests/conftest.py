@@ -37,8 +37,8 @@ pytest_plugins = [
     "support.markers",
 ]
 
-#: Seconds of processor time of a test that is not marked ``slow``. Time that it waits for servers and
-#: commands is not counted: it depends on what else runs.
+#: Seconds of processor time of a test that is not marked ``slow``. Time that it waits for servers
+#: and commands is not counted: it depends on what else runs.
 MAX_SECONDS = 2.0
 
 #: Examples have no time limit, so that slow machines pass too.

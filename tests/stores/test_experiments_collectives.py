@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from sqlalchemy import Engine
 
 from starcast import costs

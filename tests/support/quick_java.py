@@ -18,8 +18,8 @@ from starcast.settings import Settings
 
 _DUMP_SECONDS = 300.0
 #: Options of every Neo4j of the tests: their servers run briefly, so that optimising compilation
-#: does not pay. With TLS, Neo4j encrypts its private key in memory for every new connection. Deriving
-#: the key for that takes 10,000 rounds by default, a fifth of the time of the tests' servers.
+#: does not pay. With TLS, Neo4j encrypts its private key in memory for every new connection.
+#: Deriving the key takes 10,000 rounds by default, a fifth of the time of the tests' servers.
 QUICK_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dkeystore.pkcs12.keyPbeIterationCount=1"
 
 
