@@ -52,7 +52,7 @@ class UncheckedForest:
                 hint="give one row per tree with one entry per node",
             )
         self.root = topology.node(root)
-        self.neighbours = topology.table()
+        self.neighbours = np.stack([topology.neighbours(port) for port in topology.ports])
 
     def label(self, node: int | np.integer) -> str:
         """Return the label of a node."""
