@@ -66,6 +66,8 @@ class Topology(Displayable, ABC):
     nodes: int
     ports: tuple[int, ...]
     translation_keeps_ports: bool = True
+    #: Families of plug-ins do not keep tables: another topology may have the same spec later.
+    _keeps_tables: bool = False
 
     @property
     def degree(self) -> int:
@@ -73,9 +75,9 @@ class Topology(Displayable, ABC):
         return len(self.ports)
 
     @property
-    def is_small(self) -> bool:
-        """Whether `kept_table` keeps all neighbours of the topology."""
-        return self.nodes * self.degree <= _MOST_KEPT
+    def has_kept_table(self) -> bool:
+        """Whether neighbours are read from `kept_table`: in small topologies of some families."""
+        return self._keeps_tables and self.nodes * self.degree <= _MOST_KEPT
 
     @property
     def links(self) -> int:
@@ -137,7 +139,7 @@ class Topology(Displayable, ABC):
 
     def table(self) -> Ranks:
         """Return all neighbours, int32 ``[ports, nodes]``, in the order of `ports`."""
-        return kept_table(self).copy() if self.is_small else self._compute_table()
+        return kept_table(self).copy() if self.has_kept_table else self._compute_table()
 
     def _compute_table(self) -> Ranks:
         memory.require(
@@ -307,5 +309,5 @@ class Topology(Displayable, ABC):
 
 @lru_cache(maxsize=32)
 def kept_table(topology: Topology) -> Ranks:
-    """Return all neighbours in a small topology, read-only; see `Topology.is_small`."""
+    """Return all neighbours in a small topology, read-only; see `Topology.has_kept_table`."""
     return freeze(topology._compute_table())  # noqa: SLF001 - of this module

@@ -33,6 +33,7 @@ class NkStar(Topology):
     """S_{n,k} for 2 <= n <= 35, 1 <= k <= n-1: n!/(n-k)! nodes, at most 12!, and degree n-1."""
 
     family = "nk-star"
+    _keeps_tables = True
 
     def __init__(self, n: int, k: int) -> None:
         self.spec = f"S{n},{k}"
@@ -62,9 +63,9 @@ class NkStar(Topology):
         self._check_port(port)
         if ranks is None:
             self._require_memory(4, "neighbours")
-        if self.is_small:
+        if self.has_kept_table:
             kept = kept_table(self)[port - 2]
-            return kept.copy() if ranks is None else kept[self._check_ranks(ranks)]
+            return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
         if ranks is None:
             return nk_blocks.Neighbours(self.n, self.k, port).all()
         rows = self.rows(self._check_ranks(ranks))

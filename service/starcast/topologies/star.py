@@ -23,6 +23,7 @@ class Star(Topology):
     """S_n for 2 <= n <= 12: n! nodes, degree n-1, diameter floor(3(n-1)/2)."""
 
     family = "star"
+    _keeps_tables = True
 
     def __init__(self, n: int) -> None:
         self.spec = f"S{n}"
@@ -49,9 +50,9 @@ class Star(Topology):
         index = self._check_port(port) - 1
         if ranks is None:
             self._require_memory(4, "neighbours")
-        if self.is_small:
+        if self.has_kept_table:
             kept = kept_table(self)[index - 1]
-            return kept.copy() if ranks is None else kept[self._check_ranks(ranks)]
+            return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
         if ranks is None:
             return blocks.Neighbours(self.n, index).all()
         perms = permutations.unrank(self.n, self._check_ranks(ranks))
@@ -79,8 +80,8 @@ class Star(Topology):
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
         """See `Topology.step`."""
         index = ports.astype(np.intp) - 1
-        if self.is_small:
-            return kept_table(self)[index - 1, ranks]
+        if self.has_kept_table:
+            return np.asarray(kept_table(self)[index - 1, ranks])
         perms = permutations.unrank(self.n, ranks)
         row = np.arange(len(perms))
         perms[row, 0], perms[row, index] = perms[row, index], perms[row, 0]
