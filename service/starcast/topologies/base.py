@@ -75,7 +75,7 @@ class Topology(Displayable, ABC):
         return len(self.ports)
 
     @property
-    def has_kept_table(self) -> bool:
+    def _has_kept_table(self) -> bool:
         """Whether neighbours are read from `kept_table`: in small topologies of some families."""
         return self._keeps_tables and self.nodes * self.degree <= _MOST_KEPT
 
@@ -139,7 +139,7 @@ class Topology(Displayable, ABC):
 
     def table(self) -> Ranks:
         """Return all neighbours, int32 ``[ports, nodes]``, in the order of `ports`."""
-        return kept_table(self).copy() if self.has_kept_table else self._compute_table()
+        return kept_table(self).copy() if self._has_kept_table else self._compute_table()
 
     def _compute_table(self) -> Ranks:
         memory.require(
@@ -309,5 +309,5 @@ class Topology(Displayable, ABC):
 
 @lru_cache(maxsize=32)
 def kept_table(topology: Topology) -> Ranks:
-    """Return all neighbours in a small topology, read-only; see `Topology.has_kept_table`."""
+    """Return all neighbours in a small topology, read-only; see `Topology.table`."""
     return freeze(topology._compute_table())  # noqa: SLF001 - of this module

@@ -63,7 +63,7 @@ class NkStar(Topology):
         self._check_port(port)
         if ranks is None:
             self._require_memory(4, "neighbours")
-        if self.has_kept_table:
+        if self._has_kept_table:
             kept = kept_table(self)[port - 2]
             return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
         if ranks is None:

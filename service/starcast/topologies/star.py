@@ -50,7 +50,7 @@ class Star(Topology):
         index = self._check_port(port) - 1
         if ranks is None:
             self._require_memory(4, "neighbours")
-        if self.has_kept_table:
+        if self._has_kept_table:
             kept = kept_table(self)[index - 1]
             return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
         if ranks is None:
@@ -80,7 +80,7 @@ class Star(Topology):
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
         """See `Topology.step`."""
         index = ports.astype(np.intp) - 1
-        if self.has_kept_table:
+        if self._has_kept_table:
             return np.asarray(kept_table(self)[index - 1, ranks])
         perms = permutations.unrank(self.n, ranks)
         row = np.arange(len(perms))
