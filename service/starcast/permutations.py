@@ -27,6 +27,10 @@ _CODES = np.array([0, *map(ord, SYMBOLS)], dtype=np.uint32)
 _CODES_FROM_0 = np.array([0, *map(ord, _SYMBOLS_FROM_0)], dtype=np.uint32)
 _first: ContextVar[int] = ContextVar("first symbol of labels", default=1)
 
+#: All arrangements of one length are kept if there are up to this many: looking a few of them up
+#: is faster than computing them.
+_MOST_KEPT = 2**13
+
 Perms = NDArray[np.uint8]
 Ranks = NDArray[np.int32]
 
@@ -44,6 +48,8 @@ def unrank(n: int, ranks: ArrayLike) -> Perms:
 def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
     """Return the arrangements of ``length`` symbols with given ranks, uint8 ``[count, length]``."""
     rest = np.array(ranks, dtype=np.int64, ndmin=1)
+    if math.perm(n, length) <= _MOST_KEPT:
+        return _kept_arrangements(n, length)[rest]
     rows = np.empty((len(rest), length), dtype=np.uint8)
     for place in range(length):
         rows[:, place], rest = np.divmod(rest, math.perm(n - 1 - place, length - 1 - place))
@@ -87,6 +93,11 @@ def arrangements(n: int, length: int) -> Perms:
         later += later >= first[:, None]
         rows = np.column_stack([first, later])
     return rows
+
+
+@lru_cache(maxsize=32)
+def _kept_arrangements(n: int, length: int) -> Perms:
+    return freeze(arrangements(n, length))
 
 
 @lru_cache(maxsize=8)

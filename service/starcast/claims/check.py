@@ -304,7 +304,10 @@ def _summary(values: NDArray[Any]) -> str:
     if not len(flat):
         return "none"
     if len(flat) <= _LISTED_VALUES or flat.dtype.kind not in "iuf":
-        distinct = list(dict.fromkeys(str(_plain(value)) for value in flat[:1000]))
+        listed = flat[:1000].tolist()
+        if flat.dtype != object:
+            listed = list(dict.fromkeys(listed))
+        distinct = list(dict.fromkeys(str(_plain(value)) for value in listed))
         more = ", .." if len(distinct) > _LISTED_VALUES else ""
         return ", ".join(distinct[:_LISTED_VALUES]) + more
     least, greatest = flat.min(), flat.max()

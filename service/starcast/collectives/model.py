@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -140,7 +141,7 @@ class Schedule(Displayable):
             )
         return columns
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The id under which the schedule is stored; see `schedule_id`."""
         expanded = self.collective in MULTI_SOURCE and not self.symmetric

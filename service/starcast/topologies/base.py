@@ -3,16 +3,21 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.errors import InputError
 from starcast.permutations import Ranks, labels_from
+from starcast.support.arrays import freeze
 from starcast.support.display import Displayable
 from starcast.topologies import memory
 
 _CHUNK = 2**15
+#: The tables of topologies with up to this many directed links are kept: reading neighbours from
+#: them is much faster than computing the neighbours of a few nodes.
+_MOST_KEPT = 2**15
 
 #: The type of what `Topology.neighbour_values` returns.
 ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
@@ -61,11 +66,18 @@ class Topology(Displayable, ABC):
     nodes: int
     ports: tuple[int, ...]
     translation_keeps_ports: bool = True
+    #: Families of plug-ins do not keep tables: another topology may have the same spec later.
+    _keeps_tables: bool = False
 
     @property
     def degree(self) -> int:
         """The number of links at each node."""
         return len(self.ports)
+
+    @property
+    def _has_kept_table(self) -> bool:
+        """Whether neighbours are read from `kept_table`: in small topologies of some families."""
+        return self._keeps_tables and self.nodes * self.degree <= _MOST_KEPT
 
     @property
     def links(self) -> int:
@@ -127,6 +139,9 @@ class Topology(Displayable, ABC):
 
     def table(self) -> Ranks:
         """Return all neighbours, int32 ``[ports, nodes]``, in the order of `ports`."""
+        return kept_table(self).copy() if self._has_kept_table else self._compute_table()
+
+    def _compute_table(self) -> Ranks:
         memory.require(
             4 * self.nodes * self.degree,
             f"neighbours over {self.degree} ports on {self.nodes:,} nodes",
@@ -290,3 +305,9 @@ class Topology(Displayable, ABC):
 
     def __hash__(self) -> int:
         return hash(self.spec)
+
+
+@lru_cache(maxsize=32)
+def kept_table(topology: Topology) -> Ranks:
+    """Return all neighbours in a small topology, read-only; see `Topology.table`."""
+    return freeze(topology._compute_table())  # noqa: SLF001 - of this module

@@ -29,6 +29,11 @@ class _Blocks(NamedTuple):
     prefix: Perms  # [blocks, k-m]
     rest: Perms  # [blocks, r]: the other symbols, ascending
 
+    def ranks(self, patterns: NDArray[np.integer]) -> Ranks:
+        """Return the ranks of patterns within a block, int32 ``[count]``."""
+        rows = (patterns + 1).astype(np.uint8)
+        return permutations.arrangement_rank(rows, self.rest.shape[1])
+
 
 @lru_cache(maxsize=4)
 def _blocks(n: int, k: int) -> _Blocks:
@@ -47,14 +52,10 @@ class _NkArray(NodeArray):
     """A `NodeArray` of S_{n,k}."""
 
     def __init__(self, n: int, k: int) -> None:
-        self._n, self._k = n, k
+        self._k = k
         self._blocks = _blocks(n, k)
         self._width = k - self._blocks.m
         super().__init__(len(self._blocks.prefix), self._blocks.size)
-
-    def _ranks(self, patterns: NDArray[np.integer]) -> Ranks:
-        rows = (patterns + 1).astype(np.uint8)
-        return permutations.arrangement_rank(rows, self._blocks.rest.shape[1])
 
 
 class Neighbours(_NkArray):
@@ -76,9 +77,7 @@ class Neighbours(_NkArray):
         # are smaller than p_1.
         self._first = _first_rank_by_newcomer(n, k)
         self._smaller = (blocks.rest < blocks.prefix[:, :1]).sum(axis=1)
-        exchanges = [self._exchange(port, smaller) for smaller in range(blocks.rest.shape[1] + 1)]
-        self._newcomer = np.stack([newcomer for newcomer, _ in exchanges])
-        self._patterns = np.stack([pattern for _, pattern in exchanges])
+        self._newcomer, self._patterns = _exchanges(n, k, port)
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
         if self._within_prefix:
@@ -88,32 +87,41 @@ class Neighbours(_NkArray):
         out[:] = np.take_along_axis(self._first[chunk], self._newcomer[smaller], axis=1)
         out += self._patterns[smaller]
 
-    def _exchange(self, port: int, smaller: int) -> tuple[Places, Ranks]:
-        """Return the index in the rest of the new first symbol, and the new pattern's rank.
 
-        Returns:
-            Both ``[size]``.
-        """
-        patterns = self._blocks.patterns
-        place = port - 1 - self._width
-        if port <= self._k:
-            newcomer = patterns[:, place]
-        else:
-            newcomer = self._next_in_clique(port - self._k, smaller)
-        after = patterns - (patterns > newcomer[:, None]) + (patterns >= smaller)
-        if port <= self._k:
-            after[:, place] = smaller - (newcomer < smaller)
-        return newcomer, self._ranks(after)
+@lru_cache(maxsize=64)
+def _exchanges(n: int, k: int, port: int) -> tuple[Places, Ranks]:
+    """Return the `_exchange` for every number of smaller symbols, each ``[r + 1, size]``."""
+    numbers = range(_blocks(n, k).rest.shape[1] + 1)
+    newcomers, patterns = zip(*(_exchange(n, k, port, smaller) for smaller in numbers), strict=True)
+    return np.stack(newcomers), np.stack(patterns)
 
-    def _next_in_clique(self, steps: int, smaller: int) -> Places:
-        """Return the symbol of the rest some steps after p_1 in the sorted clique, ``[size]``."""
-        is_missing = np.ones((self._blocks.size, self._blocks.rest.shape[1]), dtype=bool)
-        np.put_along_axis(is_missing, self._blocks.patterns, values=False, axis=1)
-        others = np.nonzero(is_missing)[1].reshape(self._blocks.size, self._n - self._k)
-        index = (others < smaller).sum(axis=1)
-        target = (index + steps) % (self._n - self._k + 1)
-        chosen = (target - (target > index))[:, None]
-        return np.asarray(np.take_along_axis(others, chosen, axis=1)[:, 0])
+
+def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Places, Ranks]:
+    """Return the index in the rest of the new first symbol, and the new pattern's rank.
+
+    Returns:
+        Both ``[size]``.
+    """
+    blocks = _blocks(n, k)
+    patterns = blocks.patterns
+    place = port - 1 - (k - blocks.m)
+    newcomer = patterns[:, place] if port <= k else _next_in_clique(n, k, port - k, smaller)
+    after = patterns - (patterns > newcomer[:, None]) + (patterns >= smaller)
+    if port <= k:
+        after[:, place] = smaller - (newcomer < smaller)
+    return newcomer, blocks.ranks(after)
+
+
+def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Places:
+    """Return the symbol of the rest some steps after p_1 in the sorted clique, ``[size]``."""
+    blocks = _blocks(n, k)
+    is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)
+    np.put_along_axis(is_missing, blocks.patterns, values=False, axis=1)
+    others = np.nonzero(is_missing)[1].reshape(blocks.size, n - k)
+    index = (others < smaller).sum(axis=1)
+    target = (index + steps) % (n - k + 1)
+    chosen = (target - (target > index))[:, None]
+    return np.asarray(np.take_along_axis(others, chosen, axis=1)[:, 0])
 
 
 @lru_cache(maxsize=2)
@@ -142,7 +150,7 @@ class _Relabelling(_NkArray):
         """Return the ranks of all patterns with order[u] in the place of u, ``[blocks, size]``."""
         size, m = self._blocks.size, self._blocks.m
         patterns = self._order[chunk][:, self._blocks.patterns]
-        return self._ranks(patterns.reshape(len(patterns) * size, m)).reshape(-1, size)
+        return self._blocks.ranks(patterns.reshape(len(patterns) * size, m)).reshape(-1, size)
 
 
 def _order(values: NDArray[np.integer]) -> Perms:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast import permutations
 from starcast.permutations import Perms, Ranks
 from starcast.topologies import nk_blocks
-from starcast.topologies.base import Topology
+from starcast.topologies.base import Topology, kept_table
 from starcast.topologies.profiles import nk_star_profile
 
 SMALLEST, LARGEST = 2, len(permutations.SYMBOLS)
@@ -33,6 +33,7 @@ class NkStar(Topology):
     """S_{n,k} for 2 <= n <= 35, 1 <= k <= n-1: n!/(n-k)! nodes, at most 12!, and degree n-1."""
 
     family = "nk-star"
+    _keeps_tables = True
 
     def __init__(self, n: int, k: int) -> None:
         self.spec = f"S{n},{k}"
@@ -62,6 +63,10 @@ class NkStar(Topology):
         self._check_port(port)
         if ranks is None:
             self._require_memory(4, "neighbours")
+        if self._has_kept_table:
+            kept = kept_table(self)[port - 2]
+            return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
+        if ranks is None:
             return nk_blocks.Neighbours(self.n, self.k, port).all()
         rows = self.rows(self._check_ranks(ranks))
         if port <= self.k:
@@ -69,6 +74,9 @@ class NkStar(Topology):
         else:
             rows[:, 0] = _along_clique(self.n, rows, port - self.k)
         return permutations.arrangement_rank(rows, self.n)
+
+    def _fill_neighbours(self, port: int, out: Ranks) -> None:
+        nk_blocks.Neighbours(self.n, self.k, port).fill(out)
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
         """See `Topology.neighbour_ranks`."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from starcast import permutations
 from starcast.permutations import Ranks
 from starcast.topologies import blocks
-from starcast.topologies.base import RankedValueReader, Topology, ValueReader
+from starcast.topologies.base import RankedValueReader, Topology, ValueReader, kept_table
 from starcast.topologies.profiles import star_profile
 
 SMALLEST, LARGEST = 2, 12
@@ -23,6 +23,7 @@ class Star(Topology):
     """S_n for 2 <= n <= 12: n! nodes, degree n-1, diameter floor(3(n-1)/2)."""
 
     family = "star"
+    _keeps_tables = True
 
     def __init__(self, n: int) -> None:
         self.spec = f"S{n}"
@@ -49,6 +50,10 @@ class Star(Topology):
         index = self._check_port(port) - 1
         if ranks is None:
             self._require_memory(4, "neighbours")
+        if self._has_kept_table:
+            kept = kept_table(self)[index - 1]
+            return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
+        if ranks is None:
             return blocks.Neighbours(self.n, index).all()
         perms = permutations.unrank(self.n, self._check_ranks(ranks))
         perms[:, [0, index]] = perms[:, [index, 0]]
@@ -74,8 +79,11 @@ class Star(Topology):
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
         """See `Topology.step`."""
+        index = ports.astype(np.intp) - 1
+        if self._has_kept_table:
+            return np.asarray(kept_table(self)[index - 1, ranks])
         perms = permutations.unrank(self.n, ranks)
-        row, index = np.arange(len(perms)), ports.astype(np.intp) - 1
+        row = np.arange(len(perms))
         perms[row, 0], perms[row, index] = perms[row, index], perms[row, 0]
         return permutations.rank(perms)
 

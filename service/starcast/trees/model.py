@@ -79,7 +79,7 @@ class Forest(Displayable):
         hubs = tuple(topology.node(hub) for hub in self.verify_hubs)
         object.__setattr__(self, "verify_hubs", hubs)
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The id under which the forest is stored, such as ``S5:multiple:12345``."""
         construction = spec_syntax.format_spec(self.construction, self.arguments)

@@ -9,9 +9,11 @@ at q = sqrt((h-1) s b/T_s) and increases on both sides, so the best integer is a
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
+import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
@@ -129,17 +131,20 @@ def exact_time(simulation: Simulation, units: int, of: Parameters) -> NDArray[An
     return of.time(simulation.steps, carried_share(simulation, units))
 
 
-def loads(n: int) -> list[tuple[Number, Number]]:
+@cache
+def loads(n: int) -> tuple[tuple[Number, Number], ...]:
     """Return pairs of T_s and b = m T_c on a wide grid of powers of n, and with one of them 0."""
+    base = Fraction(n) if n <= growth.EXACT else mpmath.mpf(n)
     exponents = product(range(-4, 9), range(-2, 3))
-    powers = [Fraction(n) ** power * Fraction(4) ** turn for power, turn in exponents]
+    powers = [base**power * Fraction(4) ** turn for power, turn in exponents]
     roots = [growth.sqrt(n) * b for b in powers[2::5]]
-    return [(1, 0), (0, 1), *((1, b) for b in (*powers, *roots))]
+    return ((1, 0), (0, 1), *((1, b) for b in (*powers, *roots)))
 
 
+@lru_cache(maxsize=1024)  # the check of every size evaluates the same huge n
 def greatest(
-    n: int, time: Time, stated: Time, of: Callable[[Number, Number], bool] = lambda *_: True
+    n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:
     """Return the greatest quotient of a time and a stated order over the selected `loads`."""
-    chosen = [load for load in loads(n) if of(*load)]
+    chosen = [load for load in loads(n) if of(n, *load)]
     return growth.greatest(growth.divided(time(n, *load), stated(n, *load)) for load in chosen)

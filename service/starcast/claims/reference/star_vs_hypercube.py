@@ -5,7 +5,7 @@ k = ceil(log2 n!); 2^k is between n! and 2 n!.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from math import isqrt
 from typing import Literal, NamedTuple
 
@@ -132,7 +132,12 @@ def messages_and_copies(n: int) -> list[tuple[int, ...]]:
 
 def order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
     """Check that a quotient stays below one constant for all n and amounts."""
-    check.order(what, lambda n: greatest(quotient(n, *values) for values in amounts(n)))
+    check.order(what, partial(_greatest, quotient, amounts))
+
+
+@lru_cache(maxsize=1024)  # the check of every size evaluates the same huge n
+def _greatest(quotient: Bound, amounts: Amounts, n: int) -> Number:
+    return greatest(quotient(n, *values) for values in amounts(n))
 
 
 def same_order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:

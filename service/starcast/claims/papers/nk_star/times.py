@@ -63,11 +63,11 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 
 
 def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
-    """Return 0 if 1/2^i is the best of 1, 1/2, .., 1/2^i for every i, else the first exception."""
-    for i, last in enumerate(_HALVES):
-        best = min(_HALVES[: i + 1], key=partial(line.time, T_s=1, b=b))
-        if best != last:
-            return best
+    """Return 0 if each of 1, 1/2, 1/4, .. is better than those before it, else the last that is."""
+    times = [line.time(p, 1, b) for p in _HALVES]
+    for p, (one, two) in zip(_HALVES, pairwise(times), strict=False):
+        if two >= one:
+            return p
     return Fraction(0)
 
 

@@ -318,11 +318,11 @@ def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
 def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
     """Check that the n-1 trees LC(x, DC(i,T)) span from x."""
     for tree in tree_transforms.sample_trees(check):
+        numbers = range(check.n - 1)
+        changes = [tree_transforms.dimension_change(check, tree, i) for i in numbers]
         for x in bfs.roots(check, 3):
-            for i in range(check.n - 1):
-                changed = tree_transforms.label_change(
-                    check, tree_transforms.dimension_change(check, tree, i), x
-                )
+            for i, change in enumerate(changes):
+                changed = tree_transforms.label_change(check, change, x)
                 check.equal("root", check.label(changed.root), check.label(x), i=i, of=changed.name)
                 check_spanning(check, changed, x)
                 if tree.name == "greedy":

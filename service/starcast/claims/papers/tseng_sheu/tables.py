@@ -66,9 +66,9 @@ EXECUTIONS: dict[str, Callable[[ClaimCheck], None]] = {
     "ours-oneport": partial(forms.check_algorithm1, ports="one"),
 }
 LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
-SQUARE = Order("n^2 T_s", lambda n, startup, _: n * n * startup)
+SQUARE = Order("n^2 T_s", forms.square_order)
 N_LOG_N = Order("n log n T_s", lambda n, startup, _: n * log2(n) * startup)
-MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
+MESSAGE = Order("m T_c", forms.message_order)
 ONE_TREE = Order("n T_s + sqrt(n m T_s T_c) + m T_c", forms.one_tree_order)
 ORDERS_BY_PHASES = (
     N_LOG_N,

@@ -1,6 +1,5 @@
 """Tseng & Sheu 1997: lower bounds, the times of Theorems 1 and 2, optimality and improvements."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -302,10 +301,10 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
     forms.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
     time = forms.theorem2_time
-    forms.check_time_order(check, what, time, lambda n, start, _: n * n * start, is_short)
+    forms.check_time_order(check, what, time, forms.square_order, is_short)
 
     def quotient(n: int) -> Number:
-        over_lemma1 = greatest(n, time, forms.lemma1_oneport, partial(is_short, n))
+        over_lemma1 = greatest(n, time, forms.lemma1_oneport, is_short)
         return divided(over_lemma1 * log2(n), n)
 
     check.order("time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s", quotient)
@@ -316,7 +315,7 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2 is O(m T_c) for long messages, and within a constant of Lemma 1."""
     forms.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
-    forms.check_time_order(check, what, forms.theorem2_time, lambda _n, _startup, b: b, is_long)
+    forms.check_time_order(check, what, forms.theorem2_time, forms.message_order, is_long)
     what = "time of Theorem 2 over Lemma 1 where m T_c >= n^2 T_s"
     forms.check_time_order(check, what, forms.theorem2_time, forms.lemma1_oneport, is_long)
 
@@ -410,15 +409,8 @@ def time_without_pipelining(check: ClaimCheck) -> None:
     forms.check_sheu93(check, segments=(1,))
     forms.check_day(check, segments=(1,))
     for formula, pipeline in SINGLE_TREES.items():
-        time = partial(_unsegmented_time, pipeline)
         what = f"({formula})(T_s + m T_c) over n T_s + m n T_c"
-        forms.check_time_order(check, what, time, lambda n, startup, b: n * startup + n * b)
-
-
-def _unsegmented_time(
-    pipeline: Callable[[int], Pipeline], n: int, startup: Number, b: Number
-) -> Number:
-    return pipeline(n).height * (startup + b)
+        forms.check_time_order(check, what, forms.unsegmented(pipeline), forms.unsegmented_order)
 
 
 @check("TS.S61-pipe", bytes_per_node=forms.multiple_bytes)
