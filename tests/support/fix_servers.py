@@ -9,6 +9,7 @@ start, every test that needs it fails with the message of `starcast up`.
 import os
 import platform
 import secrets
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -47,6 +48,10 @@ dbms.ssl.policy.bolt.base_directory={folder}
 dbms.ssl.policy.bolt.client_auth=NONE
 server.bolt.tls_level=OPTIONAL
 """
+
+#: A file system in memory, and the bytes that must be free there.
+MEMORY = Path("/dev/shm")
+MIN_MEMORY = 4 << 30
 
 _KEPT = ("STARCAST_CACHE", "STARCAST_MAVEN_REPOSITORY", "STARCAST_NEO4J_JAVA_OPTIONS")
 _USED = pytest.StashKey[str]()
@@ -100,12 +105,23 @@ def pytest_terminal_summary(
 
 
 @pytest.fixture(scope="session")
-def stack_settings(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Settings]:
+def stack_home(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The home of the stack, in memory if there is room: on a disk, each commit waits for it."""
+    kept = request.config.stash[_HOME]
+    if kept:
+        yield Path(kept)
+        return
+    in_memory = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > MIN_MEMORY
+    folder = MEMORY if in_memory else None
+    with tempfile.TemporaryDirectory(prefix="starcast-stack-", dir=folder) as name:
+        yield Path(name) / "home"
+
+
+@pytest.fixture(scope="session")
+def stack_settings(stack_home: Path, request: pytest.FixtureRequest) -> Iterator[Settings]:
     """The settings of a running embedded stack."""
     kept = request.config.stash[_HOME]
-    settings = Settings.load(home=Path(kept) if kept else tmp_path_factory.mktemp("stack"))
+    settings = Settings.load(home=stack_home)
     was_running = _is_running(settings)
     try:
         with pytest.MonkeyPatch.context() as patch:

@@ -122,7 +122,14 @@ def verified_or_error(source: Source) -> BlockVerification | RejectedError:
         return error
 
 
-@pytest.mark.parametrize("base", BASES)
+#: The closed forms of several trees are slow unless they are compiled.
+COMPILED = {"multiple", "edge-disjoint"}
+
+
+@pytest.mark.parametrize(
+    "base",
+    [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
+)
 def test_one_wrong_port_in_one_block_is_found_and_named(base: str) -> None:
     """Or it leads to another spanning tree, and then the checkers agree with heights and loads."""
     source = closed_form("S6", base, m=4, root="654321")

@@ -100,7 +100,10 @@ def name(case: Case) -> str:
 EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key="S4".__ne__)
 
 
-@pytest.mark.parametrize("spec", EVERY_SPEC)
+@pytest.mark.parametrize(
+    "spec",
+    [pytest.param(spec, marks=pytest.mark.slow if spec == "S5" else ()) for spec in EVERY_SPEC],
+)
 def test_every_construction_is_a_forest_with_its_measurements(spec: str) -> None:
     """Every forest is rooted, spanning unless partial, and measures what `Forest` measures."""
     for case in [*SMALL, *LARGER]:
