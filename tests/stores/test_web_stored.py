@@ -32,7 +32,7 @@ def client(filled: Lab) -> Iterator[TestClient]:
     filled.ingest(
         "S4", [Forest(topology("S4"), array, 23, construction="mine", arguments={"i": 2})]
     )
-    service = Service(Settings.load(), Workers(count=1))
+    service = Service(Settings.load(), Workers(count=1, seconds=60))
     yield TestClient(create_app(service), base_url="http://localhost")
     service.close()
 
@@ -182,7 +182,7 @@ def test_the_role_that_only_reads_suffices(
 ) -> None:
     assert len(filled.forests()) == 2
     name_store(monkeypatch, role_url(kept_database, "reader"))
-    service = Service(Settings.load(), Workers(count=1))
+    service = Service(Settings.load(), Workers(count=1, seconds=60))
     client = TestClient(create_app(service), base_url="http://localhost")
     for path in (
         "/artifacts",
