@@ -34,7 +34,9 @@ API = "/api/v1"
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service whose embedded stack is not running."""
-    opened = Service(Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1, seconds=60))
+    opened = Service(
+        Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1, seconds=60)
+    )
     yield opened
     opened.close()
 
