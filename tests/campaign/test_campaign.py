@@ -34,6 +34,7 @@ SLICE = {
     "kill": 2,
     "connection fault": 2,
     "crowd": 1,
+    "flood": 1,
 }
 
 
