@@ -258,7 +258,7 @@ def test_claims_do_not_look_at_plug_ins() -> None:
     assert "none" in {algorithm.name for algorithm in algorithms_on(star, "broadcast")}
 
 
-#: What a plug-in may raise besides exceptions, and the class that the message names.
+#: Statements that raise a BaseException, with the class that the message names.
 ENDS = {
     "sys.exit(0)": "SystemExit",
     "sys.exit('x')": "SystemExit",

@@ -31,8 +31,8 @@ from starcast.vocabulary import Collective, Ports
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-#: What a pattern contains that no spec matches: other escapes, and characters that belong neither
-#: to a spec nor to the syntax of regular expressions.
+#: Parts of a pattern that match no spec: escapes of other characters, and characters that belong
+#: neither to a spec nor to the syntax of regular expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 _KINDS: Mapping[Any, Literal["integer", "text"]] = {

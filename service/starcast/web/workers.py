@@ -82,8 +82,8 @@ class Workers:
 
     Args:
         count: their number.
-        seconds: the time limit of a request: of waiting for an idle worker, at most half of it, and
-            of the computation.
+        seconds: the time limit of a request, which waits for an idle worker for at most half of
+            that time, and then computes.
     """
 
     count: int = 2
@@ -191,7 +191,7 @@ def _perform(
         return function(*arguments)
     except MemoryError:
         computations.forget()
-    # What earlier requests have built no longer takes memory.
+    # The results of earlier requests no longer take memory.
     return function(*arguments)
 
 
