@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 
 import psutil
 
 from campaign.output import Done, find_problems
 from campaign.servers import Servers, finish
+from campaign.watched import read_peak
 
 #: Seconds that anything may take on a machine under load.
 DEADLINE = 120
@@ -103,12 +103,12 @@ def make_request(path: str, host: str = "127.0.0.1") -> bytes:
 
 
 def send_halves(site: Site, draw: Random) -> None:
-    """Open connections that send the first part of a request, at most half of them nothing."""
-    whole = make_request(_PAGE)
+    """Open connections that send nothing, or the first part of a request."""
+    request = make_request(_PAGE)
     with ExitStack() as stack:
         for _ in range(draw.randint(63, 500)):
-            end = draw.choice((0, draw.randrange(len(whole) - 1)))
-            stack.enter_context(site.connect(whole[:end]))
+            end = draw.choice((0, draw.randrange(len(request) - 1)))
+            stack.enter_context(site.connect(request[:end]))
         site.check_page()
 
 
@@ -208,21 +208,12 @@ def _serving(servers: Servers, words: Sequence[str]) -> Iterator[Site]:
 def _check_memory(pid: int) -> list[str]:
     """Compare the peaks of a process and its children with the limit."""
     processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-    peaks = {process.pid: _peak(process.pid) for process in processes}
+    peaks = {process.pid: read_peak(process.pid) for process in processes}
     return [
         f"the process {number} used {peak:,} bytes"
         for number, peak in peaks.items()
         if peak > MOST_BYTES
     ]
-
-
-def _peak(pid: int) -> int:
-    """Return the largest resident memory of a process so far, in bytes; 0 if it has ended."""
-    with suppress(OSError):
-        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-        if found := re.search(r"VmHWM:\s+(\d+) kB", status):
-            return int(found[1]) * 1024
-    return 0
 
 
 def _check_end(done: Done) -> list[str]:

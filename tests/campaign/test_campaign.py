@@ -35,7 +35,10 @@ SLICE = {
     "connection fault": 2,
     "crowd": 1,
     "flood": 1,
+    "bomb": 1,
+    "forgery": 4,
 }
+SLOW = {"flood", "bomb", "forgery"}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +57,10 @@ def servers(
     empty(graph_address)
 
 
-@pytest.mark.parametrize("kind", SLICE)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.slow] if kind in SLOW else []) for kind in SLICE],
+)
 def test_every_invariant_holds(servers: Servers, kind: str) -> None:
     entry = perform(servers, SEED, 0, kind, SLICE[kind])
     assert entry.problems == ()
