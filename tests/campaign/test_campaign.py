@@ -38,7 +38,6 @@ SLICE = {
     "bomb": 1,
     "forgery": 4,
 }
-SLOW = {"flood", "bomb", "forgery"}
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +56,7 @@ def servers(
     empty(graph_address)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=[pytest.mark.slow] if kind in SLOW else []) for kind in SLICE],
-)
+@pytest.mark.parametrize("kind", SLICE)
 def test_every_invariant_holds(servers: Servers, kind: str) -> None:
     entry = perform(servers, SEED, 0, kind, SLICE[kind])
     assert entry.problems == ()

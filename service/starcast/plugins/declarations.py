@@ -175,8 +175,22 @@ def family(
     """
 
     def decorate(function: Function) -> Function:
-        origin = _check_declaration("family", name, (), function)
-        compiled = _compile_pattern(name, pattern, origin)
+        origin = Origin.of(function)
+        _check_name(name, origin)
+        try:
+            compiled = re.compile(pattern)
+        except re.error as error:
+            raise InputError(
+                f"{origin}: the pattern of '{name}' is malformed: {error}",
+                hint="write a regular expression such as P(\\d+)",
+            ) from None
+        if not compiled.groups:
+            raise InputError(
+                f"{origin}: the pattern of '{name}' has no group",
+                hint="put the numbers into parentheses, such as P(\\d+)",
+            )
+        _check_pattern(name, pattern, origin)
+        _check_untaken("family", name, origin)
 
         def build(spec: str, *numbers: int) -> Topology:
             noun = f"the family '{name}'"
@@ -204,12 +218,17 @@ def _check_declaration(
     with Located(f"the {kind} '{name}'", origin):
         for each in families:
             find_family(each)
+    _check_untaken(kind, name, origin)
+    return origin
+
+
+def _check_untaken(kind: str, name: str, origin: Origin) -> None:
+    """Check that no other plug-in has defined a name."""
     known = ORIGINS.get((kind, name))
     if known is not None and known.module != origin.module:
         raise InputError(
             f"{origin}: the {kind} '{name}' exists already ({known})", hint="choose another name"
         )
-    return origin
 
 
 def _register(registry: Registry[AnyEntry], entry: AnyEntry, kind: str, origin: Origin) -> None:
@@ -221,31 +240,18 @@ def _register(registry: Registry[AnyEntry], entry: AnyEntry, kind: str, origin: 
     ORIGINS[kind, entry.name] = origin
 
 
-def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]:
-    """Return the pattern of a family's specs.
+def _check_pattern(name: str, pattern: str, origin: Origin) -> None:
+    """Check that a pattern contains no character that no spec has.
 
     Raises:
-        InputError: it is malformed, has no group, or contains characters that no spec has.
+        InputError: it does.
     """
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise InputError(
-            f"{origin}: the pattern of '{name}' is malformed: {error}",
-            hint="write a regular expression such as P(\\d+)",
-        ) from None
-    if not compiled.groups:
-        raise InputError(
-            f"{origin}: the pattern of '{name}' has no group",
-            hint="put the numbers into parentheses, such as P(\\d+)",
-        )
     foreign = _FOREIGN.search(_GROUP.sub("(", pattern))
     if foreign is not None:
         raise InputError(
             f"{origin}: the pattern of '{name}' contains {foreign.group()!r}",
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
-    return compiled
 
 
 def _check_name(name: str, origin: Origin) -> None:
