@@ -119,10 +119,11 @@ def is_open(connection: socket.socket) -> bool:
 def test_an_incomplete_request_is_ended(
     address: str, sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
     with connect(address, sent) as connection:
         answer = read_all(connection)
-    assert answer.startswith((b"HTTP/1.1 408", b"HTTP/1.1 200")) or not sent
+    # A request with an incomplete body may have been answered before.
+    assert answer.startswith(b"HTTP/1.1 408") or not sent or b"\r\n\r\n" in sent
 
 
 def test_a_request_that_arrives_byte_by_byte_is_ended(
@@ -146,11 +147,15 @@ def test_a_request_that_arrives_byte_by_byte_is_ended(
 def test_a_connection_is_kept_for_the_next_request(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
-    with httpx.Client(base_url=address, trust_env=False) as browser:
-        for _ in range(3):
-            assert browser.get("/explore/S4").status_code == 200
-            time.sleep(0.3)  # idle connections have another limit
+    """Between requests, a connection has another limit."""
+    complete = request(f"{address}/explore/S4").replace(b"GET", b"HEAD")
+    with connect(address, complete) as connection:
+        assert connection.recv(1_000_000).startswith(b"HTTP/1.1 200")
+        monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.1)
+        for _ in range(2):
+            time.sleep(0.3)
+            connection.sendall(complete)
+            assert connection.recv(1_000_000).startswith(b"HTTP/1.1 200")
 
 
 def test_a_page_answers_while_500_connections_hang(address: str) -> None:
@@ -214,14 +219,13 @@ def test_a_client_that_stops_reading_is_disconnected(
 def test_a_client_that_reads_slowly_receives_everything(
     large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
-    monkeypatch.setattr(connections, "LEAST_READ_BYTES", 1)
+    monkeypatch.setattr(connections, "READ_SECONDS", 1.0)
     received = 0
     last = request(large).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
     with connect(large, last) as connection:
         while part := connection.recv(400_000):
             received += len(part)
-            time.sleep(0.01)
+            time.sleep(0.03)
     assert received > len(LARGE)
 
 
