@@ -107,6 +107,24 @@ def test_a_picture_of_an_answer_is_drawn(client: TestClient) -> None:
     assert "CALL" in page or "MATCH" in page
 
 
+def test_experiments_with_too_many_runs_are_left_to_the_command_line(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = (
+        f"{API}/experiments/ours",
+        f"{API}/experiments/ours/curves",
+        f"{API}/compare?name=ours&name=theirs",
+        "/experiments/ours",
+        "/compare?name=ours&name=theirs",
+    )
+    assert {client.get(path).status_code for path in paths} == {200}
+    monkeypatch.setattr("starcast.web.api.experiments.MOST_RUNS", 1)
+    for path in paths:
+        response = client.get(path)
+        assert response.status_code == 422
+        assert "were asked for; at most 1 are shown" in response.text
+
+
 def test_experiments_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
     items = get(client, "/experiments")["items"]
     assert [item["experiment"] for item in items] == ["ours", "theirs"]
