@@ -34,7 +34,7 @@ def _read(record: RecordFile) -> Arrays:
 
 def _replace(record: RecordFile, arrays: Arrays) -> None:
     content = io.BytesIO()
-    np.savez_compressed(content, **arrays)  # type: ignore[arg-type] - arrays by name
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
     record.witness = content.getvalue()
 
 

@@ -1,6 +1,6 @@
 """The server under attack: slow clients, many connections, heavy requests, hostile URLs.
 
-Each test attacks a real server on the loopback interface, or a part of it, a bounded number of
+Each test attacks a real server on the loopback interface, or one layer, a bounded number of
 times. The limits are made small, so that no test waits for long.
 """
 
