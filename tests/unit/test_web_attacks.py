@@ -384,6 +384,26 @@ def test_waiting_for_a_worker_counts_as_time_of_the_request(service: Service) ->
     workers._idle.put(slot)
 
 
+def test_the_first_requests_wait_for_the_first_worker() -> None:
+    """That time is not counted: the worker would be killed before it has computed anything."""
+    workers = Workers(count=1, seconds=0.4)
+    slot = workers._idle.get()
+
+    def start() -> None:
+        time.sleep(0.6)
+        workers._start(slot)
+        workers._was_ready.set()
+        workers._idle.put(slot)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    try:
+        assert workers.run(len, ()) == 0
+    finally:
+        thread.join()
+        workers.close()
+
+
 # Hostile URLs and headers
 
 

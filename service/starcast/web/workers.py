@@ -118,14 +118,15 @@ class Workers:
             self._places.release()
 
     def _run(self, function: Callable[[], Any]) -> Any:
-        # The first worker starts with the server; the first requests wait for it.
-        patience = self.seconds / 2 if self._was_ready.is_set() else START_SECONDS
+        # The first requests wait for the start of the first worker, which is not their time.
+        is_starting = not self._was_ready.is_set()
+        patience = START_SECONDS if is_starting else self.seconds / 2
         began = time.monotonic()
         try:
             slot = self._idle.get(timeout=patience)
         except Empty:
             raise self._busy() from None
-        waited = time.monotonic() - began if self._was_ready.is_set() else 0.0
+        waited = 0.0 if is_starting else time.monotonic() - began
         try:
             return self._perform(slot, function, self.seconds - waited)
         finally:
