@@ -64,7 +64,7 @@ class Argument:
         return str(value)
 
     def _check_text(self, value: object) -> str:
-        if not isinstance(value, str) or re.search(r"[()=,\s]", value) or not value:
+        if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
                 f"{self.name} is {value!r}, which is not a word",
                 hint="write it without blanks, commas, equals signs and parentheses",
@@ -84,6 +84,10 @@ class Argument:
                 hint=f"give {self.name} from 0 to {maximum}",
             )
         return int(value)
+
+
+def _is_word(text: str) -> bool:
+    return text.isprintable() and not re.search(r"[()=,\s]", text)
 
 
 class Entry:

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from campaign.bombs import bomb
 from campaign.crowd import crowd
 from campaign.disk import full_home, full_output
 from campaign.faults import connection_fault
+from campaign.floods import flood
+from campaign.forgeries import forge
 from campaign.fuzz import fuzz_command, fuzz_reader
 from campaign.journal import Entry
 from campaign.kills import kill
@@ -43,6 +46,9 @@ KINDS: dict[str, Kind] = {
     "full output": Kind(full_output, 3),
     "full home": Kind(full_home, 1, needs_home=True),
     "crowd": Kind(crowd, 1),
+    "flood": Kind(flood, 2),
+    "bomb": Kind(bomb, 1),
+    "forgery": Kind(forge, 2, 10),
     "fuzzed input": Kind(lambda servers, draw: fuzz_reader(servers.folder, draw), 3, 100),
     "fuzzed command": Kind(fuzz_command, 3, 20),
     "mutated forest": Kind(lambda _, draw: mutate_forest(draw), 2, 100),

@@ -36,6 +36,9 @@ SLICE = {
     "kill": 2,
     "connection fault": 2,
     "crowd": 1,
+    "flood": 1,
+    "bomb": 1,
+    "forgery": 4,
 }
 
 

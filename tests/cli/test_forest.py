@@ -504,3 +504,21 @@ def test_wrong_options_of_blocks_are_refused(
 ) -> None:
     error, _ = refused(starcast("forest", "verify", *words), 2)
     assert message in error
+
+
+@pytest.mark.parametrize("end", ["sys.exit(0)", "raise BaseException('over')"])
+@pytest.mark.usefixtures("registries")
+def test_a_plug_in_that_ends_python_is_an_error(
+    starcast: Starcast, tmp_path: Path, end: str
+) -> None:
+    """The command used to end with code 0 and without output, or with a traceback."""
+    file = tmp_path / "ending.py"
+    declaration = "@starcast.construction('ending', source='x')\ndef ending(topology, root):"
+    file.write_text(f"import sys\nimport starcast\n{declaration} {end}\n", encoding="utf-8")
+    result = starcast("--plugin", str(file), "forest", "verify", "S4", "ending")
+    assert result.code == 2
+    assert result.err.startswith(f"error: the construction 'ending' ({file}:3) raised ")
+    file.write_text(f"import sys\n{end}\n", encoding="utf-8")
+    result = starcast("--plugin", str(file), "forest", "verify", "S4", "greedy")
+    assert result.code == 2
+    assert result.err.startswith(f"error: the plug-in '{file}' cannot be imported: ")

@@ -36,7 +36,7 @@ def address(filled: Lab) -> Iterator[str]:
     """The address of a server on stores with artifacts, experiments and a verdict."""
     filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
                       message_bytes=[16, 256, 4096, 65536])  # fmt: skip
-    service = Service(Settings.load(), Workers(count=1))
+    service = Service(Settings.load(), Workers(count=1, seconds=60))
     with served(create_app(service)) as url:
         yield url
     service.close()

@@ -175,6 +175,30 @@ def test_a_changed_plug_in_is_reported(stores: Stores, ring: Path) -> None:
     assert not any("changed" in line for line in listener.lines)
 
 
+def test_an_ingest_names_what_another_version_of_a_plug_in_built(
+    stores: Stores, ring: Path
+) -> None:
+    request = plan("S4", schedules=["one-by-one"])
+    ingest(stores, request)
+    assert str(ingest(stores, request)) == "nothing to create: 2 of 2 are already stored"
+    ring.write_text(ROUND.replace("ORDER", " + 1"))
+    plugins.load([str(ring)])
+    listener = Recorder()
+    summary = ingest(stores, request, reporter=listener)
+    assert summary.outdated == [SENDS]
+    assert str(summary) == (
+        "nothing to create: 2 of 2 are already stored, 1 of them built by another version of a "
+        "plug-in"
+    )
+    assert (
+        f"{SENDS} was built by another version of the plug-in of 'one-by-one'; compare it with: "
+        f"starcast graph verify {SENDS}; build it again with: starcast graph rebuild {SENDS}"
+    ) in listener.lines
+    rebuild(stores, RebuildRequest(ids=[SENDS], method=LoadMethod.BOLT))
+    assert ingest(stores, request).outdated == []
+    assert verify(stores) == []
+
+
 def changed_trees(name: str = "mine") -> Forest:
     """Return the breadth-first tree of S4, under a name that no construction has."""
     load_examples()

@@ -32,7 +32,7 @@ def client(filled: Lab) -> Iterator[TestClient]:
     filled.ingest(
         "S4", [Forest(topology("S4"), array, 23, construction="mine", arguments={"i": 2})]
     )
-    service = Service(Settings.load(), Workers(count=1))
+    service = Service(Settings.load(), Workers(count=1, seconds=60))
     yield TestClient(create_app(service), base_url="http://localhost")
     service.close()
 
@@ -105,6 +105,24 @@ def test_a_picture_of_an_answer_is_drawn(client: TestClient) -> None:
     page = client.get(f"/queries/{query}?{values}").text
     assert escape(f"api/v1/queries/{query}/answer.svg?{values}") in page
     assert "CALL" in page or "MATCH" in page
+
+
+def test_experiments_with_too_many_runs_are_left_to_the_command_line(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = (
+        f"{API}/experiments/ours",
+        f"{API}/experiments/ours/curves",
+        f"{API}/compare?name=ours&name=theirs",
+        "/experiments/ours",
+        "/compare?name=ours&name=theirs",
+    )
+    assert {client.get(path).status_code for path in paths} == {200}
+    monkeypatch.setattr("starcast.web.api.experiments.MOST_RUNS", 1)
+    for path in paths:
+        response = client.get(path)
+        assert response.status_code == 422
+        assert "were asked for; at most 1 are shown" in response.text
 
 
 def test_experiments_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
@@ -182,7 +200,7 @@ def test_the_role_that_only_reads_suffices(
 ) -> None:
     assert len(filled.forests()) == 2
     name_store(monkeypatch, role_url(kept_database, "reader"))
-    service = Service(Settings.load(), Workers(count=1))
+    service = Service(Settings.load(), Workers(count=1, seconds=60))
     client = TestClient(create_app(service), base_url="http://localhost")
     for path in (
         "/artifacts",

@@ -33,11 +33,15 @@ FLAGS = [
 
 @contextmanager
 def served(app: "ASGIApp") -> Iterator[str]:
-    """Serve an application on the loopback interface; yield its address."""
+    """Serve an application as ``starcast serve`` does, on the loopback interface; yield its URL."""
     import uvicorn
 
+    from starcast.web.serving import configure
+
+    config = configure(app)
+    config.lifespan = "off"  # the caller closes the service
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off"))
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from starcast.claims.reference import shipped
 from starcast.collectives.catalogue import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.drawing import draw_forest
 from starcast.experiments.execution import execute
 from starcast.experiments.grid import Grid, Point
+from starcast.formats.writing import render
 from starcast.plugins.origin import ORIGINS
 from starcast.topologies import Topology
 from starcast.trees.catalogue import CONSTRUCTIONS, constructions, single_trees
@@ -253,6 +256,143 @@ def test_claims_do_not_look_at_plug_ins() -> None:
     assert (shipped.single_trees(star), shipped.algorithms_on(star, "broadcast")) == known
     assert "breadth-first" in single_trees("S4")
     assert "none" in {algorithm.name for algorithm in algorithms_on(star, "broadcast")}
+
+
+#: Statements that raise a BaseException, with the class that the message names.
+ENDS = {
+    "sys.exit(0)": "SystemExit",
+    "sys.exit('x')": "SystemExit",
+    "raise SystemExit": "SystemExit",
+    "raise GeneratorExit": "GeneratorExit",
+    "raise BaseException": "BaseException",
+}
+BODIES = {
+    "construction": "@starcast.construction('f', source='x')\ndef f(topology, root): ",
+    "algorithm": "@starcast.algorithm('gather', 'f', source='x')\ndef f(topology, root, ports): ",
+    "family": "@starcast.family('f', pattern=r'F(\\d+)', source='x')\ndef f(n): ",
+}
+
+
+def build(kind: str) -> object:
+    """Build what a plug-in defines as ``f``."""
+    match kind:
+        case "construction":
+            return forest("S4", "f")
+        case "algorithm":
+            return schedule("S4", "gather", "f")
+    return topology("F4")
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("kind", BODIES)
+def test_a_plug_in_cannot_end_the_command(load: Callable[[str], None], kind: str, end: str) -> None:
+    load(f"import sys\n{BODIES[kind]}{end}")
+    with refused("mine.py:3) raised ", ENDS[end]):
+        build(kind)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_plug_in_cannot_end_the_command_when_it_is_imported(
+    load: Callable[[str], None], end: str
+) -> None:
+    with refused("the plug-in '", "mine.py' cannot be imported: "):
+        load(f"import sys\n{end}")
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_ctrl_c_interrupts_a_plug_in(load: Callable[[str], None], kind: str) -> None:
+    load(f"{BODIES[kind]}raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        build(kind)
+    with pytest.raises(KeyboardInterrupt):
+        load("raise KeyboardInterrupt")
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "construction('greedy', source='x')\ndef f(topology, root): ...",
+        "algorithm('broadcast', 'greedy', source='x')\ndef f(topology, root, ports): ...",
+        "family('star', pattern=r'T(\\d+)', source='x')\ndef f(n): ...",
+    ],
+)
+def test_a_taken_name_is_refused_with_the_file_that_declares_it(
+    load: Callable[[str], None], declaration: str
+) -> None:
+    with refused("mine.py:2", "exists already"):
+        load(f"@starcast.{declaration}")
+
+
+def test_two_plug_ins_cannot_share_a_family(load: Callable[[str], None], tmp_path: Path) -> None:
+    body = "@starcast.family('f', pattern=r'{0}(\\d+)', source='x')\ndef f(n): return [[2, 1]]"
+    load(body.format("F"))
+    load(body.format("G"))
+    assert topology("G2").nodes == 2
+    other = tmp_path / "other.py"
+    other.write_text(f"import starcast\n{body.format('H')}", encoding="utf-8")
+    with refused("other.py:2: the family 'f' exists already", "mine.py:2"):
+        plugins.load([str(other)])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "character"),
+    [
+        (r"F<(\d+)>", "'<'"),
+        (r'F"(\d+)', "'\"'"),
+        (r"F&(\d+)", "'&'"),
+        (r"F (\d+)", "' '"),
+        (r"F:(\d+)", "':'"),
+        (r"F\((\d+)\)", "'\\\\('"),
+        (r"F\x3c(\d+)", "'\\\\x'"),
+        (r"F\n(\d+)", "'\\\\n'"),
+        (r"Φ(\d+)", "'Φ'"),
+    ],
+)
+def test_patterns_with_characters_of_no_spec_are_refused(
+    load: Callable[[str], None], pattern: str, character: str
+) -> None:
+    with refused("mine.py:2: the pattern of 'f' contains ", character):
+        load(f"@starcast.family('f', pattern=r'''{pattern}''', source='x')\ndef f(n): ...")
+
+
+@pytest.mark.parametrize(
+    "spec", ["F<b>2", "F&2", "F\n2", 'F"2', "F:2", "F2\u0663", "F" + 60 * "x" + "2"]
+)
+def test_no_spec_has_special_characters_whatever_a_pattern_matches(
+    load: Callable[[str], None], spec: str
+) -> None:
+    load("@starcast.family('f', pattern=r'F[^a]*?(\\d+)', source='x')\ndef f(n): return [[2, 1]]")
+    assert topology("F.x_y-2").spec == "F.x_y-2"
+    with refused("unknown topology"):
+        topology(spec)
+
+
+def test_words_in_ids_are_escaped_in_the_files_of_other_tools(
+    load: Callable[[str], None],
+) -> None:
+    load(
+        """
+        @starcast.construction("mine", source="this test")
+        def mine(topology, root, mood: str):
+            return starcast.forest(topology, "greedy", root)
+        """
+    )
+    word = 'a"b\\c<d>&'
+    built = forest("S3", "mine", mood=word)
+    dot = b"".join(render(built, "dot")).decode()
+    assert dot.startswith('digraph "S3:mine(mood=a\\"b\\\\c<d>&):123" {')
+    picture = ET.fromstring(draw_forest(built))  # noqa: S314 - our own
+    assert word in "".join(picture.itertext())
+    with refused("is not a word"):
+        forest("S3", "mine", mood="a\x01")
+
+
+def test_a_schedule_s_id_is_escaped_in_msccl(load: Callable[[str], None]) -> None:
+    load(OWN_ARGUMENTS)
+    plan = schedule("S3", "broadcast", "slow", word='"<&')
+    text = b"".join(render(plan, "msccl-xml")).decode()
+    algorithm = ET.fromstring(text)  # noqa: S314 - our own
+    assert algorithm.attrib["name"] == plan.id
 
 
 OWN_ARGUMENTS = """

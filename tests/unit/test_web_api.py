@@ -34,7 +34,9 @@ API = "/api/v1"
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service whose embedded stack is not running."""
-    opened = Service(Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1))
+    opened = Service(
+        Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1, seconds=60)
+    )
     yield opened
     opened.close()
 
@@ -186,7 +188,7 @@ def test_a_damaged_record_of_the_user_is_reported_where_records_are_shown(tmp_pa
     folder = tmp_path / "records" / "fault-diameter"
     folder.mkdir(parents=True)
     (folder / "S3.json").write_text("{}")
-    service = Service(Settings.load(home=tmp_path), Workers(count=1))
+    service = Service(Settings.load(home=tmp_path), Workers(count=1, seconds=60))
     client = TestClient(create_app(service), base_url="http://localhost")
     assert client.get("/").status_code == 200
     assert client.get("/records").status_code == 422
@@ -417,6 +419,7 @@ def test_a_plug_in_that_never_returns_is_stopped(
         problem = client.get(f"{API}/forests/S3:endless").json()
         assert problem["type"] == "urn:starcast:problem:limit"
         assert problem["detail"] == "the computation took longer than 1 s"
+        workers.seconds = 60  # requests wait while another worker starts
         assert client.get(f"{API}/forests/S3:greedy").status_code == 200
     finally:
         workers.close()

@@ -33,7 +33,7 @@ def write_gexf(topology: Topology) -> Iterator[str]:
 
 def write_topology_dot(topology: Topology) -> Iterator[str]:
     """Yield an undirected graph in DOT; a link has the port of its lower node."""
-    yield f'graph "{topology.spec}" {{\n'
+    yield f"graph {_dot_quote(topology.spec)} {{\n"
     yield from _dot_nodes(topology, np.arange(topology.nodes))
     for port in topology.ports:
         neighbours = topology.neighbours(port)
@@ -46,7 +46,7 @@ def write_topology_dot(topology: Topology) -> Iterator[str]:
 def write_forest_dot(forest: Forest, tree: int | None = None) -> Iterator[str]:
     """Yield a directed graph in DOT with an edge from parent to child for every edge of a tree."""
     edges = edges_of(forest, tree)
-    yield f'digraph "{forest.id}" {{\n'
+    yield f"digraph {_dot_quote(forest.id)} {{\n"
     yield from _dot_nodes(forest.topology, np.union1d(edges.child, [forest.root]))
     columns = (edges.parent, edges.child, edges.tree, edges.level, edges.port)
     values = zip(*(column.tolist() for column in columns), strict=True)
@@ -58,7 +58,13 @@ def write_forest_dot(forest: Forest, tree: int | None = None) -> Iterator[str]:
 def _dot_nodes(topology: Topology, ranks: NDArray[np.int64]) -> Iterator[str]:
     labels = topology.labels(ranks).tolist()
     for rank, label in zip(ranks.tolist(), labels, strict=True):
-        yield f'  {rank} [label="{label}"];\n'
+        yield f"  {rank} [label={_dot_quote(label)}];\n"
+
+
+def _dot_quote(text: str) -> str:
+    """Return a quoted string of DOT."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def write_metis(topology: Topology) -> Iterator[str]:

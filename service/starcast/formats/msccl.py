@@ -10,6 +10,7 @@ Reference: ``src/include/msccl.h`` and ``src/graph/xml.h`` of microsoft/msccl; M
 
 from collections import Counter
 from collections.abc import Iterator
+from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +79,8 @@ def write_msccl(rows: Rows) -> Iterator[str]:
     program = _Program(rows)
     blocks = [program.write_gpu(rank) for rank in range(nodes)]
     yield (
-        f'<algo name="{schedule.id[:_LONGEST_NAME]}" proto="Simple" nchannels="{program.channels}" '
+        f'<algo name="{escape(schedule.id[:_LONGEST_NAME])}" proto="Simple" '
+        f'nchannels="{program.channels}" '
         f'nchunksperloop="{program.sizes(0).loop}" ngpus="{nodes}" coll="{schedule.collective}" '
         f'inplace="0" outofplace="1" minBytes="0" maxBytes="{_MAX_BYTES}">\n'
     )

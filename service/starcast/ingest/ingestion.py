@@ -9,6 +9,7 @@ Over Bolt, all artifacts to rebuild are first deleted. Until each has been recre
 ingest creates the artifacts that it is asked for.
 """
 
+import shlex
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from starcast.graph import audit, ownership
 from starcast.graph.deletion import delete_orphans, delete_outdated_nodes
 from starcast.graph.schema import VERSION
 from starcast.graph.writer import BoltWriter, refresh_plans
-from starcast.ingest.artifacts import Artifact, artifact_from_id
+from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_plugins
 from starcast.ingest.dropping import recorded_size, refuse_import_losses
 from starcast.ingest.load_methods import choose_method
 from starcast.ingest.loading import (
@@ -46,6 +47,7 @@ from starcast.ingest.stores import (
     read_state,
     set_columns,
 )
+from starcast.plugins import find_changed
 from starcast.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.vocabulary import LoadMethod
@@ -63,12 +65,14 @@ class Summary:
         present: ids of artifacts that were already stored.
         recovered: ids of artifacts that were cleaned up first.
         seconds: duration of the ingest.
+        outdated: ids of artifacts in ``present`` that another version of a plug-in built.
     """
 
     created: list[Loaded]
     present: list[str]
     recovered: list[str]
     seconds: float = field(compare=False)
+    outdated: list[str] = field(default_factory=list)
 
     @property
     def rows(self) -> int:
@@ -80,10 +84,12 @@ class Summary:
 
     def __str__(self) -> str:
         present = len(self.present)
+        outdated = len(self.outdated)
+        note = f", {outdated} of them built by another version of a plug-in" if outdated else ""
         if not self.created:
-            return f"nothing to create: {present} of {present} are already stored"
+            return f"nothing to create: {present} of {present} are already stored{note}"
         rate = self.rows / max(sum(loaded.seconds for loaded in self.created), 1e-9)
-        already = f", {present} already stored" if present else ""
+        already = f", {present} already stored{note}" if present else ""
         return (
             f"created {len(self.created)}{already}: {self.rows:,} rows in {self.seconds:.1f} s, "
             f"{rate:,.0f} rows/s including verification"
@@ -132,10 +138,12 @@ def ingest(
         recovered = recover(locked, listener)
         missing = _find_missing(locked, sizes)
         _refuse_other_trees(locked, request)
+        present = [size for size in sizes if size not in missing]
+        outdated = _find_outdated(locked, present, listener)
         created = _create(locked, request, missing, method, listener, on_stage) if missing else []
-    present = [size.id for size in sizes if size not in missing]
+    present_ids = [size.id for size in present]
     recovered_ids = [reference.id for reference in recovered]
-    return Summary(created, present, recovered_ids, time.monotonic() - began)
+    return Summary(created, present_ids, recovered_ids, time.monotonic() - began, outdated)
 
 
 def _tidy(stores: Stores, reporter: Reporter) -> None:
@@ -150,6 +158,27 @@ def _find_missing(stores: Stores, sizes: Iterable[ArtifactSize]) -> list[Artifac
             for size in sizes
             if read_state(session, size.kind, size.id) is not LoadState.COMPLETE
         ]
+
+
+def _find_outdated(
+    stores: Stores, present: Iterable[ArtifactSize], reporter: Reporter
+) -> list[str]:
+    """Return the ids of artifacts that another version of a plug-in built; report each of them."""
+    outdated = []
+    with stores.session() as session:
+        for size in present:
+            names = find_changed(recorded_plugins(session, size.kind, size.id))
+            if not names:
+                continue
+            outdated.append(size.id)
+            plugins = " and ".join(f"'{name}'" for name in names)
+            quoted = shlex.quote(size.id)
+            reporter.say(
+                f"{size.id} was built by another version of the plug-in of {plugins}; compare it "
+                f"with: starcast graph verify {quoted}; build it again with: "
+                f"starcast graph rebuild {quoted}"
+            )
+    return outdated
 
 
 def _refuse_other_trees(stores: Stores, request: Plan | IngestRequest) -> None:

@@ -14,10 +14,16 @@ from starcast.collectives.columns import REQUIRED, schedule_from_columns
 from starcast.collectives.model import Schedule, check_collective
 from starcast.errors import InputError
 from starcast.plugins.origin import ORIGINS, Located, Origin, run_guarded
-from starcast.registry import Argument
+from starcast.registry import AnyEntry, Argument, Registry
 from starcast.topologies import Topology
 from starcast.topologies.cayley import CayleyGraph
-from starcast.topologies.families import FAMILIES, TopologyFamily, find_family, register_family
+from starcast.topologies.families import (
+    FAMILIES,
+    SPEC_CHARACTERS,
+    TopologyFamily,
+    find_family,
+    register_family,
+)
 from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS, Construction
 from starcast.vocabulary import Collective, Ports
@@ -25,6 +31,10 @@ from starcast.vocabulary import Collective, Ports
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+#: Parts of a pattern that match no spec: escapes of other characters, and characters that belong
+#: neither to a spec nor to the syntax of regular expressions.
+_FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
+_GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 _KINDS: Mapping[Any, Literal["integer", "text"]] = {
     int: "integer", "int": "integer", str: "text", "str": "text",
 }  # fmt: skip
@@ -77,8 +87,7 @@ def construction(
             build, _read_arguments(name, origin, function, ("topology", "root")), smallest,
             one_tree_per_port, partial,
         )  # fmt: skip
-        CONSTRUCTIONS.register(entry, replace=("construction", name) in ORIGINS)
-        ORIGINS["construction", name] = origin
+        _register(CONSTRUCTIONS, entry, "construction", origin)
         return function
 
     return decorate
@@ -138,8 +147,7 @@ def algorithm(
             _read_arguments(name, origin, function, ("topology", "root", "ports")), source,
             build, _count_least_rows, lambda *_: None, smallest,
         )  # fmt: skip
-        REGISTRIES[collective].register(entry, replace=(kind, name) in ORIGINS)
-        ORIGINS[kind, name] = origin
+        _register(REGISTRIES[collective], entry, kind, origin)
         return function
 
     return decorate
@@ -157,6 +165,8 @@ def family(
     Args:
         name: lower-case words joined by hyphens.
         pattern: a regular expression of the specs, such as ``P(\d+)``; its groups are numbers.
+            Specs are at most 50 ASCII letters, digits, commas, points, underscores, plus signs and
+            hyphens, whatever else the pattern matches.
         source: the paper that defines the family.
         noun: what the graphs are, in the plural, for messages.
 
@@ -179,6 +189,8 @@ def family(
                 f"{origin}: the pattern of '{name}' has no group",
                 hint="put the numbers into parentheses, such as P(\\d+)",
             )
+        _check_pattern(name, pattern, origin)
+        _check_untaken("family", name, origin)
 
         def build(spec: str, *numbers: int) -> Topology:
             noun = f"the family '{name}'"
@@ -186,7 +198,7 @@ def family(
             with Located(noun, origin):
                 return CayleyGraph(spec, name, generators)
 
-        if ("family", name) in ORIGINS and ORIGINS["family", name].module == origin.module:
+        if ("family", name) in ORIGINS:  # the same plug-in is loaded again
             del FAMILIES[name]
         with Located(f"the family '{name}'", origin):
             register_family(
@@ -206,12 +218,40 @@ def _check_declaration(
     with Located(f"the {kind} '{name}'", origin):
         for each in families:
             find_family(each)
+    _check_untaken(kind, name, origin)
+    return origin
+
+
+def _check_untaken(kind: str, name: str, origin: Origin) -> None:
+    """Check that no other plug-in has defined a name."""
     known = ORIGINS.get((kind, name))
     if known is not None and known.module != origin.module:
         raise InputError(
             f"{origin}: the {kind} '{name}' exists already ({known})", hint="choose another name"
         )
-    return origin
+
+
+def _register(registry: Registry[AnyEntry], entry: AnyEntry, kind: str, origin: Origin) -> None:
+    """Add an entry, or replace what the same plug-in has defined before under this name."""
+    try:
+        registry.register(entry, replace=(kind, entry.name) in ORIGINS)
+    except InputError as error:
+        raise InputError(f"{origin}: {error.message}", hint=error.hint) from None
+    ORIGINS[kind, entry.name] = origin
+
+
+def _check_pattern(name: str, pattern: str, origin: Origin) -> None:
+    """Check that a pattern contains no character that no spec has.
+
+    Raises:
+        InputError: it does.
+    """
+    foreign = _FOREIGN.search(_GROUP.sub("(", pattern))
+    if foreign is not None:
+        raise InputError(
+            f"{origin}: the pattern of '{name}' contains {foreign.group()!r}",
+            hint=f"specs consist of {SPEC_CHARACTERS}",
+        )
 
 
 def _check_name(name: str, origin: Origin) -> None:

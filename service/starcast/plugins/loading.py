@@ -73,7 +73,9 @@ def _import(name: str, action: Callable[[], object]) -> None:
             f"the plug-in '{name}' cannot be imported: {error.msg}",
             hint="name a module that Python finds, or the path of a .py file",
         ) from None
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit, which would end the command
         raise InputError(
             f"the plug-in '{name}' cannot be imported: {describe(error)}",
             hint="correct it; STARCAST_DEBUG=1 shows its traceback",

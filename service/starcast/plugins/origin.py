@@ -109,17 +109,21 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
 
     Raises:
         InputError: it raised an exception, which is the cause of this error.
+        KeyboardInterrupt: the user has pressed Ctrl-C.
     """
     try:
         return action()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    # Also SystemExit: sys.exit() in a plug-in would end the command as if it had done its work.
+    except BaseException as error:
         raise InputError(
             f"{noun} ({origin}) raised {describe(error)}",
             hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
         ) from error
 
 
-def describe(error: Exception) -> str:
+def describe(error: BaseException) -> str:
     """Return the class of an exception and the first line of its message."""
     text = error.message if isinstance(error, StarcastError) else str(error)
     return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"

@@ -9,6 +9,10 @@ from starcast.support.text import did_you_mean
 from starcast.topologies import hypercube, nk_star, star
 from starcast.topologies.base import Topology
 
+#: The characters of a spec, for messages. Ids with specs appear in files of many formats, so a spec
+#: contains no character that one of them treats specially.
+SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
+_SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
 _NUMBER = "(0|[1-9][0-9]{0,3})"
 
 
@@ -145,7 +149,8 @@ def topology(spec: str) -> Topology:
         6
     """
     text = str(spec)
-    for family in FAMILIES.values():
+    families = FAMILIES.values() if _SPEC.fullmatch(text) else ()
+    for family in families:
         if match := family.pattern.fullmatch(text):
             return family.build(text, *map(int, match.groups()))
     spellings = ", ".join(family.spelling for family in FAMILIES.values())

@@ -3,9 +3,10 @@
 Artifacts are kept for the next requests of the same page, which ask for several of their arrays.
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from starcast.collectives.model import COLUMNS
 from starcast.errors import InputError, LimitError
 from starcast.explorer import data
 from starcast.simulator import Fault, Simulation, find_executed, simulate
+from starcast.support.table import Table
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, constructions
@@ -30,12 +32,13 @@ if TYPE_CHECKING:
 MOST_NODES = 50_000
 #: Greatest number of rows of a schedule that is built for a request.
 MOST_ROWS = 1_000_000
-#: Greatest number of rows that are listed as JSON or CSV.
+#: Greatest number of rows or steps that are listed as JSON or CSV.
 MOST_LISTED = 100_000
 #: Greatest number of faults of a simulation.
 MOST_FAULTS = 200
 
 Facts = dict[str, Any]
+ListingFormat = Literal["json", "csv"]
 
 
 def describe_topology(spec: str) -> Facts:
@@ -147,8 +150,11 @@ def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
     return data.schedule_rows(built)
 
 
-def list_schedule_rows(schedule_id: str, *, expand: bool = False) -> list[Facts]:
-    """Return the rows of a schedule with the labels of their nodes."""
+@lru_cache(maxsize=1)
+def list_schedule_rows(
+    schedule_id: str, output: ListingFormat = "json", *, expand: bool = False
+) -> str:
+    """Return the rows of a schedule with the labels of their nodes, as text."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
     if len(built) > MOST_LISTED:
         raise LimitError(
@@ -159,8 +165,7 @@ def list_schedule_rows(schedule_id: str, *, expand: bool = False) -> list[Facts]
     columns = {name: getattr(built, name) for name in COLUMNS}
     columns["sender"] = labels[built.sender]
     columns["receiver"] = labels[built.receiver]
-    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(COLUMNS, line, strict=True)) for line in lines]
+    return _listing(columns, output)
 
 
 def draw_schedule(schedule_id: str) -> str:
@@ -168,14 +173,17 @@ def draw_schedule(schedule_id: str) -> str:
     return drawing.draw_schedule(_schedule(schedule_id))
 
 
-def list_steps(schedule_id: str) -> list[Facts]:
-    """Return the links used and the largest packet of each step, of all sources."""
+@lru_cache(maxsize=1)
+def list_steps(schedule_id: str, output: ListingFormat = "json") -> str:
+    """Return the links used and the largest packet of each step, of all sources, as text."""
+    _check_steps(_schedule(schedule_id))
     result = _simulate(schedule_id, ())
-    pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
-    return [
-        {"step": step, "links_used": links_used, "largest_packet": size}
-        for step, (links_used, size) in enumerate(pairs, start=1)
-    ]
+    columns = {
+        "step": np.arange(1, result.steps + 1),
+        "links_used": result.links_used,
+        "largest_packet": result.packet_sizes,
+    }
+    return _listing(columns, output)
 
 
 def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
@@ -186,6 +194,7 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
             hint="use 'starcast schedule simulate' for more",
         )
     built = _expanded(schedule_id) if faults else _schedule(schedule_id)
+    _check_steps(built)
     parsed = tuple(Fault.parse(text) for text in faults)
     result = _simulate(schedule_id, parsed)
     rows = find_executed(built, parsed) if faults else slice(None)
@@ -238,6 +247,18 @@ def _small(spec: str) -> Topology:
     return require_drawable(parse_topology(spec))
 
 
+def _listing(columns: Mapping[str, NDArray[Any]], output: ListingFormat) -> str:
+    """Return columns of equal length as JSON or CSV, row by row.
+
+    Worker processes write such text, so that it takes no time of the server's only process.
+    """
+    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+    rows = [dict(zip(columns, line, strict=True)) for line in lines]
+    if output == "csv":
+        return Table(tuple(columns), rows).to_csv()
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+
+
 @lru_cache(maxsize=8)
 def _built_forest(forest_id: str) -> Forest:
     _small(forest_id.split(":", maxsplit=1)[0])
@@ -275,8 +296,25 @@ def _check_rows(noun: str, rows: int) -> None:
         )
 
 
+def _check_steps(schedule: Schedule) -> None:
+    if schedule.steps > MOST_LISTED:
+        raise LimitError(
+            f"{schedule.id} has {schedule.steps:,} steps; at most {MOST_LISTED:,} are listed",
+            hint="use fewer segments or messages, or 'starcast schedule simulate'",
+        )
+
+
 @lru_cache(maxsize=4)
 def _simulate(schedule_id: str, faults: tuple[Fault, ...]) -> Simulation:
     if faults:
         return simulate(_expanded(schedule_id), faults)
     return simulate(_schedule(schedule_id))
+
+
+_CACHES = (_built_forest, _schedule, _expanded, _simulate, list_schedule_rows, list_steps)
+
+
+def forget() -> None:
+    """Forget what earlier requests have built, which makes its memory available."""
+    for kept in _CACHES:
+        kept.cache_clear()

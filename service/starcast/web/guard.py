@@ -8,18 +8,30 @@ name.
 import hashlib
 import ipaddress
 import logging
+import re
+from collections import Counter
 from time import perf_counter
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from starcast.errors import BusyError
 from starcast.support import log
 from starcast.web import problems
 
 #: Longest path with its query string.
 LONGEST_URL = 8_000
+#: Number of requests that are handled at the same time.
+MOST_REQUESTS = 64
+#: The same for the requests of another machine.
+MOST_REQUESTS_OF_ADDRESS = 32
 _LOCAL_NAMES = frozenset({"localhost"})
+_LARGEST_PORT = 65_535
+#: A value of ``Host``: a name or IPv4 address, or an IPv6 address in brackets, and a port.
+_HOST = re.compile(
+    r"(?P<name>[a-z0-9._-]+|\[[0-9a-f.]*:[0-9a-f:.]*\])(:(?P<port>[0-9]{0,5}))?", re.IGNORECASE
+)
 #: No inline script and no inline style; nothing from another host; no page of others around it.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -50,6 +62,7 @@ class Guard:
     def __init__(self, app: ASGIApp, host: str) -> None:
         self.app = app
         self.host = host.casefold()
+        self._running: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -59,12 +72,17 @@ class Guard:
         start = perf_counter()
         is_head = scope["method"] == "HEAD"
         reply = _Reply(send, Headers(scope=scope), hides_body=is_head)
-        refusal = self._refusal(scope)
+        client = (scope.get("client") or ("",))[0]
+        refusal = self._refusal(scope) or self._refusal_of_busy(client, scope["path"])
         if refusal is not None:
             await refusal(scope, receive, reply)
         else:
             method = "GET" if is_head else scope["method"]
-            await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
+            self._running[client] += 1
+            try:
+                await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
+            finally:
+                self._running -= Counter([client])  # keeps no address without requests
         seconds = round(perf_counter() - start, 3)
         log.event(
             "request", logging.DEBUG, path=scope["path"], status=reply.status, seconds=seconds
@@ -81,8 +99,12 @@ class Guard:
                 "open http://127.0.0.1 with the port, or start 'starcast serve --host NAME'",
                 path,
             )
+        if "\0" in path or b"%00" in scope["query_string"]:
+            return problems.refuse(
+                400, "the URL contains the character NUL", "remove %00 from it", path
+            )
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.casefold() != host.casefold():
+        if origin is not None and _netloc(origin) != host.casefold():
             return problems.refuse(
                 403,
                 f"the request comes from a page of {origin}",
@@ -102,12 +124,21 @@ class Guard:
             )
         return None
 
+    def _refusal_of_busy(self, client: str, path: str) -> ASGIApp | None:
+        """Return a refusal if too many requests are running, of all clients or of this address."""
+        is_local = is_loopback(client)
+        if self._running.total() >= MOST_REQUESTS or (
+            self._running[client] >= MOST_REQUESTS_OF_ADDRESS and not is_local
+        ):
+            return problems.respond(problems.describe(_too_many_requests(), path))
+        return None
+
     def _is_served(self, host: str) -> bool:
         """Return whether a request may name this host: a name of others could be rebound to us."""
-        try:
-            name = (urlsplit(f"//{host}").hostname or "").casefold()
-        except ValueError:
+        match = _HOST.fullmatch(host)
+        if match is None or int(match["port"] or 0) > _LARGEST_PORT:
             return False
+        name = match["name"].strip("[]").casefold()
         if name in _LOCAL_NAMES or name == self.host:
             return True
         try:
@@ -166,6 +197,20 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _too_many_requests() -> BusyError:
+    return BusyError(
+        "the server is handling as many requests as it can", hint="try again in a few seconds"
+    )
+
+
+def _netloc(origin: str) -> str:
+    """Return host and port of an origin; empty if it is malformed, which no host is."""
+    try:
+        return urlsplit(origin).netloc.casefold()
+    except ValueError:
+        return ""
 
 
 def _is_part_of_foreign_page(headers: Headers) -> bool:

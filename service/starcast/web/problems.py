@@ -59,14 +59,14 @@ RESPONSES: dict[int | str, dict[str, object]] = {
         "content": {MEDIA_TYPE: {"schema": ProblemDetails.model_json_schema()}},
     }
     for status, description in (
-        (400, "the request names a host that is not served here"),
+        (400, "the request names a host that is not served here, or its URL contains NUL"),
         (403, "the request comes from a page of another site"),
         (404, "nothing has this name"),
         (409, "a check failed"),
         (414, "the URL is too long"),
         (422, "invalid input, or a limit was reached"),
         (500, "a defect of starcast"),
-        (503, "a server is not running, or all workers are busy"),
+        (503, "a server is not running, or too many requests are running"),
     )
 }
 

@@ -146,6 +146,11 @@ def csv_of(models: Sequence[BaseModel]) -> Response:
     return csv_response(Table.of((model.model_dump() for model in models), columns))
 
 
+def listing_response(text: str, output: Literal["json", "csv"]) -> Response:
+    """Return a listing that a worker has written."""
+    return Response(text, media_type=_MEDIA_TYPES[output])
+
+
 def svg_response(document: str) -> Response:
     """Return a picture."""
     return Response(document, media_type="image/svg+xml")

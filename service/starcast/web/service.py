@@ -1,5 +1,6 @@
 """The state of the server: settings, worker processes, and connections to the stores."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -23,7 +24,10 @@ Result = TypeVar("Result")
 #: Number of requests that can use the stores at the same time.
 LABS = 4
 #: Seconds that a request waits for the stores if all connections are in use.
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 4.0
+#: Number of requests that use the stores or wait for them. The others fail at once, so that pages
+#: without stored data keep threads of the server for themselves.
+MOST_STORE_REQUESTS = 12
 
 
 @dataclass
@@ -38,6 +42,9 @@ class Service:
     settings: Settings
     workers: Workers = field(default_factory=Workers)
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
+    _places: threading.Semaphore = field(
+        default_factory=lambda: threading.BoundedSemaphore(MOST_STORE_REQUESTS)
+    )
 
     def __post_init__(self) -> None:
         for _ in range(LABS):
@@ -51,12 +58,20 @@ class Service:
             UnavailableError: PostgreSQL is not running.
             BusyError: all connections are in use.
         """
+        if not self._places.acquire(blocking=False):
+            raise _busy()
+        try:
+            with self._borrow() as lab:
+                yield lab
+        finally:
+            self._places.release()
+
+    @contextmanager
+    def _borrow(self) -> Iterator[Lab]:
         try:
             lab = self._labs.get(timeout=WAIT_SECONDS)
         except Empty:
-            raise BusyError(
-                f"{LABS} requests are using the stores", hint="try again in a few seconds"
-            ) from None
+            raise _busy() from None
         try:
             if lab is None:
                 lab = Lab(self.settings)
@@ -116,6 +131,10 @@ class Service:
             if lab is not None:
                 lab.close()
             self._labs.put(None)
+
+
+def _busy() -> BusyError:
+    return BusyError(f"{LABS} requests are using the stores", hint="try again in a few seconds")
 
 
 def get_service(request: Request) -> Service:

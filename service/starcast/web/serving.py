@@ -8,16 +8,16 @@ from collections.abc import Callable
 from contextlib import closing
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from starcast.errors import InputError, UnavailableError
 from starcast.settings import Settings
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.web.app import create_app
+from starcast.web.connections import BACKLOG, ClientConnection
 from starcast.web.guard import is_loopback
 from starcast.web.service import Service
 
-#: Number of requests that are handled at the same time; the server refuses more.
-MOST_REQUESTS = 64
 _KEEP_ALIVE_SECONDS = 5
 _STOP_SECONDS = 3
 
@@ -52,22 +52,33 @@ def serve(
                 "shows everything that is stored"
             )
         say(f"serving on http://{shown}:{bound}; stop it with Ctrl-C")
-        config = uvicorn.Config(
-            create_app(Service(settings), host),
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=MOST_REQUESTS,
-            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=_STOP_SECONDS,
-        )
+        config = configure(create_app(Service(settings), host))
         # Requests and errors are in starcast's own log.
         logging.getLogger("uvicorn").addHandler(logging.NullHandler())
         logging.getLogger("uvicorn").propagate = False
         with sigterm_as_interrupt():
             uvicorn.Server(config).run(sockets=[listener])
     raise KeyboardInterrupt
+
+
+def configure(app: ASGIApp) -> uvicorn.Config:
+    """Return the configuration of the server of an application.
+
+    uvicorn's ``limit_concurrency`` is not used: it counts connections, so that clients that send
+    nothing would make all requests fail. `ClientConnection` and `Guard` have other limits.
+    """
+    return uvicorn.Config(
+        app,
+        http=ClientConnection,
+        ws="none",  # a WebSocket would pass the guard
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+    )
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -86,7 +97,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(address)
-        listener.listen(128)
+        listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
         raise _cannot_listen(error, host, port) from None

@@ -1,17 +1,22 @@
 """Worker processes for what requests compute: with a time limit, after which a process is killed.
 
 Constructions of plug-ins are code of users, which may never return; and the largest topologies take
-seconds. A thread cannot be stopped, so computations run in processes of their own.
+seconds. A thread cannot be stopped, so computations run in processes of their own. Their memory is
+limited too.
 """
 
+import resource
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
+from pathlib import Path
 from queue import Empty, LifoQueue
+from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from starcast import plugins
@@ -20,6 +25,12 @@ from starcast.support.processes import ProcessExecutor, WorkerKilledError
 
 #: Seconds that a new process has for its imports, on a machine under load.
 START_SECONDS = 60.0
+#: Number of computations that may run or wait. The others fail at once, so that pages which compute
+#: nothing keep threads of the server for themselves.
+MOST_COMPUTATIONS = 16
+#: Bytes that a worker may use for computations, besides those of its imports.
+MOST_BYTES = 400_000_000
+_KIBIBYTE = 1024
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -53,7 +64,7 @@ class _Slot:
                 raise
             self.clear()
             raise LimitError(
-                f"the computation took longer than {seconds:g} s",
+                f"the computation took longer than {seconds:.3g} s",
                 hint="ask for a smaller topology or fewer units, or use the command line",
             ) from None
         except CancelledError:
@@ -71,14 +82,19 @@ class Workers:
 
     Args:
         count: their number.
-        seconds: the time limit of a computation, and of waiting for an idle worker.
+        seconds: the time limit of a request, which waits for an idle worker for at most half of
+            that time, and then computes.
     """
 
     count: int = 2
-    seconds: float = 20.0
+    seconds: float = 7.0
     _slots: list[_Slot] = field(default_factory=list)
     _idle: LifoQueue[_Slot] = field(default_factory=LifoQueue)
     _closed: threading.Event = field(default_factory=threading.Event)
+    _places: threading.Semaphore = field(
+        default_factory=lambda: threading.BoundedSemaphore(MOST_COMPUTATIONS)
+    )
+    _was_ready: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self._slots = [_Slot() for _ in range(self.count)]
@@ -93,15 +109,43 @@ class Workers:
             BusyError: no worker became idle in time.
             LimitError: the time limit was reached, or memory ran out.
         """
+        if not self._places.acquire(blocking=False):
+            raise self._busy()
         try:
-            slot = self._idle.get(timeout=self.seconds)
-        except Empty:
-            raise BusyError(
-                f"all {self.count} workers are busy", hint="try again in a few seconds"
-            ) from None
-        try:
-            result: Result = self._perform(slot, partial(function, *arguments, **options))
+            result: Result = self._run(partial(function, *arguments, **options))
             return result
+        finally:
+            self._places.release()
+
+    def _run(self, function: Callable[[], Any]) -> Any:
+        # The first requests wait for the start of the first worker, which is not their time.
+        is_starting = not self._was_ready.is_set()
+        patience = START_SECONDS if is_starting else self.seconds / 2
+        began = time.monotonic()
+        try:
+            slot = self._idle.get(timeout=patience)
+        except Empty:
+            raise self._busy() from None
+        waited = 0.0 if is_starting else time.monotonic() - began
+        try:
+            return self._perform(slot, function, self.seconds - waited)
+        finally:
+            self._put_back(slot)
+
+    def _busy(self) -> BusyError:
+        return BusyError(f"all {self.count} workers are busy", hint="try again in a few seconds")
+
+    def _put_back(self, slot: _Slot) -> None:
+        """Make a worker available; if it was killed, once another has started."""
+        if slot.executor is not None or self._closed.is_set():
+            self._idle.put(slot)
+            return
+        threading.Thread(target=self._restart, args=(slot,), daemon=True).start()
+
+    def _restart(self, slot: _Slot) -> None:
+        try:
+            with suppress(StarcastError):  # the next request reports it
+                self._start(slot)
         finally:
             self._idle.put(slot)
 
@@ -121,13 +165,19 @@ class Workers:
             with suppress(OSError):
                 slot.clear()
 
-    def _perform(self, slot: _Slot, function: Callable[[], Any]) -> Any:
+    def _perform(self, slot: _Slot, function: Callable[[], Any], seconds: float) -> Any:
         if self._closed.is_set():
             raise _stopping()
         if slot.executor is None:
-            slot.executor = ProcessExecutor(1)
-            slot.run(START_SECONDS, len, ())
-        return slot.run(self.seconds, function)
+            self._start(slot)
+        self._was_ready.set()
+        return slot.run(seconds, function)
+
+    def _start(self, slot: _Slot) -> None:
+        slot.executor = ProcessExecutor(1)
+        if self._closed.is_set():  # meanwhile
+            slot.clear()
+        slot.run(START_SECONDS, len, ())
 
 
 def _stopping() -> UnavailableError:
@@ -137,12 +187,29 @@ def _stopping() -> UnavailableError:
 def _perform(
     plugin_names: tuple[str, ...], function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Any:
-    _prepare(plugin_names)
+    computations = _prepare(plugin_names)
+    try:
+        return function(*arguments)
+    except MemoryError:
+        computations.forget()
+    # The results of earlier requests no longer take memory.
     return function(*arguments)
 
 
 @cache
-def _prepare(plugin_names: tuple[str, ...]) -> None:
+def _prepare(plugin_names: tuple[str, ...]) -> ModuleType:
     """Import in a new worker what takes time; the limit of a computation does not include it."""
-    import_module("starcast.web.computations")
+    computations = import_module("starcast.web.computations")
     plugins.load(plugin_names)
+    _limit_memory()
+    return computations
+
+
+def _limit_memory() -> None:
+    """Let allocations fail that go beyond what this process uses now and `MOST_BYTES`."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    used = next(line for line in status.splitlines() if line.startswith("VmData:"))
+    most = int(used.split()[1]) * _KIBIBYTE + MOST_BYTES
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or hard > most:
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

@@ -1,6 +1,6 @@
 """Forests and schedules: listings of what is stored, figures, arrays, and simulations."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
@@ -18,8 +18,8 @@ from starcast.web.responses import (
     ScheduleParameter,
     array_response,
     csv_of,
-    csv_response,
     describe_array,
+    listing_response,
     svg_response,
     with_formats,
 )
@@ -144,11 +144,9 @@ def get_rows(
     if output is None:
         rows = service.workers.run(computations.schedule_rows, schedule_id, expand=expand)
         return array_response(rows, COLUMNS)
-    listed = service.workers.run(computations.list_schedule_rows, schedule_id, expand=expand)
-    table = Table(COLUMNS, listed)
-    if output == "csv":
-        return csv_response(table)
-    return Response(table.to_json(), media_type="application/json")
+    form: Literal["json", "csv"] = "csv" if output == "csv" else "json"
+    listed = service.workers.run(computations.list_schedule_rows, schedule_id, form, expand=expand)
+    return listing_response(listed, form)
 
 
 @router.get("/schedules/{schedule_id}/steps", tags=["schedules"], responses=with_formats("csv"))
@@ -156,9 +154,9 @@ def list_steps(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = "json"
 ) -> list[models.Step]:
     """List the links used and the largest packet of each step, as the simulator counts them."""
-    rows = service.workers.run(computations.list_steps, schedule_id)
-    steps = [models.Step(**row) for row in rows]
-    return csv_of(steps) if output == "csv" else steps  # type: ignore[return-value]
+    form: Literal["json", "csv"] = "csv" if output == "csv" else "json"
+    listed = service.workers.run(computations.list_steps, schedule_id, form)
+    return listing_response(listed, form)  # type: ignore[return-value]
 
 
 @router.get("/simulate", tags=["schedules"])

@@ -5,14 +5,17 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request
+from sqlalchemy import func, select
 
 from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import Crossing, best_crossovers, find_crossovers
 from starcast.comparison.curves import Curve, Panel, panels
 from starcast.comparison.report import report_title
 from starcast.comparison.sides import load_side
+from starcast.database.models import Experiment, Run
 from starcast.database.sessions import session
-from starcast.lab import ComparisonTable
+from starcast.errors import LimitError
+from starcast.lab import ComparisonTable, Lab
 from starcast.progress import ProgressLines
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
@@ -43,6 +46,8 @@ AcrossParameter = Annotated[
 ConditionsParameter = Annotated[
     list[str], Query(alias="condition", description="only runs with this value: topology=S5")
 ]
+#: Greatest number of runs that are read for a response; they take about 0.4 ms each.
+MOST_RUNS = 10_000
 _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 
 
@@ -71,6 +76,7 @@ def show_experiment(
 ) -> models.ExperimentDetail:
     """Show the runs of an experiment in the order of its points."""
     with service.lab() as lab:
+        _check_size(lab, [name])
         table = lab.runs(name)
     page = Paging(request, after, limit).page(table.rows, lambda row: str(row["run"]))
     if output == "csv":
@@ -83,6 +89,7 @@ def show_experiment(
 def get_curves(name: NameParameter, service: ServiceParameter) -> models.Curves:
     """Return time against message size of each algorithm of an experiment, with crossovers."""
     with service.lab() as lab, session(lab.engine) as opened:
+        _check_size(lab, [name])
         every = panels(Comparison((load_side(opened, name),), ()))
         return models.Curves(panels=[_panel(panel) for panel in every])
 
@@ -128,12 +135,35 @@ def build_comparison(
     """Return a comparison, and sentences such as how many runs are missing."""
     remarks: list[str] = []
     with service.lab() as lab:
+        _check_size(lab, names)
         previous, lab.reporter = lab.reporter, ProgressLines(remarks.append)
         try:
             table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
         finally:
             lab.reporter = previous
     return table, remarks
+
+
+def _check_size(lab: Lab, names: Sequence[str]) -> None:
+    """Check that experiments are small enough to be read for a response.
+
+    Raises:
+        LimitError: they have more than `MOST_RUNS` runs together.
+    """
+    count = (
+        select(func.count())
+        .select_from(Run)
+        .join(Experiment, Run.experiment == Experiment.id)
+        .where(Experiment.name.in_(names))
+    )
+    with session(lab.engine) as opened:
+        runs = opened.scalar(count) or 0
+    if runs > MOST_RUNS:
+        quoted = " and ".join(f"'{name}'" for name in names)
+        raise LimitError(
+            f"{runs:,} runs of {quoted} were asked for; at most {MOST_RUNS:,} are shown",
+            hint="use 'starcast experiment show', 'starcast compare', or SQL",
+        )
 
 
 def _experiment(row: Row) -> models.ExperimentResource:

@@ -1,0 +1,131 @@
+"""Bombs: small files that claim, or decompress to, far more than a reader may use.
+
+Every bomb is refused in one sentence, in little memory and time. The files are made without the
+writers of starcast.
+"""
+
+import gzip
+import json
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+from campaign.forged_records import choose_record
+from campaign.output import find_problems
+from campaign.servers import Servers
+from campaign.watched import run_watched
+
+#: The largest resident memory, and the most processor time, of a command that reads a bomb.
+MOST_BYTES = 600_000_000
+MOST_SECONDS = 30
+_DEADLINE = 300
+_PART = 10_000_000
+#: Large texts; JSON of most of them takes many times their length as objects.
+_TEXTS = (b" ", b"\n", b"[", b'{"a":', b'["a",0],', b"1", b'"', b"x")
+_CLAIMED = 80_000_000_000_000
+
+
+def _choose_text(draw: Random) -> tuple[bytes, int]:
+    """Return a part of 10 MB, and how often it is repeated."""
+    text = draw.choice(_TEXTS)
+    return text * (_PART // len(text)), draw.randint(70, 150)
+
+
+def write_experiment(folder: Path, draw: Random) -> tuple[str, ...]:
+    """Write a compressed experiment; return the command that reads it."""
+    part, count = _choose_text(draw)
+    file = folder / "bomb.json.gz"
+    # Members of gzip that follow each other are one stream.
+    file.write_bytes(gzip.compress(part, mtime=0) * count)
+    return "experiment", "import", str(file)
+
+
+def write_backup(folder: Path, draw: Random) -> tuple[str, ...]:
+    """Write a backup with a large manifest; return the command that reads it."""
+    part, count = _choose_text(draw)
+    file = folder / "bomb.starcast"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("postgres.dump", b"PGDMP")
+        with archive.open("manifest.json", "w", force_zip64=True) as member:
+            for _ in range(count):
+                member.write(part)
+    return "restore", str(file)
+
+
+def _write_arrays(file: Path, draw: Random) -> None:
+    """Write an archive of arrays, one of which is large or claims to be."""
+    count = draw.randint(70, 150)
+    size = draw.choice((count * _PART, _CLAIMED))
+    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}\n".encode()
+    name = draw.choice(("parent_port", "topology", "side", "other"))
+    with (
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(f"{name}.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+        for _ in range(count if size < _CLAIMED else 1):
+            member.write(bytes(_PART))
+
+
+def write_forest(folder: Path, draw: Random) -> tuple[str, ...]:
+    """Write a forest file with a large array; return the command that reads it."""
+    file = folder / "bomb.npz"
+    _write_arrays(file, draw)
+    return "forest", "verify", str(file)
+
+
+def write_witness(folder: Path, draw: Random) -> tuple[str, ...]:
+    """Write a record whose witness has a large array; return the command that reads it."""
+    record = choose_record(folder, draw)
+    witness = folder / "witness.npz"
+    _write_arrays(witness, draw)
+    record.witness = witness.read_bytes()
+    return "records", "verify", str(record.write())
+
+
+def write_record(folder: Path, draw: Random) -> tuple[str, ...]:
+    """Write a record with a part that is too long or too deep; return the command that reads it."""
+    record = choose_record(folder, draw)
+    part = draw.choice(sorted(record.fields))
+    file = record.write()
+    large = draw.choice(("[" * 10**6 + "]" * 10**6, '"' + "x" * 10**8 + '"', "9" * 10**6))
+    text = json.dumps({**record.fields, part: "LARGE"}).replace('"LARGE"', large)
+    file.write_text(text, encoding="utf-8")
+    return "records", "verify", str(file)
+
+
+BOMBS: dict[str, Callable[[Path, Random], tuple[str, ...]]] = {
+    "experiment": write_experiment,
+    "backup": write_backup,
+    "forest": write_forest,
+    "witness": write_witness,
+    "record": write_record,
+}
+
+
+def bomb(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
+    """Let a command read a bomb.
+
+    Returns:
+        Description, result and problems.
+    """
+    name = draw.choice(list(BOMBS))
+    problems = explode(servers, name, draw)
+    return f"a bomb as {name}", f"{name} refused", problems
+
+
+def explode(servers: Servers, name: str, draw: Random) -> list[str]:
+    """Let a command read a bomb of a kind; return the problems."""
+    with tempfile.TemporaryDirectory(prefix="bomb-", dir=servers.folder) as folder:
+        words = BOMBS[name](Path(folder), draw)
+        watched = run_watched(servers, words, _DEADLINE)
+    problems = find_problems(watched.done)
+    if watched.done.code == 0:
+        problems.append("it was accepted")
+    if watched.peak > MOST_BYTES:
+        problems.append(f"it took {watched.peak:,} bytes")
+    if watched.seconds > MOST_SECONDS:
+        problems.append(f"it took {watched.seconds:.0f} s of processor time")
+    return [f"{' '.join(words[:2])}: {problem}" for problem in problems]

@@ -1,0 +1,158 @@
+"""Forgeries: records that claim more than is true. None of them may be called verified.
+
+The exit code of ``records verify`` is 0 only if everything was verified: a wrong record is refused,
+and a bound that cannot be checked is reported as such, with another exit code.
+"""
+
+import io
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from campaign.forged_records import RecordFile, choose_record
+from campaign.output import find_problems
+from campaign.servers import Servers
+from starcast.topologies import Topology, topology
+
+#: Problems in which a smaller value is better.
+_LEAST = {"bisection-width", "congestion-trees", "edge-disjoint-trees", "one-port-broadcast"}
+#: Numbers near the limits of machine integers, whose squares or products wrap.
+_HUGE = (3_037_000_500, 2**31, 2**32, 2**62, 2**63 - 1, -(2**63), -1, 0)
+_DEADLINE = 300
+Arrays = dict[str, NDArray[Any]]
+
+
+def _read(record: RecordFile) -> Arrays:
+    with np.load(io.BytesIO(record.witness)) as arrays:
+        return dict(arrays)
+
+
+def _replace(record: RecordFile, arrays: Arrays) -> None:
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
+    record.witness = content.getvalue()
+
+
+def improve_value(folder: Path, draw: Random) -> Path:
+    """Claim a better value than that of the witness, and that it is the best."""
+    record = choose_record(folder, draw)
+    step = -1 if record.fields["problem"] in _LEAST else 1
+    value = record.fields["value"] + step * draw.randint(1, 3)
+    record.fields |= {"value": value, "bound": value, "optimal": True}
+    return record.write()
+
+
+def exchange_witness(folder: Path, draw: Random) -> Path:
+    """Take the witness of another topology or problem."""
+    record = choose_record(folder, draw)
+    other = choose_record(folder, draw)
+    while other.fields["topology"] == record.fields["topology"]:
+        other = choose_record(folder, draw)
+    record.witness = other.witness
+    return record.write()
+
+
+def delay_broadcast(folder: Path, draw: Random) -> Path:
+    """Let a broadcast take a round more, and claim that no other takes fewer."""
+    record = choose_record(folder, draw, "one-port-broadcast")
+    arrays = _read(record)
+    rounds = arrays["round"]
+    arrays["round"] = np.where(rounds == rounds.max(), rounds + 1, rounds).astype(rounds.dtype)
+    _replace(record, arrays)
+    value = record.fields["value"] + 1
+    record.fields |= {"value": value, "bound": value, "optimal": True}
+    if draw.random() < 0.5:
+        record.fields["proof"] = _claim_proof(draw)
+        record.fields["reason"] = f"no broadcast takes at most {value - 1} rounds"
+    return record.write()
+
+
+def _claim_proof(draw: Random) -> dict[str, Any]:
+    """Return the fields of a proof that was never made."""
+    digest = f"{draw.getrandbits(256):064x}"
+    return {
+        "statement": "no broadcast takes fewer rounds",
+        "format": draw.choice(("second solver", "DRAT", "LRAT", "none")),
+        "formula_sha256": digest,
+        "proof_sha256": digest,
+        "proof_bytes": draw.choice((0, 1_000, 10**30)),
+        "checker": "drat-trim",
+        "variables": 10,
+        "clauses": 10,
+        "command": "starcast records prove one-port-broadcast",
+    }
+
+
+def widen_bisection(folder: Path, draw: Random) -> Path:
+    """Take halves with many links between them, and certify them by wrong numbers."""
+    record = choose_record(folder, draw, "bisection-width")
+    arrays = _read(record)
+    graph = topology(record.fields["topology"])
+    value = record.fields["value"]
+    while value == record.fields["value"]:
+        side = [0, 1] * (graph.nodes // 2)
+        draw.shuffle(side)
+        arrays["side"] = np.array(side, dtype=np.uint8)
+        value = _count_cut(graph, arrays["side"])
+    if "vectors" in arrays and draw.random() < 0.5:
+        _wrap(arrays, value, draw)
+    elif "vectors" in arrays:
+        _damage(arrays, draw)
+    _replace(record, arrays)
+    record.fields |= {"value": value, "bound": value, "optimal": True}
+    return record.write()
+
+
+def _wrap(arrays: Arrays, value: int, draw: Random) -> None:
+    """Write a certificate that proves any value to a program that squares in 64 bits."""
+    entry = draw.randint(3_037_000_500, 2**32 - 1)
+    vector = np.zeros((1, arrays["side"].size), dtype=np.int64)
+    vector[0, draw.randrange(vector.size)] = entry
+    arrays["vectors"] = vector
+    arrays["multipliers"] = np.array([1, 0])
+    wrapped = 2**64 - entry**2
+    arrays["denominator"] = np.array([2 * wrapped // (2 * value - 1)])
+
+
+def _damage(arrays: Arrays, draw: Random) -> None:
+    """Put extreme numbers into a certificate."""
+    for name in draw.sample(("vectors", "multipliers", "denominator"), draw.randint(1, 3)):
+        values = arrays[name].astype(np.int64)
+        values.ravel()[draw.randrange(values.size)] = draw.choice(_HUGE)
+        arrays[name] = values
+
+
+def _count_cut(graph: Topology, side: NDArray[Any]) -> int:
+    """Return the number of links between both halves."""
+    ends = sum(int((side != side[graph.neighbours(port)]).sum()) for port in graph.ports)
+    return ends // 2
+
+
+FORGERIES: dict[str, Callable[[Path, Random], Path]] = {
+    "better value": improve_value,
+    "foreign witness": exchange_witness,
+    "slow broadcast": delay_broadcast,
+    "wide bisection": widen_bisection,
+}
+
+
+def forge(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
+    """Let starcast verify a forged record.
+
+    Returns:
+        Description, result and problems.
+    """
+    name = draw.choice(list(FORGERIES))
+    with tempfile.TemporaryDirectory(prefix="forged-", dir=servers.folder) as folder:
+        file = FORGERIES[name](Path(folder), draw)
+        done = servers.run("records", "verify", str(file), deadline=_DEADLINE)
+        description = f"{name}: {file.parent.name} {file.stem}"
+    problems = find_problems(done)
+    if done.code == 0:
+        problems.append(f"it is called verified: {done.out.strip()[:200]}")
+    return description, done.result, problems

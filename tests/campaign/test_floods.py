@@ -1,0 +1,18 @@
+"""Each attack of the campaign on the pages, once, on a server without stores."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from sqlalchemy import URL
+
+from campaign.floods import ATTACKS, attack
+from campaign.servers import Servers
+from starcast.graph.address import GraphAddress
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ATTACKS)
+def test_pages_answer_under_attack(tmp_path: Path, name: str) -> None:
+    nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
+    assert attack(nowhere, name, Random(14)) == []  # noqa: S311 - repeatable

@@ -1,0 +1,485 @@
+"""The server under attack: slow clients, many connections, heavy requests, hostile URLs.
+
+Each test attacks a real server on the loopback interface, or one layer, a bounded number of
+times. The limits are made small, so that no test waits for long.
+"""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2 as httpx
+import numpy as np
+import pytest
+from starlette.responses import Response
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from starcast.errors import BusyError, LimitError
+from starcast.settings import Settings
+from starcast.web import connections, guard
+from starcast.web.app import create_app
+from starcast.web.guard import Guard
+from starcast.web.service import Service
+from starcast.web.workers import Workers
+from support.fix_browser import served
+
+API = "/api/v1"
+LARGE = bytes(20_000_000)
+PATIENCE = 30
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service without stores, with one worker process."""
+    opened = Service(Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def client(service: Service) -> TestClient:
+    """A client of the application; unexpected errors become responses."""
+    return TestClient(
+        create_app(service), base_url="http://127.0.0.1:8321", raise_server_exceptions=False
+    )
+
+
+@pytest.fixture(scope="module")
+def address(service: Service) -> Iterator[str]:
+    """The URL of a real server."""
+    with served(create_app(service)) as url:
+        yield url
+
+
+@pytest.fixture
+def large() -> Iterator[str]:
+    """The URL of a server whose responses are larger than the buffers of the system."""
+    with served(Response(LARGE)) as url:
+        yield url
+
+
+def connect(url: str, sent: bytes = b"", source: str = "127.0.0.1") -> socket.socket:
+    """Return a connection over which some bytes were sent."""
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    connection = socket.create_connection(
+        (parts.hostname, parts.port), timeout=PATIENCE, source_address=(source, 0)
+    )
+    connection.sendall(sent)
+    return connection
+
+
+def request(url: str) -> bytes:
+    """Return a complete request for the path of a URL."""
+    parts = urlsplit(url)
+    return f"GET {parts.path or '/'} HTTP/1.1\r\nHost: {parts.netloc}\r\n\r\n".encode()
+
+
+def read_all(connection: socket.socket) -> bytes:
+    """Return what arrives until the server closes the connection."""
+    received = bytearray()
+    try:
+        while part := connection.recv(1_000_000):
+            received += part
+    except ConnectionError:
+        pass
+    return bytes(received)
+
+
+def is_open(connection: socket.socket) -> bool:
+    """Return whether the server has not closed a connection."""
+    connection.setblocking(False)
+    try:
+        return bool(connection.recv(1))
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+
+
+# Clients that send slowly, or read slowly
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+        b"GET /explore/S4 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\nabc",
+        b"GET /explore/S4 HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\na",
+    ],
+)
+def test_an_incomplete_request_is_ended(
+    address: str, sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
+    with connect(address, sent) as connection:
+        answer = read_all(connection)
+    # A request with an incomplete body may have been answered before.
+    assert answer.startswith(b"HTTP/1.1 408") or not sent or b"\r\n\r\n" in sent
+
+
+def test_a_request_that_arrives_byte_by_byte_is_ended(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte restarts the timer of uvicorn."""
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.3)
+    with connect(address, b"GET / HTTP/1.1\r\nX: ") as connection:
+        connection.settimeout(0.05)
+        for _ in range(20 * PATIENCE):
+            try:
+                connection.sendall(b"x")
+                assert connection.recv(12) == b"HTTP/1.1 408"
+            except TimeoutError:
+                continue
+            break
+        else:
+            pytest.fail("the connection stays open")
+
+
+def test_a_connection_is_kept_for_the_next_request(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between requests, a connection has another limit."""
+    complete = request(f"{address}/explore/S4").replace(b"GET", b"HEAD")
+    with connect(address, complete) as connection:
+        assert connection.recv(1_000_000).startswith(b"HTTP/1.1 200")
+        monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.1)
+        for _ in range(2):
+            time.sleep(0.3)
+            connection.sendall(complete)
+            assert connection.recv(1_000_000).startswith(b"HTTP/1.1 200")
+
+
+def test_a_page_answers_while_500_connections_hang(address: str) -> None:
+    half = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    with ExitStack() as stack:
+        hanging = [
+            stack.enter_context(connect(address, sent)) for sent in (b"", half) for _ in range(250)
+        ]
+        assert httpx.get(f"{address}/explore/S4", trust_env=False).status_code == 200
+        assert all(map(is_open, hanging))
+
+
+def test_the_connection_that_waited_longest_makes_room(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 10)
+    with ExitStack() as stack:
+        hanging = [stack.enter_context(connect(address, b"GET")) for _ in range(30)]
+        for _ in range(3):
+            assert httpx.get(f"{address}/explore/S4", trust_env=False).status_code == 200
+        closed = [not is_open(connection) for connection in hanging]
+    assert closed == sorted(closed, reverse=True)
+    assert 20 <= sum(closed) < 30
+
+
+def test_the_address_with_the_most_connections_makes_room(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 10)
+    with ExitStack() as stack:
+        other = stack.enter_context(connect(address, b"GET", source="127.0.0.2"))
+        for _ in range(30):
+            stack.enter_context(connect(address, b"GET"))
+        assert httpx.get(f"{address}/explore/S4", trust_env=False).status_code == 200
+        assert is_open(other)
+
+
+@pytest.fixture
+def lost(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """An event that is set when the server has lost or closed a connection."""
+    event = threading.Event()
+    original = connections.ClientConnection.connection_lost
+
+    def connection_lost(self: connections.ClientConnection, error: Exception | None) -> None:
+        original(self, error)
+        event.set()
+
+    monkeypatch.setattr(connections.ClientConnection, "connection_lost", connection_lost)
+    return event
+
+
+def test_a_client_that_stops_reading_is_disconnected(
+    large: str, lost: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
+    with connect(large, request(large)) as connection:
+        assert lost.wait(PATIENCE)
+        assert len(read_all(connection)) < len(LARGE)
+
+
+def test_a_client_that_reads_slowly_receives_everything(
+    large: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "READ_SECONDS", 1.0)
+    received = 0
+    last = request(large).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    with connect(large, last) as connection:
+        while part := connection.recv(400_000):
+            received += len(part)
+            time.sleep(0.03)
+    assert received > len(LARGE)
+
+
+def test_unread_responses_have_a_limit_together(
+    large: str, lost: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "MOST_UNREAD_BYTES", 2 * len(LARGE))
+    with ExitStack() as stack:
+        lazy = []
+        for _ in range(3):
+            lazy.append(stack.enter_context(connect(large, request(large))))
+            lazy[-1].recv(12)
+        assert lost.wait(PATIENCE)
+        assert len(read_all(lazy[0])) < len(LARGE)
+
+
+def test_a_websocket_does_not_pass_the_guard(address: str) -> None:
+    sent = (
+        b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    with connect(address, sent) as connection:
+        assert connection.recv(12) == b"HTTP/1.1 400"
+
+
+# Too many requests
+
+
+class Blocking:
+    """An application whose requests end when `released` is set."""
+
+    def __init__(self) -> None:
+        self.released = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Wait, then answer."""
+        await self.released.wait()
+        await Response(b"done")(scope, receive, send)
+
+
+async def ask(app: ASGIApp, address: str) -> int:
+    """Return the status of a request of an address."""
+    statuses: list[int] = []
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    scope: Scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(b"host", b"192.0.2.9")],
+        "client": (address, 1),
+    }
+    await app(scope, receive, send)
+    return statuses[0]
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed"), [("127.0.0.1", 64), ("::1", 64), ("192.0.2.1", 32)]
+)
+def test_running_requests_are_limited_by_address(address: str, allowed: int) -> None:
+    assert (guard.MOST_REQUESTS, guard.MOST_REQUESTS_OF_ADDRESS) == (64, 32)
+
+    async def attack() -> tuple[list[int], int, list[int]]:
+        blocking = Blocking()
+        app = Guard(blocking, "192.0.2.9")
+        running = [asyncio.create_task(ask(app, address)) for _ in range(allowed)]
+        await asyncio.sleep(0)
+        refused = [await ask(app, address) for _ in range(3)]
+        blocking.released.set()
+        other = await ask(app, "192.0.2.2") if allowed < guard.MOST_REQUESTS else 200
+        return refused, other, await asyncio.gather(*running)
+
+    refused, other, running = asyncio.run(attack())
+    assert refused == [503] * 3
+    assert other == 200
+    assert running == [200] * allowed
+
+
+def test_requests_that_cannot_be_computed_soon_fail_at_once() -> None:
+    workers = Workers(count=1)
+    workers._places = threading.Semaphore(0)
+    with pytest.raises(BusyError, match="all 1 workers are busy"):
+        workers.run(len, ())
+    workers.close()
+
+
+def test_requests_that_cannot_use_the_stores_soon_fail_at_once(tmp_path: Path) -> None:
+    service = Service(Settings.load(home=tmp_path), Workers(count=1))
+    service._places = threading.Semaphore(0)
+    with pytest.raises(BusyError), service.lab():
+        pass
+    service.close()
+
+
+# Heavy requests
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/schedules/S2:broadcast:greedy(segments=999999)/steps",
+        "/schedules/S2:broadcast:greedy(segments=999999)/steps.csv",
+        "/simulate?schedule=S2:broadcast:greedy(segments=999999)",
+        "/schedules/S2:broadcast:greedy(segments=999999)/rows.json",
+    ],
+)
+def test_listings_have_a_limit(client: TestClient, path: str) -> None:
+    problem = client.get(f"{API}{path}").json()
+    assert problem["type"] == "urn:starcast:problem:limit"
+    assert "at most 100,000 are listed" in problem["detail"]
+
+
+def test_a_listing_within_the_limit_is_served(client: TestClient) -> None:
+    steps = client.get(f"{API}/schedules/S2:broadcast:greedy(segments=100000)/steps").json()
+    assert steps[-1] == {"step": 100_000, "links_used": 1, "largest_packet": 1}
+
+
+def test_a_computation_has_a_memory_limit(service: Service) -> None:
+    """A worker that reached it goes on."""
+    with pytest.raises(MemoryError):
+        service.workers.run(np.ones, 1_000_000_000, np.uint8)
+    assert service.workers.run(np.ones, 1_000, np.uint8).sum() == 1_000
+
+
+def test_waiting_for_a_worker_counts_as_time_of_the_request(service: Service) -> None:
+    """A killed worker is replaced in the background."""
+    workers = service.workers
+    assert workers.run(len, ()) == 0
+    workers.seconds, seconds = 1.0, workers.seconds
+    results: list[str] = []
+
+    def ask_for(duration: float) -> None:
+        try:
+            workers.run(time.sleep, duration)
+        except (LimitError, BusyError) as error:
+            results.append(error.message)
+
+    asking = [threading.Thread(target=ask_for, args=(5,)) for _ in range(3)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    workers.seconds = seconds
+    assert sorted(results) == ["all 1 workers are busy"] * 2 + [
+        "the computation took longer than 1 s"
+    ]
+    (slot,) = [workers._idle.get(timeout=60)]
+    assert slot.executor is not None
+    workers._idle.put(slot)
+
+
+def test_the_first_requests_wait_for_the_first_worker() -> None:
+    """That time is not counted: the worker would be killed before it has computed anything."""
+    workers = Workers(count=1, seconds=0.4)
+    slot = workers._idle.get()
+
+    def start() -> None:
+        time.sleep(0.6)
+        workers._start(slot)
+        workers._was_ready.set()
+        workers._idle.put(slot)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    try:
+        assert workers.run(len, ()) == 0
+    finally:
+        thread.join()
+        workers.close()
+
+
+# Hostile URLs and headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/%00",
+        "/explore/%00",
+        "/static/%00",
+        "/static/starcast.css%00",
+        "/queries/overlap/%00",
+        "/experiments/%00",
+        "/claims/TS.L5%00",
+        "/records?problem=%00",
+        "/compare?name=%00",
+        "/queries/overlap/load-histogram?forest=S4%00",
+        f"{API}/topologies/S4%00",
+        f"{API}/experiments/%00",
+        f"{API}/simulate?schedule=%00",
+        f"{API}/claims?after=%00",
+        f"{API}/queries/overlap/load-histogram/answer?%00=1",
+    ],
+)
+def test_the_character_nul_is_refused(client: TestClient, path: str) -> None:
+    response = client.get(path)
+    assert response.status_code == 400
+    assert response.json()["detail"] == "the URL contains the character NUL"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1:abc",
+        "127.0.0.1:99999",
+        "127.0.0.1:1:2",
+        "127.0.0.1/path",
+        "127.0.0.1?",
+        "127.0.0.1#x",
+        "user@127.0.0.1",
+        "user:word@localhost:8321",
+        "[127.0.0.1]",
+        "[::1",
+        "[::1]x",
+        "::1",
+        "local host",
+        "localhost,evil.example",
+        "localhost\\evil.example",
+    ],
+)
+def test_malformed_hosts_are_refused(client: TestClient, host: str) -> None:
+    response = client.get("/explore/S4", headers={"Host": host})
+    assert response.status_code == 400
+    assert response.json()["detail"] == f"the host '{host}' is not served here"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:", "LOCALHOST:1", "[::1]", "[::1]:65535"])
+def test_unusual_hosts_are_served(client: TestClient, host: str) -> None:
+    assert client.get("/explore/S4", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "", "://", "null"])
+def test_malformed_origins_are_foreign(client: TestClient, origin: str) -> None:
+    assert client.get("/explore/S4", headers={"Origin": origin}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"\x00" * 100 + b"\r\n\r\n",
+        b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+    ],
+)
+def test_malformed_requests_are_refused(address: str, sent: bytes) -> None:
+    with closing(connect(address)) as connection:
+        connection.sendall(sent)
+        assert connection.recv(12) == b"HTTP/1.1 400"
