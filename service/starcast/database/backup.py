@@ -31,11 +31,14 @@ from starcast.database.watched import TCP_OPTIONS, WatchedConnection, is_pooled
 from starcast.errors import InputError, RejectedError, StarcastError, UnavailableError
 from starcast.progress import Reporter, Silent
 from starcast.support.atomic import atomic_write
+from starcast.support.limited import open_archive, read_member
 from starcast.support.text import pluralize
 
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
 #: Bytes that are copied at once.
 _CHUNK = 1 << 20
+#: Bytes of a manifest.
+_LARGEST_MANIFEST = 2**18
 #: Tables that a message lists.
 _LISTED = 3
 #: Tables whose rows every store has.
@@ -148,10 +151,11 @@ def read_manifest(file: Path) -> Manifest:
         InputError: the file is missing, is not a backup, or is incomplete.
     """
     with _open(file) as archive:
+        manifest = _manifest(archive, file)
         damaged = archive.testzip()
         if damaged is not None:
             raise _not_a_backup(file, f"its part {damaged} is damaged")
-        return _manifest(archive, file)
+        return manifest
 
 
 def restore(
@@ -370,7 +374,7 @@ def _feed(source: IO[bytes], target: IO[bytes]) -> None:
 @contextmanager
 def _open(file: Path) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(file) as archive:
+        with open_archive(file) as archive:
             yield archive
     except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         reason = "it is incomplete or damaged" if _begins_as_zip(file) else str(error).lower()
@@ -388,10 +392,15 @@ def _begins_as_zip(file: Path) -> bool:
 
 
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
-    if set(archive.namelist()) != {_DUMP, _MANIFEST}:
-        raise _not_a_backup(file, f"it has no {_MANIFEST} and {_DUMP}")
+    if sorted(archive.namelist()) != [_MANIFEST, _DUMP]:
+        raise _not_a_backup(file, f"it does not hold {_MANIFEST} and {_DUMP} alone")
+    # `create` compresses neither part, so the file is as large as what it holds.
+    for part in archive.infolist():
+        if part.compress_type != zipfile.ZIP_STORED or part.flag_bits & 1:
+            raise _not_a_backup(file, f"its part {part.filename} is compressed or encrypted")
     try:
-        return Manifest.model_validate_json(archive.read(_MANIFEST))
+        text = read_member(archive, _MANIFEST, _LARGEST_MANIFEST, f"the manifest of {file}")
+        return Manifest.model_validate_json(text)
     except pydantic.ValidationError as error:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"

@@ -266,10 +266,21 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
 
 def _price(point: Point, simulation: Simulation, execution: Execution) -> list[models.Cost]:
     """Return the costs of a run: its closed form, if there is one, execution and lower bound."""
+    unit = point.message_bytes / execution.message_units
+    machine = costs.Machine(point.t_s, point.t_c)
+    simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
+    *forms, bound = formula_costs(point)
+    return [*forms, _cost_row("simulated", simulated), bound]
+
+
+def formula_costs(point: Point) -> list[models.Cost]:
+    """Return the costs of a point that need no execution.
+
+    They are the closed form, if the algorithm has one, and the lower bound.
+    """
     topology = as_topology(point.topology)
     machine = costs.Machine(point.t_s, point.t_c)
     size = point.message_bytes
-    unit = size / execution.message_units
     takes_messages = point.catalogue_entry.split_argument == "messages"
     bound = costs.lower_bound(
         topology,
@@ -280,25 +291,19 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
         messages=point.messages if takes_messages else None,
         copies=point.copies,
     )
-    rows = [
-        _cost_row(
-            "simulated",
-            costs.price_simulation(simulation, unit, machine, execution.critical_work),
-        ),
-        _cost_row("lower bound", bound),
-    ]
-    if (point.collective, point.algorithm) not in costs.FORMS:
-        return rows
-    form = costs.closed_form(
-        topology,
-        point.collective,
-        point.algorithm,
-        point.ports,
-        size,
-        machine,
-        **point.arguments,
-    )
-    return [_cost_row("closed form", form), *rows]
+    rows = []
+    if (point.collective, point.algorithm) in costs.FORMS:
+        form = costs.closed_form(
+            topology,
+            point.collective,
+            point.algorithm,
+            point.ports,
+            size,
+            machine,
+            **point.arguments,
+        )
+        rows.append(_cost_row("closed form", form))
+    return [*rows, _cost_row("lower bound", bound)]
 
 
 def _cost_row(kind: str, cost: costs.Cost) -> models.Cost:

@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import json
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,6 +19,7 @@ from typing import Any, Literal, TypeVar
 from starcast.errors import InputError, RejectedError
 from starcast.support.atomic import atomic_write
 from starcast.support.identity import source_digest
+from starcast.support.limited import MB, parse_json, read_bytes
 
 Task = TypeVar("Task")
 
@@ -28,9 +28,8 @@ Kind = Literal["forest", "experiment", "claims", "search"]
 
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
-_GZIP = b"\x1f\x8b"
 #: Bytes that a file may have after decompression.
-_LARGEST = 2**30
+_LARGEST = 100 * MB
 #: The number of missing shards that a message lists.
 _SHOWN = 8
 
@@ -197,12 +196,8 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
 
 def _read(file: Path, kind: Kind) -> dict[str, Any]:
     try:
-        with file.open("rb") as opened:
-            is_compressed = opened.read(len(_GZIP)) == _GZIP
-        with gzip.open(file) if is_compressed else file.open("rb") as opened:
-            text = opened.read(_LARGEST + 1)
-        content = json.loads(text)
-    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, RecursionError):
+        content = parse_json(read_bytes(file, _LARGEST), file)
+    except ValueError:
         raise _damaged(file, "it is incomplete, or not a file of a shard") from None
     except OSError as error:
         raise InputError(
@@ -215,6 +210,7 @@ def _read(file: Path, kind: Kind) -> dict[str, Any]:
         )
     if content.pop("sha256", None) != _checksum(content):
         raise _damaged(file, "its checksum is wrong")
+    _check_fields(file, content)
     if content["kind"] != kind:
         raise InputError(
             f"{file} is a shard of {_NOUNS[content['kind']]}, not of {_NOUNS[kind]}",
@@ -237,9 +233,29 @@ _COMMANDS: dict[Kind, str] = {
 }
 
 
+#: The fields of a file besides its format, with their types.
+_FIELDS: dict[str, type] = {
+    "kind": str,
+    "version": str,
+    "sources": str,
+    "job": dict,
+    "tasks": int,
+    "shard": str,
+    "results": dict,
+}
+
+
+def _check_fields(file: Path, content: Mapping[str, Any]) -> None:
+    for name, kind in _FIELDS.items():
+        if type(content.get(name)) is not kind:
+            raise _damaged(file, f"it has no valid '{name}'")
+    if content["kind"] not in _NOUNS:
+        raise _damaged(file, f"it is of the unknown kind '{content['kind']}'")
+
+
 def _checksum(content: Mapping[str, Any]) -> str:
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def _damaged(file: Path, reason: str) -> InputError:

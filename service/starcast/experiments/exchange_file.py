@@ -1,0 +1,348 @@
+"""The format of files of experiments, and their reading.
+
+Everything in a file is checked as user input: names, grids and points, that the runs belong to the
+grids, and that their figures agree with what the papers and the lower bounds say. Runs are read
+one after the other, so that a file never takes much more memory than its text.
+"""
+
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, overload
+
+import pydantic
+
+from starcast.database import models
+from starcast.errors import InputError, LimitError, RejectedError, StarcastError
+from starcast.experiments.design import Design
+from starcast.experiments.figures import check_figures
+from starcast.experiments.point import Point
+from starcast.experiments.reproduction import Steps
+from starcast.experiments.values import check_name
+from starcast.support.limited import MB, JsonCursor, read_bytes, refuse_size
+from starcast.vocabulary import Collective, ExecutionModel, Ports
+
+FORMAT: Literal["starcast experiments 1"] = "starcast experiments 1"
+#: Bytes that a file may have after decompression: more than 100 000 runs.
+_LARGEST = 160 * MB
+_MOST_RUNS = 500_000
+_MOST_EXPERIMENTS = 10_000
+#: Keys of a part of a run; every unknown key would become an error with its own text.
+_MOST_KEYS = 64
+_BIGINT = 2**63 - 1
+_RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
+
+
+def _read_rational(text: object) -> Fraction:
+    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
+        raise ValueError("not a rational number such as 23/3")
+    return Fraction(text)
+
+
+def _check_keys(value: object) -> object:
+    if isinstance(value, dict) and len(value) > _MOST_KEYS:
+        raise ValueError(f"more than {_MOST_KEYS} keys")
+    return value
+
+
+_Count = Annotated[int, pydantic.Field(ge=0, le=_BIGINT)]
+_Rational = Annotated[
+    Fraction,
+    pydantic.PlainValidator(_read_rational),
+    pydantic.PlainSerializer(str),
+]
+#: A moment that every time zone can show.
+Moment = Annotated[
+    pydantic.AwareDatetime,
+    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
+]
+
+
+class _Record(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    _few_keys = pydantic.model_validator(mode="before")(_check_keys)
+
+
+class CostRecord(_Record):
+    """One of the three costs of a run."""
+
+    kind: Literal["closed form", "simulated", "lower bound"]
+    steps: _Count | None
+    start_ups: _Rational | None
+    transmissions: _Count | None
+    bytes: _Rational | None
+    time: _Rational
+    source: str
+
+
+class RunRecord(_Record):
+    """A run with its costs and its profile."""
+
+    topology: str
+    collective: Collective
+    algorithm: str
+    ports: Ports
+    execution: ExecutionModel = "synchronous"
+    message_bytes: _Rational
+    messages: Annotated[int, pydantic.Field(ge=1)]
+    t_s: _Rational
+    t_c: _Rational
+    segments: Annotated[int, pydantic.Field(ge=1)]
+    copies: Annotated[int, pydantic.Field(ge=1)]
+    base: str | None
+    faults: Annotated[list[str], pydantic.FailFast()]
+    seed: _Count
+    missing: _Count
+    status: Literal["complete", "failed"]
+    error: str | None
+    timings: Annotated[dict[str, float], pydantic.BeforeValidator(_check_keys)]
+    provenance: dict[str, Any]
+    started_at: Moment
+    finished_at: Moment
+    costs: Annotated[list[CostRecord], pydantic.FailFast()]
+    #: One row per step: links used, packets, units in the largest packet.
+    profile: Annotated[list[tuple[_Count, _Count, _Count]], pydantic.FailFast()]
+
+    def as_model(self) -> models.Run:
+        """Return the run as a row that is not stored yet."""
+        values = {name: getattr(self, name) for name in RUN_COLUMNS}
+        costs = [models.Cost(**dict(cost)) for cost in self.costs]
+        return models.Run(**values, costs=costs)
+
+    @property
+    def steps(self) -> Steps:
+        """The profile by step."""
+        return dict(enumerate(self.profile, start=1))
+
+
+RUN_COLUMNS = tuple(name for name in RunRecord.model_fields if name not in {"costs", "profile"})
+COST_COLUMNS = tuple(CostRecord.model_fields)
+
+
+class _Header(_Record):
+    """The description of an experiment."""
+
+    name: str
+    grid: dict[str, Any]
+    points: Annotated[int, pydantic.Field(ge=1)] | None
+    created_at: Moment
+
+
+class ExperimentRecord(_Header):
+    """An experiment as it is written."""
+
+    runs: list[RunRecord]
+
+
+class _FileHeader(_Record):
+    format: Literal["starcast experiments 1"]
+    created_at: Moment
+    starcast: str
+
+
+class FileRecord(_FileHeader):
+    """The content of a file as it is written."""
+
+    experiments: list[ExperimentRecord]
+
+
+@dataclass(frozen=True)
+class IncomingExperiment:
+    """An experiment that was read and checked.
+
+    Attributes:
+        name: its name.
+        grid: its grid; empty for single runs.
+        points: the number of points of the grid.
+        created_at: when it was created.
+        runs: its runs; those of a file are read again from its text whenever they are needed.
+    """
+
+    name: str
+    grid: dict[str, Any]
+    points: int | None
+    created_at: datetime
+    runs: Sequence[RunRecord]
+
+    def check(self) -> Self:
+        """Check that the experiment could have been stored by this version of starcast.
+
+        Raises:
+            RejectedError: the figures of a run contradict what is known.
+            StarcastError: a name, a grid or a point is not valid.
+            pydantic.ValidationError: a run has a wrong form.
+        """
+        check_name(self.name)
+        allowed = self._design_points()
+        seen = set()
+        for run in self.runs:
+            point = Point.of(run.as_model())
+            if point in seen:
+                raise InputError("it holds two runs of the same point")
+            seen.add(point)
+            if allowed is not None and point not in allowed:
+                raise InputError(f"its grid has no point with the command '{point.command()}'")
+            if point.messages != run.messages:
+                raise InputError(f"a run of {run.algorithm} has {run.messages} messages")
+            check_figures(point, run.as_model(), run.profile)
+        if not seen:
+            raise InputError("it has no runs")
+        return self
+
+    def _design_points(self) -> set[Point] | None:
+        if not self.grid:
+            return None
+        points = set(Design.from_json(self.grid).points())
+        if self.points not in {None, len(points)}:
+            raise InputError(f"its grid has {len(points)} points, not {self.points}")
+        return points
+
+
+class _Runs(Sequence[RunRecord]):
+    """The runs of an experiment in a text, read when they are needed."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._places = array("q")
+
+    def add(self, start: int, end: int) -> None:
+        """Add the run in a range of the text."""
+        if len(self) == _MOST_RUNS:
+            raise LimitError(
+                f"it holds more than {_MOST_RUNS:,} runs", hint="export fewer experiments"
+            )
+        self._places.extend((start, end))
+
+    def __len__(self) -> int:
+        return len(self._places) // 2
+
+    @overload
+    def __getitem__(self, place: int) -> RunRecord: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[RunRecord]: ...
+    def __getitem__(self, place: int | slice) -> RunRecord | Sequence[RunRecord]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        start, end = self._places[2 * place : 2 * place + 2]
+        return RunRecord.model_validate(JsonCursor(self._data[start:end]).value())
+
+
+def read_file(file: Path) -> list[IncomingExperiment]:
+    """Return the experiments of a file after checking everything in it.
+
+    Raises:
+        InputError: the file cannot be read or is not valid.
+        RejectedError: the figures of a run contradict what is known.
+        LimitError: the file is larger than a file of experiments can be.
+    """
+    try:
+        data = read_bytes(file, _LARGEST)
+    except ValueError as error:
+        raise invalid(file, str(error)) from None
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
+            hint="name a file that 'starcast experiment export' has written",
+        ) from None
+    try:
+        return _read_experiments(file, JsonCursor(data))
+    except pydantic.ValidationError as error:
+        raise invalid(file, describe(error)) from None
+    except ValueError as error:
+        raise invalid(file, str(error)) from None
+
+
+def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment]:
+    fields: dict[str, Any] = {}
+    experiments: list[IncomingExperiment] = []
+    for key in cursor.members():
+        if key in fields:
+            raise ValueError(f"{key}: it is given twice")
+        if key != "experiments":
+            fields[key] = _few_fields(fields, cursor.value())
+            continue
+        fields[key] = None
+        for _ in cursor.items():
+            if len(experiments) == _MOST_EXPERIMENTS:
+                refuse_size(f"the list of experiments in {file}", _MOST_EXPERIMENTS)
+            experiments.append(_checked(file, _read_experiment(cursor)))
+    cursor.end()
+    if "experiments" not in fields:
+        raise ValueError("experiments: Field required")
+    del fields["experiments"]
+    _FileHeader.model_validate(fields)
+    names = [experiment.name for experiment in experiments]
+    if len(set(names)) < len(names):
+        raise ValueError("two experiments have the same name")
+    return experiments
+
+
+def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
+    fields: dict[str, Any] = {}
+    runs: _Runs | None = None
+    for key in cursor.members():
+        if key == "runs" and runs is None:
+            runs = _Runs(cursor.data)
+            for _ in cursor.items():
+                cursor.skip_blanks()
+                start = cursor.place
+                cursor.value()
+                runs.add(start, cursor.place)
+            continue
+        if key in fields or key == "runs":
+            raise ValueError(f"{key}: it is given twice")
+        fields[key] = _few_fields(fields, cursor.value())
+    header = _Header.model_validate(fields)
+    if runs is None:
+        raise ValueError("runs: Field required")
+    return IncomingExperiment(**dict(header), runs=runs)
+
+
+def _few_fields(fields: dict[str, Any], value: Any) -> Any:
+    """Return a value after checking that another field can be added."""
+    if len(fields) >= _MOST_KEYS:
+        raise ValueError(f"more than {_MOST_KEYS} keys")
+    return value
+
+
+def _checked(file: Path, experiment: IncomingExperiment) -> IncomingExperiment:
+    subject = f"experiment '{experiment.name}'"
+    try:
+        return experiment.check()
+    except RejectedError as error:
+        raise RejectedError(
+            f"{subject} in {file}: {error.message}",
+            hint="nothing was stored; ask for the file again, or run the experiment here",
+        ) from None
+    except StarcastError as error:
+        raise invalid(file, f"{subject}: {error.message}") from None
+
+
+def describe(error: pydantic.ValidationError) -> str:
+    """Return the first reason why a record is not valid, with its place."""
+    details = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, details["loc"]))
+    reason = details["msg"].removeprefix("Value error, ")
+    return f"{place}: {reason}" if place else reason
+
+
+def invalid(file: Path, reason: str) -> InputError:
+    """Return the error that a file is not valid."""
+    return InputError(
+        f"{file} is not a valid file of experiments: {reason}",
+        hint="name a file that 'starcast experiment export' has written; nothing was stored",
+    )
+
+
+def iterate(experiments: Sequence[IncomingExperiment]) -> Iterator[tuple[str, RunRecord]]:
+    """Yield the runs of experiments with the names of the experiments."""
+    for experiment in experiments:
+        for run in experiment.runs:
+            yield experiment.name, run
