@@ -7,6 +7,7 @@ snapshot of the database. A restored database is accepted if its tables have the
 """
 
 import os
+import re
 import subprocess
 import tempfile
 import zipfile
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Annotated, Any, Literal
 from uuid import UUID
 
 import pydantic
@@ -55,12 +56,19 @@ class Programs:
     pg_restore: Path
 
 
+#: A moment that every time zone can show.
+_Moment = Annotated[
+    pydantic.AwareDatetime,
+    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
+]
+
+
 class TableContent(pydantic.BaseModel):
     """Number of rows and checksum of a table."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    rows: int
+    rows: Annotated[int, pydantic.Field(ge=0, le=2**63 - 1)]
     checksum: str
 
 
@@ -80,9 +88,9 @@ class Manifest(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     format: Literal["starcast backup 1"]
-    created_at: datetime
+    created_at: _Moment
     starcast: str
-    postgres: str
+    postgres: Annotated[str, pydantic.Field(pattern=r"^[1-9][0-9]{0,3}([^0-9]|$)")]
     revision: str
     store: UUID
     tables: dict[str, TableContent]
@@ -91,6 +99,11 @@ class Manifest(pydantic.BaseModel):
     def rows(self) -> int:
         """The number of all rows."""
         return sum(table.rows for table in self.tables.values())
+
+    @property
+    def postgres_major(self) -> int:
+        """The major version of the server."""
+        return int(re.split("[^0-9]", self.postgres)[0])
 
 
 def server_major(engine: Engine) -> int:
@@ -238,7 +251,7 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
             hint="update starcast",
         )
     major = server_major(engine)
-    if int(manifest.postgres.partition(".")[0]) > major:
+    if manifest.postgres_major > major:
         raise RejectedError(
             f"the backup comes from PostgreSQL {manifest.postgres}, and this server is"
             f" PostgreSQL {major}",
@@ -376,7 +389,7 @@ def _open(file: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with open_archive(file) as archive:
             yield archive
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         reason = "it is incomplete or damaged" if _begins_as_zip(file) else str(error).lower()
         raise _not_a_backup(file, reason) from None
     except OSError as error:

@@ -23,7 +23,8 @@ from starcast.experiments.figures import check_figures
 from starcast.experiments.point import Point
 from starcast.experiments.reproduction import Steps
 from starcast.experiments.values import check_name
-from starcast.support.limited import MB, JsonCursor, read_bytes, refuse_size
+from starcast.support.limited import MB, read_bytes
+from starcast.support.limited_json import JsonCursor
 from starcast.vocabulary import Collective, ExecutionModel, Ports
 
 FORMAT: Literal["starcast experiments 1"] = "starcast experiments 1"
@@ -271,7 +272,10 @@ def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment
         fields[key] = None
         for _ in cursor.items():
             if len(experiments) == _MOST_EXPERIMENTS:
-                refuse_size(f"the list of experiments in {file}", _MOST_EXPERIMENTS)
+                raise LimitError(
+                    f"{file} holds more than {_MOST_EXPERIMENTS:,} experiments",
+                    hint="export fewer experiments",
+                )
             experiments.append(_checked(file, _read_experiment(cursor)))
     cursor.end()
     if "experiments" not in fields:

@@ -83,7 +83,7 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
         RejectedError: they were computed by other code, or a run differs from a stored one.
         BusyError: another process is using the experiment.
     """
-    job, results = merge_shards(files, "experiment")
+    job, results = merge_shards(files, "experiment", {"name": str, "grid": dict}, [dict])
     design = Design.from_json(job.description["grid"])
     records = [record for result in results for record in result]
     return import_records(engine, name or job.description["name"], design, records)

@@ -15,7 +15,9 @@ from starcast.errors import InputError, NotFoundError
 from starcast.records.combination import is_better
 from starcast.records.model import PROBLEMS, Record, Witness
 from starcast.support.atomic import atomic_write
-from starcast.support.limited import DAMAGE, MB, parse_json, read_arrays, read_bytes
+from starcast.support.limited import DAMAGE, MB, read_bytes
+from starcast.support.limited_arrays import read_arrays
+from starcast.support.limited_json import parse_json
 
 _SUFFIX = ".json"
 #: Bytes of the JSON file of a record.

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from starcast.errors import InputError, LimitError, StarcastError
 from starcast.support.atomic import atomic_write
-from starcast.support.limited import DAMAGE, ArrayArchive, open_archive
+from starcast.support.limited import DAMAGE, open_archive
+from starcast.support.limited_arrays import ArrayArchive
 from starcast.topologies import Topology, memory, topology
 from starcast.trees.limits import check_spec, check_trees
 
