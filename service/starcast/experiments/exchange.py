@@ -5,7 +5,7 @@ run that the store holds already, in whatever experiment, must have the same fig
 """
 
 import gzip
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pydantic
 from sqlalchemy import Engine, select, tuple_
 from sqlalchemy.exc import DataError
 from sqlalchemy.orm import Session
@@ -32,7 +31,6 @@ from starcast.experiments.exchange_file import (
     FileRecord,
     IncomingExperiment,
     RunRecord,
-    describe,
     invalid,
     iterate,
     read_file,
@@ -109,43 +107,35 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
     try:
         return _import(engine, experiments)
     except DataError as error:  # such as a NUL character in a text
-        reason = str(error.orig).partition("\n")[0]
-        raise invalid(file, f"PostgreSQL refuses a value: {reason}") from None
+        raise invalid(file, f"PostgreSQL refuses a value: {_first_line(error)}") from None
 
 
 def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
-    """Return a run that is not stored, as JSON values for `import_records`."""
+    """Return a run that is not stored, as JSON values for `read_records`."""
     steps = zip(*(column.tolist() for column in profile), strict=True)
     return _record(run, list(steps)).model_dump(mode="json")
 
 
-def import_records(
-    engine: Engine, name: str, design: Design, records: Sequence[Mapping[str, Any]]
-) -> Imported:
-    """Store an experiment with the runs that `record_run` converted; stored runs are kept.
+def import_experiment(engine: Engine, experiment: IncomingExperiment) -> Imported:
+    """Store an experiment that was read and checked; stored runs are kept.
 
     Raises:
-        InputError: the runs are not those of the design, or a stored experiment of this name has
-            another grid.
+        InputError: a stored experiment of this name has another grid, or PostgreSQL refuses a
+            value.
         RejectedError: a run has other figures than the same run in this store.
         BusyError: another process is using the experiment.
     """
     try:
-        runs = [RunRecord.model_validate(record) for record in records]
-    except pydantic.ValidationError as error:
+        return _import(engine, [experiment])[0]
+    except DataError as error:
         raise InputError(
-            f"a run is damaged: {describe(error)}", hint="run the shards again"
+            f"PostgreSQL refuses a value of '{experiment.name}': {_first_line(error)}",
+            hint="run the shards again; nothing was stored",
         ) from None
-    if not runs:
-        raise InputError("the shards hold no runs", hint="run the shards again")
-    experiment = IncomingExperiment(
-        name=name,
-        grid=design.as_json(),
-        points=len(design.points()),
-        created_at=min(run.started_at for run in runs),
-        runs=runs,
-    )
-    return _import(engine, [experiment.check()])[0]
+
+
+def _first_line(error: DataError) -> str:
+    return str(error.orig).partition("\n")[0]
 
 
 def _import(engine: Engine, experiments: Sequence[IncomingExperiment]) -> list[Imported]:

@@ -7,7 +7,7 @@ one after the other, so that a file never takes much more memory than its text.
 
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -258,6 +258,33 @@ def read_file(file: Path) -> list[IncomingExperiment]:
         raise invalid(file, describe(error)) from None
     except ValueError as error:
         raise invalid(file, str(error)) from None
+
+
+def read_records(
+    name: str, design: Design, records: Sequence[Mapping[str, Any]]
+) -> IncomingExperiment:
+    """Return the experiment whose runs were written one by one, after checking them.
+
+    Args:
+        name: the name of the experiment.
+        design: its points.
+        records: the runs as JSON values.
+
+    Raises:
+        InputError: a run is damaged, or is not one of the design.
+        RejectedError: the figures of a run contradict what is known.
+    """
+    try:
+        runs = [RunRecord.model_validate(record) for record in records]
+    except pydantic.ValidationError as error:
+        raise InputError(
+            f"a run is damaged: {describe(error)}", hint="run the shards again"
+        ) from None
+    if not runs:
+        raise InputError("the shards hold no runs", hint="run the shards again")
+    created_at = min(run.started_at for run in runs)
+    points = len(design.points())
+    return IncomingExperiment(name, design.as_json(), points, created_at, runs).check()
 
 
 def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment]:

@@ -133,6 +133,8 @@ def _edge_disjoint(judge: _Judge, _arguments: Arguments) -> int:
 
 
 def _congestion(judge: _Judge, arguments: Arguments) -> int:
+    allowed = arguments.get("congestion")
+    judge.require(type(allowed) is int, "its argument 'congestion' is missing or not a number")
     ports = judge.forest(judge.graph.degree)
     checkers.congestion(judge.graph, ports, 0, arguments["congestion"]).require()
     heights = checkers.height(judge.graph, ports, 0, judge.graph.nodes).measured
