@@ -258,6 +258,8 @@ def read_file(file: Path) -> list[IncomingExperiment]:
         raise invalid(file, describe(error)) from None
     except ValueError as error:
         raise invalid(file, str(error)) from None
+    except LimitError as error:
+        raise LimitError(f"{file} is refused: {error.message}", hint=error.hint) from None
 
 
 def read_records(
@@ -284,7 +286,13 @@ def read_records(
         raise InputError("the shards hold no runs", hint="run the shards again")
     created_at = min(run.started_at for run in runs)
     points = len(design.points())
-    return IncomingExperiment(name, design.as_json(), points, created_at, runs).check()
+    experiment = IncomingExperiment(name, design.as_json(), points, created_at, runs)
+    try:
+        return experiment.check()
+    except InputError as error:
+        raise InputError(
+            f"the shards of '{name}' are not valid: {error.message}", hint="run the shards again"
+        ) from None
 
 
 def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment]:
@@ -300,7 +308,7 @@ def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment
         for _ in cursor.items():
             if len(experiments) == _MOST_EXPERIMENTS:
                 raise LimitError(
-                    f"{file} holds more than {_MOST_EXPERIMENTS:,} experiments",
+                    f"it holds more than {_MOST_EXPERIMENTS:,} experiments",
                     hint="export fewer experiments",
                 )
             experiments.append(_checked(file, _read_experiment(cursor)))
