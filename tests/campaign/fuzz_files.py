@@ -81,7 +81,7 @@ def _change_once(draw: Random, value: Any) -> str:
         value[draw.choice(("more", "format", "root", "m", "", "n", "x" * 300))] = below
     elif action == 1:
         value.insert(draw.randrange(len(value) + 1), below)
-    elif action == 2 and isinstance(below, int | float):
+    elif action == 2 and isinstance(below, int | float) and abs(below) < 2**64:
         value[key] = below + draw.choice((-1, 1, 0.5, 2**40))
     elif action == 3 and isinstance(below, str) and below:
         place = draw.randrange(len(below))

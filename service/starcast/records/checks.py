@@ -180,6 +180,7 @@ def _fault_diameter(judge: _Judge, _arguments: Arguments) -> int:
 def _check_paths(judge: _Judge, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = judge.array("paths", None, None)
+    judge.require(rows.shape[1] > 0, "the paths have no nodes")
     judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

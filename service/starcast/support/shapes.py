@@ -79,4 +79,4 @@ def is_count(value: object) -> bool:
 
 def is_seconds(value: object) -> bool:
     """Return whether a value is a finite number from 0."""
-    return type(value) in (int, float) and isfinite(value) and value >= 0  # type: ignore[arg-type]
+    return is_count(value) or (type(value) is float and isfinite(value) and value >= 0)
