@@ -68,7 +68,7 @@ def _good_ports() -> np.ndarray:
 
 
 def _result(draw: Random) -> Any:
-    """Return what a construction may return: right trees, slightly wrong ones, or anything."""
+    """Return what a construction may return: right trees, trees with an error, or anything."""
     ports: np.ndarray = _good_ports()
     match draw.randrange(10):
         case 0:

@@ -11,7 +11,7 @@ import pytest
 
 from support import bombs
 
-#: What a reader may use, with the interpreter and its libraries.
+#: The limits of a reader, with the interpreter and its libraries.
 MOST_MEMORY = 600 * bombs.MB
 MOST_SECONDS = 30
 
@@ -45,7 +45,7 @@ DESIGN = "from starcast.experiments.design import read_design; read_design(str(f
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a child process read a file."""
+    """The outcome of a reader in a child process."""
 
     code: int
     message: str

@@ -141,18 +141,18 @@ def shard_content(kind: Kind) -> str:
     """Return the text of the only shard of a small job."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "shard.json"
-        whole = Shard(1, 1)
+        only = Shard(1, 1)
         if kind == "experiment":
-            run_shard("a", Design((GRID,)), whole, file, Silent(), jobs=1)
+            run_shard("a", Design((GRID,)), only, file, Silent(), jobs=1)
         elif kind == "claims":
-            check_shard(["TS.L5"], "quick", ["S3"], whole, file, Silent(), jobs=1)
+            check_shard(["TS.L5"], "quick", ["S3"], only, file, Silent(), jobs=1)
         elif kind == "search":
             known = load_record(path_of(shipped_folder(), "edge-disjoint-trees", "S3"))
             path = path_of(shipped_folder(), "edge-disjoint-trees", "S3")
             packed = base64.b64encode(next(path.parent.glob("S3.*.npz")).read_bytes()).decode()
             description = {"searches": [], "seconds": 1.0, "engine": "cadical"}
             result = {"record": known.fields(), "witness": packed}
-            write_shard(file, Job("search", description, 1), whole, {0: result})
+            write_shard(file, Job("search", description, 1), only, {0: result})
         else:
             description = {
                 "topology": "S4", "construction": "multiple", "root": "1234", "arguments": {},
@@ -161,7 +161,7 @@ def shard_content(kind: Kind) -> str:
                 "blocks": [0, 1], "load": [0, 0, 0, 0], "greatest": [1, 1, 1], "witnesses": [],
                 "exceptions": [],
             }  # fmt: skip
-            write_shard(file, Job("forest", description, 1), whole, {0: result})
+            write_shard(file, Job("forest", description, 1), only, {0: result})
         return file.read_text()
 
 
@@ -339,8 +339,8 @@ COLUMNS = {"step": [1], "sender": [0], "port": [2], "unit": [0]}
 PLUGINS = {
     "the smallest n in words": Case(construction(smallest="a"), "option 'smallest'"),
     "families as a number": Case(construction(families=5), "option 'families'"),
-    "families that are no texts": Case(construction(families=[1]), "option 'families'"),
-    "a source that is no text": Case(construction(source=None), "option 'source'"),
+    "families that are numbers": Case(construction(families=[1]), "option 'families'"),
+    "a source that is missing": Case(construction(source=None), "option 'source'"),
     "a flag in words": Case(construction(partial="no"), "option 'partial'"),
     "a name that is a list": Case(construction(name=[]), "is not a name"),
     "a class": Case(declared(int), "not a function"),

@@ -96,7 +96,7 @@ class _Judge:
                 )
 
     def _check_bytes(self, stated: Fraction, units: int) -> None:
-        """Check the bytes of a number of units, each of which is a whole part of the message."""
+        """Check the bytes of a number of units, into which the message is divided equally."""
         point = self._point
         if (point.collective, point.algorithm) in costs.FORMS:
             unit = costs.unit_bytes(
