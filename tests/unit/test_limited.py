@@ -1,5 +1,8 @@
 """Small files that claim to be large are refused in one sentence, with bounded memory and time."""
 
+import gzip
+import io
+import json
 import os
 import subprocess
 import sys
@@ -8,7 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from starcast.errors import LimitError
+from starcast.support.limited import LimitedStream, read_bytes, read_text
+from starcast.support.limited_json import JsonCursor, parse_json
 from support import bombs
 
 #: The limits of a reader, with the interpreter and its libraries.
@@ -203,3 +211,106 @@ def test_a_bomb_is_refused_within_limits(name: str, tmp_path: Path) -> None:
     outcome = read_in_child(statement, file)
     assert outcome.memory < MOST_MEMORY
     assert (outcome.code, words in outcome.message) == (code, True), outcome.message
+
+
+# Text of JSON
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text("aé日", max_size=3), inner),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@given(value=VALUES, is_ascii=st.booleans(), indent=st.sampled_from((None, 0, 3)))
+def test_a_value_is_read_as_json_reads_it(
+    value: object, is_ascii: bool, indent: int | None
+) -> None:
+    text = json.dumps(value, ensure_ascii=is_ascii, indent=indent).encode()
+    assert parse_json(text, "it") == value
+    cursor = JsonCursor(b" " + text + b"\n")
+    assert cursor.value() == value
+    cursor.end()
+
+
+@given(
+    values=st.dictionaries(st.text("aé", max_size=3), st.lists(VALUES, max_size=3), max_size=4),
+    indent=st.sampled_from((None, 2)),
+)
+def test_members_and_items_are_read_one_by_one(
+    values: dict[str, list[object]], indent: int | None
+) -> None:
+    cursor = JsonCursor(json.dumps(values, indent=indent, ensure_ascii=False).encode())
+    found = {key: [cursor.value() for _ in cursor.items()] for key in cursor.members()}
+    cursor.end()
+    assert found == values
+
+
+@pytest.mark.parametrize("size", [2**14 - 1, 2**14, 2**14 + 1, 2**18, 2**20])
+def test_values_may_end_at_a_window(size: int) -> None:
+    text = json.dumps(["x" * (size - 4), 12, 345])
+    cursor = JsonCursor(text.encode())
+    assert [cursor.value() for _ in cursor.items()] == json.loads(text)
+    assert JsonCursor(b"1" * 4_000).value() == int("1" * 4_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "[1", "[1 2]", "[1,]", "{1: 2}", '{"a" 1}', '{"a": 1,}', "[NaN]", "[Infinity]",
+        "[-Infinity]", '["\\u0000"]', '["\\ud800"]', '["\\udc00\\ud800"]', "[" * 100_000, "nul",
+        "9" * 5_000, "[1] 2",
+    ],
+)  # fmt: skip
+def test_a_text_that_is_not_json_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"\S"):
+        parse_json(text.encode(), "it")
+    with pytest.raises(ValueError, match=r"\S"):
+        _read_all(JsonCursor(text.encode()))
+
+
+def _read_all(cursor: JsonCursor) -> None:
+    if cursor.data.startswith(b"{"):
+        for _ in cursor.members():
+            cursor.value()
+    else:
+        for _ in cursor.items():
+            cursor.value()
+    cursor.end()
+
+
+def test_escaped_backslashes_are_no_escapes() -> None:
+    value = ["\\u0000", "\\ud800", "\U0001f600"]
+    assert parse_json(json.dumps(value).encode(), "it") == value
+
+
+# Streams
+
+
+def test_a_stream_ends_at_its_limit(tmp_path: Path) -> None:
+    file = tmp_path / "text"
+    file.write_bytes(b"12345")
+    assert read_bytes(file, 5) == read_text(file, 5).encode() == b"12345"
+    for limit in (0, 4):
+        with pytest.raises(LimitError, match="holds more than"):
+            read_bytes(file, limit)
+    stream = LimitedStream(io.BytesIO(b"12345"), 4, "it")
+    assert stream.read(3) == b"123"
+    with pytest.raises(LimitError, match="it holds more than 4 bytes"):
+        stream.read(3)
+    assert LimitedStream(io.BytesIO(b"1234"), 4, "it").read(9) == b"1234"
+
+
+def test_a_device_without_end_is_refused() -> None:
+    with pytest.raises(LimitError, match="/dev/zero holds more than 1 MB"):
+        read_bytes("/dev/zero", bombs.MB)
+
+
+def test_damaged_compression_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "text.gz"
+    packed = gzip.compress(b"12345" * 100)
+    for content in (packed[:-3], packed[:15], packed + b"more", packed[:-8] + bytes(8)):
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match="incomplete or damaged"):
+            read_bytes(file, 1_000)
