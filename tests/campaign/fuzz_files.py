@@ -89,7 +89,7 @@ def _change_once(draw: Random, value: Any) -> str:
     elif action == 4:
         value[key] = draw.choice(([below], {"a": below}, [below] * 3, str(below)))
     else:
-        value[key] = draw.choice(_JSON)
+        value[key] = copy.deepcopy(draw.choice(_JSON))
     return f"{'.'.join(path)} by action {action}"
 
 

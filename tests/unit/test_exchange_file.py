@@ -15,11 +15,12 @@ from starcast.collectives.catalogue import REGISTRIES
 from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.design import Design
 from starcast.experiments.exchange import record_run
-from starcast.experiments.exchange_file import FORMAT, RunRecord, read_file
+from starcast.experiments.exchange_file import FORMAT, read_file
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.figures import check_figures
 from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
+from starcast.experiments.run_records import RunRecord
 
 GRID = Grid.from_json({
     "topology": "S3", "algorithm": ["multiple", "forest(base=greedy)"], "segments": 2,
@@ -209,6 +210,6 @@ def test_what_was_executed_is_accepted(collective: str, spec: str) -> None:
     for algorithm in REGISTRIES[collective]:  # type: ignore[index]
         for point in _points(collective, algorithm, spec):
             run = RunRecord.model_validate(record(point))
-            check_figures(point, run.as_model(), run.profile)
+            check_figures(point, run)
             accepted += 1
     assert accepted >= 4

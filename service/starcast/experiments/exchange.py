@@ -24,19 +24,17 @@ from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError
 from starcast.experiments.design import Design
 from starcast.experiments.exchange_file import (
-    COST_COLUMNS,
     FORMAT,
-    RUN_COLUMNS,
     ExperimentRecord,
     FileRecord,
     IncomingExperiment,
-    RunRecord,
     invalid,
     iterate,
     read_file,
 )
 from starcast.experiments.point import Point
 from starcast.experiments.reproduction import SAME, compare_figures, load_steps
+from starcast.experiments.run_records import COST_COLUMNS, RUN_COLUMNS, RunRecord
 from starcast.experiments.running import check_design, exclusive
 from starcast.experiments.values import check_name
 from starcast.simulator.step_profile import Profile
@@ -185,8 +183,9 @@ def _refuse_contradictions(opened: Session, experiments: Sequence[IncomingExperi
     stored = _stored_runs(opened, (run for _, run in iterate(experiments)))
     differences = []
     for name, run in iterate(experiments):
-        new = run.as_model()
-        for old in stored.get(Point.of(new), ()):
+        known = stored.get(run.point, ()) if stored else ()
+        for old in known:
+            new = run.as_model()
             figures = compare_figures(old, new, load_steps(opened, old.id), run.steps)
             different = [f"{figure}: {text}" for figure, text in figures.items() if text != SAME]
             if different:
@@ -226,8 +225,8 @@ def _store(opened: Session, experiment: IncomingExperiment) -> Imported:
         known = {Point.of(run) for run in repository.load_runs(opened, stored.id)}
     created = 0
     for each in experiment.runs:
-        run = each.as_model()
-        if Point.of(run) not in known:
+        if each.point not in known:
+            run = each.as_model()
             run.experiment = stored.id
             repository.save_run(opened, run, _profile(each))
             created += 1

@@ -5,127 +5,32 @@ grids, and that their figures agree with what the papers and the lower bounds sa
 one after the other, so that a file never takes much more memory than its text.
 """
 
-import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from fractions import Fraction
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, overload
 
 import pydantic
 
-from starcast.database import models
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.experiments.design import Design
 from starcast.experiments.figures import check_figures
 from starcast.experiments.point import Point
-from starcast.experiments.reproduction import Steps
+from starcast.experiments.run_records import MOST_KEYS, Moment, RunRecord, StrictRecord
 from starcast.experiments.values import check_name
 from starcast.support.limited import MB, read_bytes
 from starcast.support.limited_json import JsonCursor
-from starcast.vocabulary import Collective, ExecutionModel, Ports
 
 FORMAT: Literal["starcast experiments 1"] = "starcast experiments 1"
 #: Bytes that a file may have after decompression: more than 100 000 runs.
 _LARGEST = 160 * MB
 _MOST_RUNS = 500_000
 _MOST_EXPERIMENTS = 10_000
-#: Keys of a part of a run; every unknown key would become an error with its own text.
-_MOST_KEYS = 64
-_BIGINT = 2**63 - 1
-_RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
 
-def _read_rational(text: object) -> Fraction:
-    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
-        raise ValueError("not a rational number such as 23/3")
-    return Fraction(text)
-
-
-def _check_keys(value: object) -> object:
-    if isinstance(value, dict) and len(value) > _MOST_KEYS:
-        raise ValueError(f"more than {_MOST_KEYS} keys")
-    return value
-
-
-_Count = Annotated[int, pydantic.Field(ge=0, le=_BIGINT)]
-_Rational = Annotated[
-    Fraction,
-    pydantic.PlainValidator(_read_rational),
-    pydantic.PlainSerializer(str),
-]
-#: A moment that every time zone can show.
-Moment = Annotated[
-    pydantic.AwareDatetime,
-    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
-]
-
-
-class _Record(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False)
-
-    _few_keys = pydantic.model_validator(mode="before")(_check_keys)
-
-
-class CostRecord(_Record):
-    """One of the three costs of a run."""
-
-    kind: Literal["closed form", "simulated", "lower bound"]
-    steps: _Count | None
-    start_ups: _Rational | None
-    transmissions: _Count | None
-    bytes: _Rational | None
-    time: _Rational
-    source: str
-
-
-class RunRecord(_Record):
-    """A run with its costs and its profile."""
-
-    topology: str
-    collective: Collective
-    algorithm: str
-    ports: Ports
-    execution: ExecutionModel = "synchronous"
-    message_bytes: _Rational
-    messages: Annotated[int, pydantic.Field(ge=1)]
-    t_s: _Rational
-    t_c: _Rational
-    segments: Annotated[int, pydantic.Field(ge=1)]
-    copies: Annotated[int, pydantic.Field(ge=1)]
-    base: str | None
-    faults: Annotated[list[str], pydantic.FailFast()]
-    seed: _Count
-    missing: _Count
-    status: Literal["complete", "failed"]
-    error: str | None
-    timings: Annotated[dict[str, float], pydantic.BeforeValidator(_check_keys)]
-    provenance: dict[str, Any]
-    started_at: Moment
-    finished_at: Moment
-    costs: Annotated[list[CostRecord], pydantic.FailFast()]
-    #: One row per step: links used, packets, units in the largest packet.
-    profile: Annotated[list[tuple[_Count, _Count, _Count]], pydantic.FailFast()]
-
-    def as_model(self) -> models.Run:
-        """Return the run as a row that is not stored yet."""
-        values = {name: getattr(self, name) for name in RUN_COLUMNS}
-        costs = [models.Cost(**dict(cost)) for cost in self.costs]
-        return models.Run(**values, costs=costs)
-
-    @property
-    def steps(self) -> Steps:
-        """The profile by step."""
-        return dict(enumerate(self.profile, start=1))
-
-
-RUN_COLUMNS = tuple(name for name in RunRecord.model_fields if name not in {"costs", "profile"})
-COST_COLUMNS = tuple(CostRecord.model_fields)
-
-
-class _Header(_Record):
+class _Header(StrictRecord):
     """The description of an experiment."""
 
     name: str
@@ -140,7 +45,7 @@ class ExperimentRecord(_Header):
     runs: list[RunRecord]
 
 
-class _FileHeader(_Record):
+class _FileHeader(StrictRecord):
     format: Literal["starcast experiments 1"]
     created_at: Moment
     starcast: str
@@ -182,7 +87,7 @@ class IncomingExperiment:
         allowed = self._design_points()
         seen = set()
         for run in self.runs:
-            point = Point.of(run.as_model())
+            point = run.point
             if point in seen:
                 raise InputError("it holds two runs of the same point")
             seen.add(point)
@@ -190,7 +95,7 @@ class IncomingExperiment:
                 raise InputError(f"its grid has no point with the command '{point.command()}'")
             if point.messages != run.messages:
                 raise InputError(f"a run of {run.algorithm} has {run.messages} messages")
-            check_figures(point, run.as_model(), run.profile)
+            check_figures(point, run)
         if not seen:
             raise InputError("it has no runs")
         return self
@@ -346,8 +251,8 @@ def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
 
 def _few_fields(fields: dict[str, Any], value: Any) -> Any:
     """Return a value after checking that another field can be added."""
-    if len(fields) >= _MOST_KEYS:
-        raise ValueError(f"more than {_MOST_KEYS} keys")
+    if len(fields) >= MOST_KEYS:
+        raise ValueError(f"more than {MOST_KEYS} keys")
     return value
 
 

@@ -269,12 +269,13 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
     unit = point.message_bytes / execution.message_units
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
-    *forms, bound = formula_costs(point)
-    return [*forms, _cost_row("simulated", simulated), bound]
+    known = formula_costs(point)
+    priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
+    return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
 
 
-def formula_costs(point: Point) -> list[models.Cost]:
-    """Return the costs of a point that need no execution.
+def formula_costs(point: Point) -> dict[str, costs.Cost]:
+    """Return the costs of a point that need no execution, by kind.
 
     They are the closed form, if the algorithm has one, and the lower bound.
     """
@@ -291,9 +292,9 @@ def formula_costs(point: Point) -> list[models.Cost]:
         messages=point.messages if takes_messages else None,
         copies=point.copies,
     )
-    rows = []
+    known = {}
     if (point.collective, point.algorithm) in costs.FORMS:
-        form = costs.closed_form(
+        known["closed form"] = costs.closed_form(
             topology,
             point.collective,
             point.algorithm,
@@ -302,8 +303,7 @@ def formula_costs(point: Point) -> list[models.Cost]:
             machine,
             **point.arguments,
         )
-        rows.append(_cost_row("closed form", form))
-    return [*rows, _cost_row("lower bound", bound)]
+    return {**known, "lower bound": bound}
 
 
 def _cost_row(kind: str, cost: costs.Cost) -> models.Cost:

@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import NoReturn
 
 from starcast import costs
-from starcast.database import models
 from starcast.errors import InputError, RejectedError
 from starcast.experiments.execution import formula_costs
 from starcast.experiments.point import Point
+from starcast.experiments.run_records import CostRecord, RunRecord
 from starcast.topologies import as_topology
 
 _FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
@@ -21,33 +21,32 @@ _FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
 _BOUNDED = ("steps", "transmissions", "time")
 
 
-def check_figures(point: Point, run: models.Run, profile: Sequence[tuple[int, ...]]) -> None:
+def check_figures(point: Point, run: RunRecord) -> None:
     """Check that the figures of a run are possible.
 
     Args:
         point: the point of the run.
-        run: the run with its costs.
-        profile: links used, packets and units of the largest packet in every step.
+        run: the run.
 
     Raises:
         InputError: the run has costs, a profile or an error that do not fit its status.
         RejectedError: a figure contradicts a formula, a bound or another figure.
     """
     stated = {cost.kind: cost for cost in run.costs}
-    formulas = {cost.kind: cost for cost in formula_costs(point)} if run.costs else {}
+    formulas = formula_costs(point) if run.costs else {}
     complete = run.status == "complete"
     kinds = sorted([*formulas, "simulated"]) if complete else []
     if complete == bool(run.error) or sorted(cost.kind for cost in run.costs) != kinds:
         raise InputError("a run has figures or an error that do not fit its status")
     if not complete:
-        if profile:
+        if run.profile:
             raise InputError("a failed run has a profile")
         return
     judge = _Judge(point)
     for kind, formula in formulas.items():
         for name in _FIGURES:
             judge.compare(f"{kind}, {name}", getattr(stated[kind], name), getattr(formula, name))
-    judge.check_simulated(stated["simulated"], profile)
+    judge.check_simulated(stated["simulated"], run.profile)
     if not point.faults:
         judge.compare("missing units", run.missing, 0)
         judge.check_bound(stated["simulated"], formulas["lower bound"])
@@ -64,7 +63,7 @@ class _Judge:
         if stated != expected:
             self._reject(f"{figure} is {_shown(stated)} and must be {_shown(expected)}")
 
-    def check_simulated(self, cost: models.Cost, profile: Sequence[tuple[int, ...]]) -> None:
+    def check_simulated(self, cost: CostRecord, profile: Sequence[tuple[int, ...]]) -> None:
         """Check that the simulated figures follow from the profile and the size of a unit."""
         packets = sum(row[1] for row in profile)
         largest = sum(row[2] for row in profile)
@@ -86,7 +85,7 @@ class _Judge:
         time = cost.start_ups * self._point.t_s + cost.bytes * self._point.t_c
         self.compare("simulated, time", cost.time, time)
 
-    def check_bound(self, cost: models.Cost, bound: models.Cost) -> None:
+    def check_bound(self, cost: CostRecord, bound: costs.Cost) -> None:
         """Reject an execution that beats the lower bound."""
         for name in _BOUNDED:
             least, stated = getattr(bound, name), getattr(cost, name)
