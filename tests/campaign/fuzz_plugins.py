@@ -161,6 +161,8 @@ def declaration(draw: Random, _: Path) -> Case:
     kind = draw.choice(("construction", "algorithm", "family"))
     name = _mostly(draw, _NAME)
     source = _mostly(draw, "me")
+    use: Callable[[], None]
+    decorate: Callable[[], Any]
     if kind == "construction":
         options = _options(draw, {
             "families": ["star"], "description": "trees", "one_tree_per_port": False,
@@ -212,7 +214,7 @@ def _use_family() -> None:
 @contextmanager
 def _restored_registries() -> Iterator[None]:
     """Remove what was declared at the end, so that no input depends on those before it."""
-    registries = [
+    registries: list[dict[Any, Any]] = [
         ORIGINS, FAMILIES, CONSTRUCTIONS._entries, *(each._entries for each in REGISTRIES.values())
     ]  # fmt: skip
     before = [dict(registry) for registry in registries]
@@ -221,4 +223,4 @@ def _restored_registries() -> Iterator[None]:
     finally:
         for registry, entries in zip(registries, before, strict=True):
             registry.clear()
-            registry.update(entries)  # type: ignore[arg-type]
+            registry.update(entries)

@@ -207,7 +207,7 @@ def _points(collective: str, algorithm: str, spec: str) -> list[Point]:
 def test_what_was_executed_is_accepted(collective: str, spec: str) -> None:
     """Every algorithm in both models, with and without faults."""
     accepted = 0
-    for algorithm in REGISTRIES[collective]:  # type: ignore[index]
+    for algorithm in REGISTRIES[collective]:
         for point in _points(collective, algorithm, spec):
             run = RunRecord.model_validate(record(point))
             check_figures(point, run)

@@ -157,11 +157,11 @@ def shard_content(kind: Kind) -> str:
             description = {
                 "topology": "S4", "construction": "multiple", "root": "1234", "arguments": {},
             }  # fmt: skip
-            result = {
+            blocks: dict[str, Any] = {
                 "blocks": [0, 1], "load": [0, 0, 0, 0], "greatest": [1, 1, 1], "witnesses": [],
                 "exceptions": [],
             }  # fmt: skip
-            write_shard(file, Job("forest", description, 1), only, {0: result})
+            write_shard(file, Job("forest", description, 1), only, {0: blocks})
         return file.read_text()
 
 
@@ -396,12 +396,17 @@ def registries() -> Iterator[None]:
     from starcast.collectives.catalogue import REGISTRIES
     from starcast.plugins.origin import ORIGINS
 
-    owners = (CONSTRUCTIONS._entries, FAMILIES, ORIGINS, REGISTRIES["broadcast"]._entries)
+    owners: tuple[dict[Any, Any], ...] = (
+        CONSTRUCTIONS._entries,
+        FAMILIES,
+        ORIGINS,
+        REGISTRIES["broadcast"]._entries,
+    )
     before = [dict(owner) for owner in owners]
     yield
     for owner, entries in zip(owners, before, strict=True):
         owner.clear()
-        owner.update(entries)  # type: ignore[arg-type]
+        owner.update(entries)
 
 
 @pytest.mark.usefixtures("registries")

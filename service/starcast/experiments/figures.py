@@ -32,7 +32,7 @@ def check_figures(point: Point, run: RunRecord) -> None:
         InputError: the run has costs, a profile or an error that do not fit its status.
         RejectedError: a figure contradicts a formula, a bound or another figure.
     """
-    stated = {cost.kind: cost for cost in run.costs}
+    stated: dict[str, CostRecord] = {cost.kind: cost for cost in run.costs}
     formulas = formula_costs(point) if run.costs else {}
     complete = run.status == "complete"
     kinds = sorted([*formulas, "simulated"]) if complete else []

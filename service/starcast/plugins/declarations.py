@@ -257,7 +257,7 @@ def _check_declaration(
     return origin
 
 
-def _check_name(name: str, origin: Origin) -> None:
+def _check_name(name: object, origin: Origin) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         shown = repr(name) if isinstance(name, str) else f"a value of type {type(name).__name__}"
         raise InputError(
@@ -282,7 +282,7 @@ def _read_arguments(
 def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> Argument:
     default = parameter.default
     has_default = default is not inspect.Parameter.empty
-    annotation = parameter.annotation
+    annotation: object = parameter.annotation
     if annotation is inspect.Parameter.empty and has_default:
         annotation = type(default)
     kind: Literal["count", "integer", "text"] | None = None
