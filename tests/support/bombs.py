@@ -1,6 +1,7 @@
 """Small files that claim, or decompress to, much more than their size."""
 
 import gzip
+import hashlib
 import io
 import json
 import struct
@@ -85,14 +86,12 @@ def forest_file(path: Path, topology: str, ports: tuple[bytes, int]) -> None:
     path.write_bytes(zip_of({**members, "parent_port.npy": ports}))
 
 
-def record_files(folder: Path, witness: bytes) -> Path:
-    """Write a record with a witness; return the path of its JSON file."""
-    import hashlib
-
+def record_files(folder: Path, witness: bytes, **fields: object) -> Path:
+    """Write a record with a witness and some fields; return the path of its JSON file."""
     entry = {"file": "witness.npz", "sha256": hashlib.sha256(witness).hexdigest()}
     (folder / "witness.npz").write_bytes(witness)
     file = folder / "record.json"
-    file.write_text(json.dumps({"format": 1, "witness": entry}))
+    file.write_text(json.dumps({"format": 1, **fields, "witness": entry}))
     return file
 
 

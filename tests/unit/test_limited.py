@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.errors import LimitError
+from starcast.records import load_record, path_of, shipped_folder
 from starcast.support.limited import LimitedStream, read_bytes, read_text
 from starcast.support.limited_json import JsonCursor, parse_json
 from support import bombs
@@ -47,6 +48,7 @@ SHARDS = (
 )
 BACKUP = "from starcast.database.backup import read_manifest; read_manifest(file)"
 RECORD = "from starcast.records import load_record; load_record(file)"
+VERIFY = "from starcast.records import load_record, verify; verify(load_record(file))"
 FOREST = "from starcast.trees import Forest; Forest.open(file)"
 DESIGN = "from starcast.experiments.design import read_design; read_design(str(file))"
 
@@ -142,6 +144,14 @@ def _empty_values(folder: Path) -> Path:
     return bombs.record_files(folder, bombs.zip_of({"parent_port.npy": header}))
 
 
+def _large_topology(folder: Path) -> Path:
+    """A record of a closed walk on S10, of which each step is a valid port."""
+    record = load_record(path_of(shipped_folder(), "hamiltonian-decomposition", "S4"))
+    members = {"ports.npy": (bombs.npy_header((1, 3_628_800), "|u1") + b"\2\3" * 1_814_400, 0)}
+    fields = {**record.fields(), "topology": "S10"}
+    return bombs.record_files(folder, bombs.zip_of(members), **fields)
+
+
 def _long_record(folder: Path) -> Path:
     file = folder / "record.json"
     with file.open("wb") as opened:
@@ -190,6 +200,7 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], str, int, str]] = {
     "a witness of 1 GB": (_witness, RECORD, 7, "holds more than 40 MB"),
     "a header of 80 TB": (_huge_header, RECORD, 2, "cannot be read"),
     "values without a size": (_empty_values, RECORD, 2, "cannot be read"),
+    "a record on S10": (_large_topology, VERIFY, 6, "more than 500,000 nodes"),
     "a record of 2 GB": (_long_record, RECORD, 7, "holds more than 1 MB"),
     "a forest of 678 MB": (_forest, FOREST, 7, "holds more than 500 MB"),
     "a forest's header of 80 TB": (_forest_header, FOREST, 2, "damaged"),

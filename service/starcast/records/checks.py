@@ -27,6 +27,8 @@ from starcast.topologies import Topology, topology
 
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
+#: Nodes of the largest topology whose records are checked, in 600 MB; S9 has 362,880.
+LARGEST = 500_000
 
 Arguments = Mapping[str, int]
 
@@ -66,6 +68,7 @@ class _Judge:
         self.graph = graph
         self.subject = subject
         self._witness = witness
+        self.require(graph.nodes <= LARGEST, f"its topology has more than {LARGEST:,} nodes")
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
         """Return an array of whole numbers of the witness; None leaves a length open."""
