@@ -23,7 +23,7 @@ from pydantic_settings import (
 )
 
 from starcast.config_file import CONFIG, PREFIX, config_file
-from starcast.errors import InputError
+from starcast.errors import InputError, LimitError
 from starcast.support.table import Table
 from starcast.vocabulary import LogLevel
 
@@ -41,6 +41,8 @@ _MESSAGES = {
     "extra_forbidden": "there is no such setting",
 }
 _SIZE = r"^[0-9]+[kmgKMG]$"
+#: Bytes of the settings file.
+_LARGEST_FILE = 10**6
 _DAY = 86_400
 #: Parameters of a URI that hold a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
@@ -269,6 +271,11 @@ def _check_config_file() -> None:
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(
             f"{CONFIG} names {file}, which is not a file", hint=f"create it, or unset {CONFIG}"
+        )
+    if file.is_file() and file.stat().st_size > _LARGEST_FILE:
+        raise LimitError(
+            f"{file} has more than {_LARGEST_FILE:,} bytes, which settings do not need",
+            hint="correct it, or move it away",
         )
 
 

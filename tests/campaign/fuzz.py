@@ -15,6 +15,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from campaign import fuzz_files, fuzz_plugins
 from campaign.output import Done, find_problems
 from campaign.servers import Servers
 from starcast.cli.app import main
@@ -266,16 +267,26 @@ READERS: dict[str, Callable[[Random, Path], Case]] = {
     "pack header": _header,
     "forest file": _forest_file,
     "schedule": _schedule,
+    "experiment file": fuzz_files.experiment_file,
+    "shard": fuzz_files.shard_file,
+    "record": fuzz_files.record_file,
+    "backup": fuzz_files.backup_file,
+    "plug-in": fuzz_plugins.declaration,
 }
 
 
-def fuzz_reader(folder: Path, draw: Random) -> tuple[str, str, list[str]]:
+def fuzz_reader(folder: Path, draw: Random, kind: str | None = None) -> tuple[str, str, list[str]]:
     """Give a random input to a reader: it is read, or refused in a sentence with a hint.
+
+    Args:
+        folder: for the files of the input.
+        draw: decides the input.
+        kind: the reader; drawn by default.
 
     Returns:
         Description, result and problems.
     """
-    kind = draw.choice(list(READERS))
+    kind = kind or draw.choice(list(READERS))
     description, read = READERS[kind](draw, folder)
     shown = f"{kind}: {description[:200]!a}"
     try:

@@ -238,6 +238,21 @@ def test_an_invalid_file_is_refused_in_one_sentence(
     assert rows(colleague) == before
 
 
+def test_a_run_below_its_bound_is_refused_and_nothing_is_stored(
+    stored: Engine, colleague: Engine, tmp_path: Path
+) -> None:
+    """Also the experiment before it is not stored."""
+    file = tmp_path / "forged.json"
+    export_experiments(stored, ["b", "a"], file)
+    content = json.loads(file.read_text(encoding="utf-8"))
+    simulated = next(each for each in first_run(content)["costs"] if each["kind"] == "simulated")
+    simulated["time"] = "1"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RejectedError, match="simulated, time is 1 and must be"):
+        import_experiments(colleague, file)
+    assert not any(rows(colleague).values())
+
+
 def damaged(file: Path) -> Iterator[bytes]:
     data = file.read_bytes()
     for part in (0, 1, 2, 100, len(data) // 2, len(data) - 1):

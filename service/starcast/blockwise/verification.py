@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import factorial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from starcast.blockwise.tables import build_tables
 from starcast.errors import LimitError, RejectedError
 from starcast.progress import Reporter, Silent
 from starcast.support import parallel, processes
+from starcast.support.shapes import Shape, is_count
 from starcast.topologies import memory
 
 #: The tree edges of a task: seconds for the kinds that are computed row by row, and for the others.
@@ -66,6 +67,15 @@ class RangeResult:
     witnesses: tuple[Place, ...]
     exceptions: tuple[Place, ...]
 
+    #: The shape of what `as_json` returns.
+    SHAPE: ClassVar[Shape] = {
+        "blocks": [is_count],
+        "load": [is_count],
+        "greatest": [is_count],
+        "witnesses": [[is_count]],
+        "exceptions": [[is_count]],
+    }
+
     def as_json(self) -> dict[str, Any]:
         """Return the result as JSON values."""
         return {name: list(map(_plain, getattr(self, name))) for name in self.__dataclass_fields__}
@@ -74,8 +84,11 @@ class RangeResult:
     def from_json(cls, values: Mapping[str, Any]) -> "RangeResult":
         """Return the result that `as_json` converted.
 
+        Args:
+            values: a mapping of the shape `SHAPE`.
+
         Raises:
-            KeyError, TypeError, ValueError: the values are not those of a result.
+            ValueError: a place or range has another number of values.
         """
         first, stop = map(int, values["blocks"])
         return cls(
@@ -212,11 +225,13 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     """Return the conclusion from the results of all ranges.
 
     Raises:
-        RejectedError: the ranges do not cover every block once, or an exception does not reach the
-            root.
+        RejectedError: a result is not of this forest, the ranges do not cover every block once, or
+            an exception does not reach the root.
         LimitError: the heights are not proved.
     """
     found = sorted(results, key=lambda result: result.blocks)
+    for result in found:
+        _check_places(source, result)
     ends = [0, *(result.blocks[1] for result in found)]
     starts = [*(result.blocks[0] for result in found), source.count]
     if ends != starts:
@@ -236,6 +251,31 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
         tuple(heights),
         {trees: links for trees, links in enumerate(load) if links},
     )
+
+
+def _check_places(source: Source, result: RangeResult) -> None:
+    """Check that a result, which may come from a file, is about blocks and trees of a forest.
+
+    Raises:
+        RejectedError: it is not.
+    """
+    first, stop = result.blocks
+    size = factorial(source.blocks.m)
+    is_valid = (
+        0 <= first <= stop <= source.count
+        and len(result.load) == source.trees + 1
+        and len(result.greatest) == source.trees
+        and source.exceptions.issuperset(result.exceptions)
+        and all(
+            first <= block < stop and 0 <= tree < source.trees and 0 <= index < size
+            for block, tree, index in (*result.witnesses, *result.exceptions)
+        )
+    )
+    if not is_valid:
+        raise RejectedError(
+            f"the result of the blocks {first} to {stop - 1} is not one of {source.id}",
+            hint="run the shards again",
+        )
 
 
 class _Follower:

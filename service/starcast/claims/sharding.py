@@ -14,8 +14,9 @@ from starcast.claims.evidence import Evidence
 from starcast.claims.parallel import Pair
 from starcast.errors import InputError
 from starcast.progress import Reporter
+from starcast.support.shapes import is_seconds, one_of
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
-from starcast.vocabulary import Level
+from starcast.vocabulary import LEVELS, Level
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def merge_claims(files: Sequence[Path]) -> MergedClaims:
         InputError: the files are not all shards of one verification, or are damaged.
         RejectedError: they were computed by other code.
     """
-    job, results = merge_shards(files, "claims")
+    job, results = merge_shards(files, "claims", _DESCRIPTION, [_EVIDENCE])
     evidence = tuple(_from_json(values) for result in results for values in result)
     asked = job.description
     sizes = None if asked["sizes"] is None else tuple(asked["sizes"])
@@ -95,6 +96,15 @@ def merge_claims(files: Sequence[Path]) -> MergedClaims:
             hint="machines with less memory omit sizes of the level deep: give --sizes instead",
         )
     return MergedClaims(tuple(asked["names"]), asked["level"], sizes, evidence)
+
+
+_DESCRIPTION = {"names": [str], "level": one_of(*LEVELS), "sizes": (None, [str]), "groups": int}
+_EVIDENCE = {
+    "claim": str,
+    "size": str,
+    "seconds": is_seconds,
+    "evidence": serialization.EVIDENCE_SHAPE,
+}
 
 
 def _group(pairs: Sequence[Pair]) -> list[list[Pair]]:

@@ -104,14 +104,26 @@ def merge(files: list[Path]) -> dict[str, Any]:
     from starcast.support.shards import merge_shards
 
     start = perf_counter()
-    job, results = merge_shards(files, "forest")
+    description = {"topology": str, "construction": str, "root": str, "arguments": dict}
+    job, results = merge_shards(files, "forest", description, RangeResult.SHAPE)
+    arguments = job.description["arguments"]
+    if arguments.keys() & {"spec", "construction", "root", "m"}:
+        raise InputError(
+            f"the shards are of {job.description['construction']} with invalid arguments",
+            hint="run the shards again",
+        )
     source = blockwise.closed_form(
         job.description["topology"],
         job.description["construction"],
         job.description["root"],
-        **job.description["arguments"],
+        **arguments,
     )
-    found = [RangeResult.from_json(result) for result in results]
+    try:
+        found = [RangeResult.from_json(result) for result in results]
+    except ValueError as error:
+        raise InputError(
+            f"a result of the shards is damaged: {error}", hint="run the shards again"
+        ) from None
     return _row(blockwise.combine(source, found), perf_counter() - start)
 
 

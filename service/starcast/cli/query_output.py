@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcast.cli.output import READABLE, Format, check_suffix, emit, say, write_text
 from starcast.errors import InputError
+from starcast.support.limited import SMALL_TEXT, LimitedStream, read_bytes
 from starcast.vocabulary import Layout
 
 if TYPE_CHECKING:
@@ -65,11 +66,12 @@ def read_statement(argument: str) -> tuple[str, Path]:
     from starcast.queries.pack import is_file
 
     if argument == "-":
-        return _decode(sys.stdin.buffer.read(), "stdin"), Path("stdin")
+        data = LimitedStream(sys.stdin.buffer, SMALL_TEXT, "stdin").read()
+        return _decode(data, "stdin"), Path("stdin")
     if " " in argument or not is_file(argument):
         return argument, Path("statement")
     try:
-        return _decode(Path(argument).read_bytes(), argument), Path(argument)
+        return _decode(read_bytes(argument, SMALL_TEXT), argument), Path(argument)
     except OSError as error:
         raise InputError(
             f"{argument} cannot be read: {error.strerror}", hint="check its path and its mode"

@@ -11,6 +11,7 @@ from starcast.collectives.model import ADDRESSED, MULTI_SOURCE, Schedule, build_
 from starcast.collectives.rows import DTYPES, Columns, Integers
 from starcast.errors import InputError
 from starcast.topologies import Topology, as_topology
+from starcast.trees import Forest
 from starcast.vocabulary import Collective, Ports
 
 #: Columns that users must give, and what they may give besides.
@@ -82,6 +83,12 @@ def schedule_from_columns(
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise _unequal(lengths)
+    forest = columns.get("forest")
+    if forest is not None and not isinstance(forest, Forest):
+        raise InputError(
+            f"the forest of a schedule is a value of type {type(forest).__name__}",
+            hint="give a Forest, or omit it",
+        )
     rows = Columns(**arrays)
     symmetric = bool(columns.get("symmetric", False))
     units = columns.get("units")
@@ -97,7 +104,7 @@ def schedule_from_columns(
         units=_least_units(topology, collective, symmetric, rows) if units is None else int(units),
         packets=_has_packets(rows) if packets is None else bool(packets),
         symmetric=symmetric,
-        forest=columns.get("forest"),
+        forest=forest,
     )
 
 

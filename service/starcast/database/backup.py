@@ -7,6 +7,7 @@ snapshot of the database. A restored database is accepted if its tables have the
 """
 
 import os
+import re
 import subprocess
 import tempfile
 import zipfile
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Annotated, Any, Literal
 from uuid import UUID
 
 import pydantic
@@ -31,11 +32,14 @@ from starcast.database.watched import TCP_OPTIONS, WatchedConnection, is_pooled
 from starcast.errors import InputError, RejectedError, StarcastError, UnavailableError
 from starcast.progress import Reporter, Silent
 from starcast.support.atomic import atomic_write
+from starcast.support.limited import open_archive, read_member
 from starcast.support.text import pluralize
 
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
 #: Bytes that are copied at once.
 _CHUNK = 1 << 20
+#: Bytes of a manifest.
+_LARGEST_MANIFEST = 2**18
 #: Tables that a message lists.
 _LISTED = 3
 #: Tables whose rows every store has.
@@ -52,12 +56,19 @@ class Programs:
     pg_restore: Path
 
 
+#: A moment that every time zone can show.
+_Moment = Annotated[
+    pydantic.AwareDatetime,
+    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
+]
+
+
 class TableContent(pydantic.BaseModel):
     """Number of rows and checksum of a table."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    rows: int
+    rows: Annotated[int, pydantic.Field(ge=0, le=2**63 - 1)]
     checksum: str
 
 
@@ -77,9 +88,9 @@ class Manifest(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     format: Literal["starcast backup 1"]
-    created_at: datetime
+    created_at: _Moment
     starcast: str
-    postgres: str
+    postgres: Annotated[str, pydantic.Field(pattern=r"^[1-9][0-9]{0,3}([^0-9]|$)")]
     revision: str
     store: UUID
     tables: dict[str, TableContent]
@@ -88,6 +99,11 @@ class Manifest(pydantic.BaseModel):
     def rows(self) -> int:
         """The number of all rows."""
         return sum(table.rows for table in self.tables.values())
+
+    @property
+    def postgres_major(self) -> int:
+        """The major version of the server."""
+        return int(re.split("[^0-9]", self.postgres)[0])
 
 
 def server_major(engine: Engine) -> int:
@@ -148,10 +164,11 @@ def read_manifest(file: Path) -> Manifest:
         InputError: the file is missing, is not a backup, or is incomplete.
     """
     with _open(file) as archive:
+        manifest = _manifest(archive, file)
         damaged = archive.testzip()
         if damaged is not None:
             raise _not_a_backup(file, f"its part {damaged} is damaged")
-        return _manifest(archive, file)
+        return manifest
 
 
 def restore(
@@ -234,7 +251,7 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
             hint="update starcast",
         )
     major = server_major(engine)
-    if int(manifest.postgres.partition(".")[0]) > major:
+    if manifest.postgres_major > major:
         raise RejectedError(
             f"the backup comes from PostgreSQL {manifest.postgres}, and this server is"
             f" PostgreSQL {major}",
@@ -370,9 +387,9 @@ def _feed(source: IO[bytes], target: IO[bytes]) -> None:
 @contextmanager
 def _open(file: Path) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(file) as archive:
+        with open_archive(file) as archive:
             yield archive
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         reason = "it is incomplete or damaged" if _begins_as_zip(file) else str(error).lower()
         raise _not_a_backup(file, reason) from None
     except OSError as error:
@@ -388,10 +405,15 @@ def _begins_as_zip(file: Path) -> bool:
 
 
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
-    if set(archive.namelist()) != {_DUMP, _MANIFEST}:
-        raise _not_a_backup(file, f"it has no {_MANIFEST} and {_DUMP}")
+    if sorted(archive.namelist()) != [_MANIFEST, _DUMP]:
+        raise _not_a_backup(file, f"it does not hold {_MANIFEST} and {_DUMP} alone")
+    # `create` compresses neither part, so the file is as large as what it holds.
+    for part in archive.infolist():
+        if part.compress_type != zipfile.ZIP_STORED or part.flag_bits & 1:
+            raise _not_a_backup(file, f"its part {part.filename} is compressed or encrypted")
     try:
-        return Manifest.model_validate_json(archive.read(_MANIFEST))
+        text = read_member(archive, _MANIFEST, _LARGEST_MANIFEST, f"the manifest of {file}")
+        return Manifest.model_validate_json(text)
     except pydantic.ValidationError as error:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from starcast.database import models
-from starcast.errors import InputError, StarcastError
-from starcast.experiments.grid import AXES, Grid, Point, group_by_structure
+from starcast.errors import InputError, LimitError, StarcastError
+from starcast.experiments.grid import AXES, MOST_POINTS, Grid, Point, group_by_structure
 from starcast.resources import folder
+from starcast.support.limited import read_text
 from starcast.support.text import did_you_mean, pluralize
 
 _TEXTS = ("title", "description")
 _GRID = "grid"
+#: Points of all grids together.
+_MOST_POINTS = 2 * MOST_POINTS
 
 
 @dataclass(frozen=True)
@@ -181,18 +184,25 @@ def _read_grids(tables: Any, options: Mapping[str, Any]) -> list[Grid]:
             "'grid' is not a list of grids",
             hint="write [[grid]] and below it lines like message_bytes = [1024, 65536]",
         )
-    grids = []
+    grids: list[Grid] = []
+    total = 0
     for number, table in enumerate(tables, start=1):
         try:
             grids.append(Grid.from_json({**table, **options}))
         except StarcastError as error:
             raise type(error)(f"grid {number}: {error.message}", hint=error.hint) from None
+        total += len(grids[-1].points())
+        if total > _MOST_POINTS:
+            raise LimitError(
+                f"the grids have more than {_MOST_POINTS:,} points together",
+                hint="divide them into several experiments",
+            )
     return grids
 
 
 def _parse(name: str, file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(file))
     except OSError as error:
         suggestion = did_you_mean(name, examples()).strip() or "see 'starcast experiment examples'"
         raise InputError(

@@ -266,10 +266,22 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
 
 def _price(point: Point, simulation: Simulation, execution: Execution) -> list[models.Cost]:
     """Return the costs of a run: its closed form, if there is one, execution and lower bound."""
+    unit = point.message_bytes / execution.message_units
+    machine = costs.Machine(point.t_s, point.t_c)
+    simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
+    known = formula_costs(point)
+    priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
+    return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
+
+
+def formula_costs(point: Point) -> dict[str, costs.Cost]:
+    """Return the costs of a point that need no execution, by kind.
+
+    They are the closed form, if the algorithm has one, and the lower bound.
+    """
     topology = as_topology(point.topology)
     machine = costs.Machine(point.t_s, point.t_c)
     size = point.message_bytes
-    unit = size / execution.message_units
     takes_messages = point.catalogue_entry.split_argument == "messages"
     bound = costs.lower_bound(
         topology,
@@ -280,25 +292,18 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
         messages=point.messages if takes_messages else None,
         copies=point.copies,
     )
-    rows = [
-        _cost_row(
-            "simulated",
-            costs.price_simulation(simulation, unit, machine, execution.critical_work),
-        ),
-        _cost_row("lower bound", bound),
-    ]
-    if (point.collective, point.algorithm) not in costs.FORMS:
-        return rows
-    form = costs.closed_form(
-        topology,
-        point.collective,
-        point.algorithm,
-        point.ports,
-        size,
-        machine,
-        **point.arguments,
-    )
-    return [_cost_row("closed form", form), *rows]
+    known = {}
+    if (point.collective, point.algorithm) in costs.FORMS:
+        known["closed form"] = costs.closed_form(
+            topology,
+            point.collective,
+            point.algorithm,
+            point.ports,
+            size,
+            machine,
+            **point.arguments,
+        )
+    return {**known, "lower bound": bound}
 
 
 def _cost_row(kind: str, cost: costs.Cost) -> models.Cost:

@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy import Engine
 
 from starcast.experiments.design import Design
-from starcast.experiments.exchange import Imported, import_records, record_run
+from starcast.experiments.exchange import Imported, import_experiment, record_run
+from starcast.experiments.exchange_file import IncomingExperiment, read_records
 from starcast.experiments.execution import count_processes, execute_all, price_run
 from starcast.experiments.values import check_name
 from starcast.progress import Reporter
@@ -83,7 +84,17 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
         RejectedError: they were computed by other code, or a run differs from a stored one.
         BusyError: another process is using the experiment.
     """
-    job, results = merge_shards(files, "experiment")
+    return import_experiment(engine, read_shards(files, name))
+
+
+def read_shards(files: Sequence[Path], name: str | None = None) -> IncomingExperiment:
+    """Return the experiment whose shards are in files, after checking everything in them.
+
+    Raises:
+        InputError: see `merge_experiment`.
+        RejectedError: see `merge_experiment`.
+    """
+    job, results = merge_shards(files, "experiment", {"name": str, "grid": dict}, [dict])
     design = Design.from_json(job.description["grid"])
     records = [record for result in results for record in result]
-    return import_records(engine, name or job.description["name"], design, records)
+    return read_records(name or job.description["name"], design, records)

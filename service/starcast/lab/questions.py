@@ -23,6 +23,7 @@ from starcast.records import known_folders
 from starcast.records import listing as record_listing
 from starcast.search import find_problem, verify_bound
 from starcast.support.integers import check_count
+from starcast.support.limited import read_text
 from starcast.support.table import Row, Table
 from starcast.vocabulary import Level, VerdictWord
 
@@ -261,7 +262,7 @@ def _has_header(path: Path) -> bool:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text", hint="convert it to UTF-8") from None
     except OSError as error:

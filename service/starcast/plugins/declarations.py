@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -72,7 +72,10 @@ def construction(
     """
 
     def decorate(function: Function) -> Function:
-        origin = _check_declaration("construction", name, families, function)
+        origin = _check_declaration(
+            "construction", name, families, function, source=source, description=description,
+            one_tree_per_port=one_tree_per_port, partial=partial, smallest=smallest,
+        )  # fmt: skip
 
         def build(topology: Topology, root: int, **arguments: Any) -> Forest:
             result = _call(
@@ -123,9 +126,13 @@ def algorithm(
     """
 
     def decorate(function: Function) -> Function:
+        origin = Origin.of(function)
+        _check_options(origin, "the algorithm", {"collective": collective})
         check_collective(collective)
         kind = f"{collective} algorithm"
-        origin = _check_declaration(kind, name, families, function)
+        origin = _check_declaration(
+            kind, name, families, function, source=source, ports=ports, smallest=smallest
+        )
         unknown = set(ports) - set(get_args(Ports))
         if unknown or not ports:
             raise InputError(
@@ -177,6 +184,8 @@ def family(
     def decorate(function: Function) -> Function:
         origin = Origin.of(function)
         _check_name(name, origin)
+        options = {"pattern": pattern, "source": source, "noun": noun}
+        _check_options(origin, f"the family '{name}'", options)
         try:
             compiled = re.compile(pattern)
         except re.error as error:
@@ -210,11 +219,45 @@ def family(
     return decorate
 
 
+#: The options of the decorators, with their types and what to give.
+_OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "collective": ((str,), "a text"),
+    "source": ((str,), "a text"),
+    "description": ((str,), "a text"),
+    "noun": ((str,), "a text"),
+    "pattern": ((str,), "a text"),
+    "families": ((list, tuple, set, frozenset), "a list of texts"),
+    "ports": ((list, tuple, set, frozenset), "a list of texts"),
+    "smallest": ((int, np.integer), "a whole number"),
+    "one_tree_per_port": ((bool, np.bool_), "True or False"),
+    "partial": ((bool, np.bool_), "True or False"),
+}
+
+
+def _check_options(origin: Origin, subject: str, options: Mapping[str, Any]) -> None:
+    """Check the types of options.
+
+    Raises:
+        InputError: an option has a wrong type.
+    """
+    for option, value in options.items():
+        types, expected = _OPTIONS[option]
+        is_valid = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+        if is_valid and isinstance(value, Collection):
+            is_valid = all(isinstance(each, str) for each in value)
+        if not is_valid:
+            raise InputError(
+                f"{origin}: the option '{option}' of {subject} is of type {type(value).__name__}",
+                hint=f"give {option} as {expected}",
+            )
+
+
 def _check_declaration(
-    kind: str, name: str, families: Sequence[str], function: Callable[..., Any]
+    kind: str, name: str, families: Sequence[str], function: Callable[..., Any], **options: Any
 ) -> Origin:
     origin = Origin.of(function)
     _check_name(name, origin)
+    _check_options(origin, f"the {kind} '{name}'", {"families": families, **options})
     with Located(f"the {kind} '{name}'", origin):
         for each in families:
             find_family(each)
@@ -254,10 +297,11 @@ def _check_pattern(name: str, pattern: str, origin: Origin) -> None:
         )
 
 
-def _check_name(name: str, origin: Origin) -> None:
-    if not _NAME.fullmatch(str(name)):
+def _check_name(name: object, origin: Origin) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        shown = repr(name) if isinstance(name, str) else f"a value of type {type(name).__name__}"
         raise InputError(
-            f"{origin}: {name!r} is not a name", hint="write lower-case words joined by hyphens"
+            f"{origin}: {shown} is not a name", hint="write lower-case words joined by hyphens"
         )
 
 
@@ -278,10 +322,12 @@ def _read_arguments(
 def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> Argument:
     default = parameter.default
     has_default = default is not inspect.Parameter.empty
-    annotation = parameter.annotation
+    annotation: object = parameter.annotation
     if annotation is inspect.Parameter.empty and has_default:
         annotation = type(default)
-    kind: Literal["count", "integer", "text"] | None = _KINDS.get(annotation)
+    kind: Literal["count", "integer", "text"] | None = None
+    if isinstance(annotation, type | str):
+        kind = _KINDS.get(annotation)
     is_variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     if kind is None or is_variadic or (has_default and _KINDS.get(type(default)) != kind):
         raise InputError(
@@ -312,7 +358,11 @@ def _call(
 def _check_parent_ports(
     name: str, origin: Origin, result: Any, topology: Topology, trees: int
 ) -> NDArray[np.uint8]:
-    array = np.atleast_2d(np.asarray(getattr(result, "parent_port", result)))
+    array: NDArray[Any] = run_guarded(
+        f"the result of '{name}'",
+        origin,
+        lambda: np.atleast_2d(np.asarray(getattr(result, "parent_port", result))),
+    )
     expected = (trees, topology.nodes)
     if array.dtype.kind not in "iu" or array.shape != expected:
         shape = " x ".join(map(str, array.shape))

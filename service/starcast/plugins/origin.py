@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any
 
 from starcast.errors import InputError, StarcastError
@@ -32,8 +32,17 @@ class Origin:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "Origin":
-        """Return the origin of a function."""
-        code = inspect.unwrap(function).__code__
+        """Return the origin of a function.
+
+        Raises:
+            InputError: it is not a function that is written in Python.
+        """
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        if not isinstance(code, CodeType):
+            raise InputError(
+                f"a plug-in declares a value of type {type(function).__name__}, not a function",
+                hint="write the decorator above a function",
+            )
         return cls(function.__module__, code.co_filename, code.co_firstlineno)
 
     @cached_property
@@ -130,7 +139,7 @@ def describe(error: BaseException) -> str:
 
 
 class Located:
-    """A context in which errors of input name the plug-in's function."""
+    """A context that reads what a plug-in gave; all errors name the plug-in's function."""
 
     def __init__(self, noun: str, origin: Origin) -> None:
         self.prefix = f"{noun} ({origin})"
@@ -141,3 +150,8 @@ class Located:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, InputError):
             raise InputError(f"{self.prefix}: {error.message}", hint=error.hint) from None
+        if isinstance(error, Exception) and not isinstance(error, StarcastError):
+            raise InputError(
+                f"{self.prefix} returned a value that cannot be read: {describe(error)}",
+                hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
+            ) from error

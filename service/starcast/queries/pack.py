@@ -14,6 +14,7 @@ from starcast.queries.header import Column, Header, file_error, parse_header
 from starcast.queries.parameters import Parameter
 from starcast.queries.tokens import Token, tokenize
 from starcast.resources import folder
+from starcast.support.limited import read_text
 from starcast.support.text import did_you_mean
 
 SUFFIX = ".cypher"
@@ -50,7 +51,7 @@ class Query:
             InputError: the file cannot be read, or its query is not valid.
         """
         try:
-            return _checked(path, path.read_text(encoding="utf-8"))
+            return _checked(path, read_text(path))
         except UnicodeDecodeError:
             raise file_error(path, 1, "the file is not UTF-8 text", "save it as UTF-8") from None
         except OSError as error:

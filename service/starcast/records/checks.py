@@ -27,6 +27,8 @@ from starcast.topologies import Topology, topology
 
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
+#: Nodes of the largest topology whose records are checked, in 600 MB; S9 has 362,880.
+LARGEST = 500_000
 
 Arguments = Mapping[str, int]
 
@@ -66,6 +68,7 @@ class _Judge:
         self.graph = graph
         self.subject = subject
         self._witness = witness
+        self.require(graph.nodes <= LARGEST, f"its topology has more than {LARGEST:,} nodes")
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
         """Return an array of whole numbers of the witness; None leaves a length open."""
@@ -133,6 +136,8 @@ def _edge_disjoint(judge: _Judge, _arguments: Arguments) -> int:
 
 
 def _congestion(judge: _Judge, arguments: Arguments) -> int:
+    allowed = arguments.get("congestion")
+    judge.require(type(allowed) is int, "its argument 'congestion' is missing or not a number")
     ports = judge.forest(judge.graph.degree)
     checkers.congestion(judge.graph, ports, 0, arguments["congestion"]).require()
     heights = checkers.height(judge.graph, ports, 0, judge.graph.nodes).measured
@@ -178,6 +183,7 @@ def _fault_diameter(judge: _Judge, _arguments: Arguments) -> int:
 def _check_paths(judge: _Judge, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = judge.array("paths", None, None)
+    judge.require(rows.shape[1] > 0, "the paths have no nodes")
     judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-import zipfile
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -16,8 +15,15 @@ from starcast.errors import InputError, NotFoundError
 from starcast.records.combination import is_better
 from starcast.records.model import PROBLEMS, Record, Witness
 from starcast.support.atomic import atomic_write
+from starcast.support.limited import DAMAGE, MB, read_bytes
+from starcast.support.limited_arrays import read_arrays
+from starcast.support.limited_json import parse_json
 
 _SUFFIX = ".json"
+#: Bytes of the JSON file of a record.
+_LARGEST_RECORD = MB
+#: Bytes of a witness, compressed or not; checks take eight times as much memory.
+_LARGEST_WITNESS = 40 * MB
 
 
 def shipped_folder() -> Path:
@@ -80,12 +86,14 @@ def load_record(path: Path) -> Record:
 
     Raises:
         InputError: the JSON file or the witness is missing, damaged or of another version.
+        LimitError: one of them is larger than a record can be.
     """
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = parse_json(read_bytes(path, _LARGEST_RECORD), path)
         entry = fields["witness"]
         name, digest = entry["file"], entry["sha256"]
-        content = (path.parent / Path(name).name).read_bytes()
+        witness_file = path.parent / Path(name).name
+        content = read_bytes(witness_file, _LARGEST_WITNESS)
     except OSError as error:
         raise InputError(
             f"{error.filename} cannot be read: {error.strerror}",
@@ -97,10 +105,10 @@ def load_record(path: Path) -> Record:
         ) from None
     if hashlib.sha256(content).hexdigest() != digest:
         raise InputError(
-            f"the witness {path.parent / name} is damaged: its SHA-256 is not that of the record",
+            f"the witness {witness_file} is damaged: its SHA-256 is not that of the record",
             hint="restore the file, or search again",
         )
-    witness = unpack_witness(content, str(path.parent / name))
+    witness = unpack_witness(content, str(witness_file))
     return Record.from_fields(fields, witness, str(path))
 
 
@@ -179,11 +187,11 @@ def unpack_witness(content: bytes, source: str) -> Witness:
 
     Raises:
         InputError: it is not an npz file.
+        LimitError: its arrays are larger than those of a witness can be.
     """
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            return dict(archive)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        return read_arrays(content, _LARGEST_WITNESS, f"the witness {source}")
+    except DAMAGE as error:
         raise InputError(
             f"the witness {source} cannot be read: {error}",
             hint="restore the file, or search again",

@@ -168,7 +168,8 @@ def merge_searches(files: Sequence[Path]) -> list[Record]:
         InputError: the files are not all shards of one list of searches, or are damaged.
         RejectedError: they were computed by other code, or a witness or bound is wrong.
     """
-    _, results = merge_shards(files, "search")
+    description = {"searches": list, "seconds": (int, float), "engine": str}
+    _, results = merge_shards(files, "search", description, {"record": dict, "witness": str})
     groups: dict[str, list[Record]] = {}
     for number, values in enumerate(results):
         record = _from_json(values, f"the record of search {number}")
@@ -223,5 +224,11 @@ def _to_json(record: Record) -> dict[str, Any]:
 
 
 def _from_json(values: Mapping[str, Any], source: str) -> Record:
-    witness = unpack_witness(base64.b64decode(values["witness"]), source)
+    try:
+        packed = base64.b64decode(values["witness"])
+    except ValueError as error:
+        raise InputError(
+            f"the witness of {source} is damaged: {error}", hint="run the shards again"
+        ) from None
+    witness = unpack_witness(packed, source)
     return Record.from_fields(values["record"], witness, source)

@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import json
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,6 +19,9 @@ from typing import Any, Literal, TypeVar
 from starcast.errors import InputError, RejectedError
 from starcast.support.atomic import atomic_write
 from starcast.support.identity import source_digest
+from starcast.support.limited import MB, read_bytes
+from starcast.support.limited_json import parse_json
+from starcast.support.shapes import Shape, check_shape, is_count, one_of
 
 Task = TypeVar("Task")
 
@@ -28,9 +30,10 @@ Kind = Literal["forest", "experiment", "claims", "search"]
 
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
-_GZIP = b"\x1f\x8b"
 #: Bytes that a file may have after decompression.
-_LARGEST = 2**30
+_LARGEST = 100 * MB
+#: Digits of a number that is too large for a task.
+_DIGITS = 20
 #: The number of missing shards that a message lists.
 _SHOWN = 8
 
@@ -118,12 +121,21 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
         output.write(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)
 
 
-def merge_shards(files: Sequence[Path], kind: Kind) -> tuple[Job, list[Any]]:
+def merge_shards(
+    files: Sequence[Path], kind: Kind, description: Shape, result: Shape
+) -> tuple[Job, list[Any]]:
     """Return the job of shards and the results of all its tasks, in the order of the tasks.
+
+    Args:
+        files: the files of all shards.
+        kind: what the job computes.
+        description: the shape of the description of the job.
+        result: the shape of the result of a task.
 
     Raises:
         InputError: a file cannot be read, is damaged or of another kind, or the shards are not all
             shards of one job.
+        LimitError: a file is larger than one of a shard can be.
         RejectedError: the shards were computed by other code than this.
     """
     parts = [(file, _read(file, kind)) for file in files]
@@ -140,10 +152,16 @@ def merge_shards(files: Sequence[Path], kind: Kind) -> tuple[Job, list[Any]]:
     _check_complete([(file, Shard.parse(part["shard"])) for file, part in parts])
     results: dict[int, Any] = {}
     for file, part in parts:
-        for number, result in part["results"].items():
-            if not number.isdecimal() or int(number) >= first["tasks"] or int(number) in results:
+        try:
+            check_shape(part["job"], description, "its job")
+            check_shape(list(part["results"].values()), [result], "a result")
+        except (ValueError, RecursionError) as error:
+            raise _damaged(file, str(error)) from None
+        for number, values in part["results"].items():
+            is_task = number.isdecimal() and len(number) < _DIGITS and int(number) < first["tasks"]
+            if not is_task or int(number) in results:
                 raise _damaged(file, f"it has an unexpected result {number}")
-            results[int(number)] = result
+            results[int(number)] = values
     if len(results) != first["tasks"]:
         number = next(number for number in range(first["tasks"]) if number not in results)
         raise InputError(
@@ -197,12 +215,10 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
 
 def _read(file: Path, kind: Kind) -> dict[str, Any]:
     try:
-        with file.open("rb") as opened:
-            is_compressed = opened.read(len(_GZIP)) == _GZIP
-        with gzip.open(file) if is_compressed else file.open("rb") as opened:
-            text = opened.read(_LARGEST + 1)
-        content = json.loads(text)
-    except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, RecursionError):
+        content = parse_json(read_bytes(file, _LARGEST), file)
+        stated = content.pop("sha256", None) if isinstance(content, dict) else None
+        checksum = _checksum(content)
+    except (ValueError, RecursionError):
         raise _damaged(file, "it is incomplete, or not a file of a shard") from None
     except OSError as error:
         raise InputError(
@@ -213,8 +229,12 @@ def _read(file: Path, kind: Kind) -> dict[str, Any]:
         raise InputError(
             f"{file} is not a file of a shard", hint="name the files that --out has written"
         )
-    if content.pop("sha256", None) != _checksum(content):
+    if stated != checksum:
         raise _damaged(file, "its checksum is wrong")
+    try:
+        check_shape(content, _SHAPE, "the file")
+    except ValueError as error:
+        raise _damaged(file, str(error)) from None
     if content["kind"] != kind:
         raise InputError(
             f"{file} is a shard of {_NOUNS[content['kind']]}, not of {_NOUNS[kind]}",
@@ -234,6 +254,19 @@ _COMMANDS: dict[Kind, str] = {
     "experiment": "experiment",
     "claims": "claims",
     "search": "records",
+}
+
+
+#: The content of a file without its checksum.
+_SHAPE = {
+    "format": one_of(_FORMAT),
+    "kind": one_of(*_NOUNS),
+    "version": str,
+    "sources": str,
+    "job": dict,
+    "tasks": is_count,
+    "shard": str,
+    "results": dict,
 }
 
 

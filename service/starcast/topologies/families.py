@@ -152,7 +152,15 @@ def topology(spec: str) -> Topology:
     families = FAMILIES.values() if _SPEC.fullmatch(text) else ()
     for family in families:
         if match := family.pattern.fullmatch(text):
-            return family.build(text, *map(int, match.groups()))
+            try:
+                numbers = [int(group) for group in match.groups()]
+            except (TypeError, ValueError):  # of the pattern of a plug-in
+                raise InputError(
+                    f"'{text}' matches the pattern of the family '{family.name}', but not each of"
+                    " its groups is a number",
+                    hint=f"write {family.spelling}, or correct the plug-in's pattern",
+                ) from None
+            return family.build(text, *numbers)
     spellings = ", ".join(family.spelling for family in FAMILIES.values())
     raise InputError(f"unknown topology '{spec}'", hint=f"write {spellings}")
 

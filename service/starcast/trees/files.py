@@ -9,18 +9,17 @@ the array is a forest is left to `Forest.verify`.
 import json
 import os
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from math import prod
-from tokenize import TokenError
 from typing import Any, TypedDict
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from starcast.errors import InputError, LimitError, StarcastError
 from starcast.support.atomic import atomic_write
+from starcast.support.limited import DAMAGE, open_archive
+from starcast.support.limited_arrays import ArrayArchive
 from starcast.topologies import Topology, memory, topology
 from starcast.trees.limits import check_spec, check_trees
 
@@ -29,24 +28,8 @@ FORMAT = "starcast forest"
 VERSION = 1
 
 _WRITE_AGAIN = "write it again with 'starcast forest build' or Forest.save"
-_DAMAGE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    ValueError,
-    TypeError,
-    KeyError,
-    EOFError,
-    MemoryError,
-    NotImplementedError,
-    OverflowError,
-    RecursionError,
-    SyntaxError,
-    TokenError,  # of numpy's parser of headers
-)
-#: Greatest size of a part other than the array of ports, and of the header of any part.
+#: Greatest size of a part other than the array of ports.
 _SMALL_PART = 2**16
-_ENCRYPTED = 1  # the bit of a member's flags
-_READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 class ForestFields(TypedDict):
@@ -95,25 +78,18 @@ def read_fields(path: str | os.PathLike[str]) -> ForestFields:
                     f"{path} is not a starcast forest",
                     hint=f"if it was written as one, it is damaged: {_WRITE_AGAIN}",
                 )
-            with zipfile.ZipFile(file) as archive:
-                return _parse_parts(path, _Parts(archive))
+            with open_archive(file) as archive:
+                return _parse_parts(path, _Parts(archive, path))
     except OSError as error:
         raise InputError(
             f"{path} cannot be read: {error.strerror or error}", hint="check its path and its mode"
         ) from None
-    except _DAMAGE:
+    except DAMAGE:
         raise _damaged(path) from None
 
 
-class _Parts:
-    """The arrays of an archive, each read only if its header allows it."""
-
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
-        self._members = {info.filename: info for info in archive.infolist()}
-
-    def __contains__(self, name: str) -> bool:
-        return f"{name}.npy" in self._members
+class _Parts(ArrayArchive):
+    """The parts of a forest file."""
 
     def small(self, name: str) -> NDArray[Any]:
         """Return a part other than the array of ports.
@@ -126,6 +102,13 @@ class _Parts:
             raise ValueError(f"{name} is too large")
         return self.read(name)
 
+    def number(self, name: str) -> int:
+        """Return a part that is a single integer or truth value."""
+        part = self.small(name)
+        if part.dtype.kind not in "iub" or part.ndim:
+            raise ValueError(f"{name} is not a number")
+        return int(part)
+
     def text(self, name: str) -> str:
         """Return a part that is text."""
         part = self.small(name)
@@ -133,35 +116,11 @@ class _Parts:
             raise ValueError(f"{name} is not text")
         return str(part)
 
-    def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Return the shape and dtype of a part after comparing them with its size.
-
-        Raises:
-            ValueError: the part is missing, encrypted, of pickled objects, or has another size.
-        """
-        info = self._members.get(f"{name}.npy")
-        if info is None or info.flag_bits & _ENCRYPTED:
-            raise ValueError(f"{name} is missing or encrypted")
-        with self._archive.open(info) as member:
-            version = npy.read_magic(member)
-            if version not in _READ_HEADER:
-                raise ValueError(f"{name} has another format")
-            shape, _, dtype = _READ_HEADER[version](member, max_header_size=_SMALL_PART)
-            size = member.tell() + prod(shape) * dtype.itemsize
-        if dtype.hasobject or info.file_size != size:
-            raise ValueError(f"{name} does not have the size of its array")
-        return shape, dtype
-
-    def read(self, name: str) -> NDArray[Any]:
-        """Return a part whose header was checked."""
-        with self._archive.open(f"{name}.npy") as member:
-            return npy.read_array(member, allow_pickle=False)
-
 
 def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
     if not _has_format(parts):
         raise InputError(f"{path} is not a starcast forest", hint=_WRITE_AGAIN)
-    version = int(parts.small("version"))
+    version = parts.number("version")
     if version != VERSION:
         raise InputError(
             f"{path} is a forest file of version {version}, and this starcast reads version "
@@ -172,6 +131,8 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
     hub_ranks = parts.small("verify_hubs" if "verify_hubs" in parts else "toward")
     try:
         network = topology(parts.text("topology"))
+        if hub_ranks.dtype.kind not in "iu" or hub_ranks.ndim != 1:
+            raise _damaged(path)
         hubs = tuple(network.node(int(rank)) for rank in hub_ranks)
         ports = _read_ports(path, parts, network)
         if hubs and len(hubs) != len(ports):
@@ -182,10 +143,10 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
         return ForestFields(
             topology=network,
             parent_port=ports,
-            root=network.node(int(parts.small("root"))),
+            root=network.node(parts.number("root")),
             construction=construction,
             arguments=arguments,
-            spanning=bool(parts.small("spanning")),
+            spanning=bool(parts.number("spanning")),
             verify_hubs=hubs or None,
         )
     except LimitError:
@@ -197,7 +158,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
 def _has_format(parts: _Parts) -> bool:
     try:
         return parts.text("format") == FORMAT
-    except _DAMAGE:
+    except DAMAGE:
         return False
 
 

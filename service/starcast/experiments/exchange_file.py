@@ -1,0 +1,292 @@
+"""The format of files of experiments, and their reading.
+
+Everything in a file is checked as user input: names, grids and points, that the runs belong to the
+grids, and that their figures agree with what the papers and the lower bounds say. Runs are read
+one after the other, so that a file never takes much more memory than its text.
+"""
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, overload
+
+import pydantic
+
+from starcast.errors import InputError, LimitError, RejectedError, StarcastError
+from starcast.experiments.design import Design
+from starcast.experiments.figures import check_figures
+from starcast.experiments.point import Point
+from starcast.experiments.run_records import MOST_KEYS, Moment, RunRecord, StrictRecord
+from starcast.experiments.values import check_name
+from starcast.support.limited import MB, read_bytes
+from starcast.support.limited_json import JsonCursor
+
+FORMAT: Literal["starcast experiments 1"] = "starcast experiments 1"
+#: Bytes that a file may have after decompression: more than 100 000 runs.
+_LARGEST = 160 * MB
+_MOST_RUNS = 500_000
+_MOST_EXPERIMENTS = 10_000
+
+
+class _Header(StrictRecord):
+    """The description of an experiment."""
+
+    name: str
+    grid: dict[str, Any]
+    points: Annotated[int, pydantic.Field(ge=1)] | None
+    created_at: Moment
+
+
+class ExperimentRecord(_Header):
+    """An experiment as it is written."""
+
+    runs: list[RunRecord]
+
+
+class _FileHeader(StrictRecord):
+    format: Literal["starcast experiments 1"]
+    created_at: Moment
+    starcast: str
+
+
+class FileRecord(_FileHeader):
+    """The content of a file as it is written."""
+
+    experiments: list[ExperimentRecord]
+
+
+@dataclass(frozen=True)
+class IncomingExperiment:
+    """An experiment that was read and checked.
+
+    Attributes:
+        name: its name.
+        grid: its grid; empty for single runs.
+        points: the number of points of the grid.
+        created_at: when it was created.
+        runs: its runs; those of a file are read again from its text whenever they are needed.
+    """
+
+    name: str
+    grid: dict[str, Any]
+    points: int | None
+    created_at: datetime
+    runs: Sequence[RunRecord]
+
+    def check(self) -> Self:
+        """Check that the experiment could have been stored by this version of starcast.
+
+        Raises:
+            RejectedError: the figures of a run contradict what is known.
+            StarcastError: a name, a grid or a point is not valid.
+            pydantic.ValidationError: a run has a wrong form.
+        """
+        check_name(self.name)
+        allowed = self._design_points()
+        seen = set()
+        for run in self.runs:
+            point = run.point
+            if point in seen:
+                raise InputError("it holds two runs of the same point")
+            seen.add(point)
+            if allowed is not None and point not in allowed:
+                raise InputError(f"its grid has no point with the command '{point.command()}'")
+            if point.messages != run.messages:
+                raise InputError(f"a run of {run.algorithm} has {run.messages} messages")
+            check_figures(point, run)
+        if not seen:
+            raise InputError("it has no runs")
+        return self
+
+    def _design_points(self) -> set[Point] | None:
+        if not self.grid:
+            return None
+        points = set(Design.from_json(self.grid).points())
+        if self.points not in {None, len(points)}:
+            raise InputError(f"its grid has {len(points)} points, not {self.points}")
+        return points
+
+
+class _Runs(Sequence[RunRecord]):
+    """The runs of an experiment in a text, read when they are needed."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._places = array("q")
+
+    def add(self, start: int, end: int) -> None:
+        """Add the run in a range of the text."""
+        if len(self) == _MOST_RUNS:
+            raise LimitError(
+                f"it holds more than {_MOST_RUNS:,} runs", hint="export fewer experiments"
+            )
+        self._places.extend((start, end))
+
+    def __len__(self) -> int:
+        return len(self._places) // 2
+
+    @overload
+    def __getitem__(self, place: int) -> RunRecord: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[RunRecord]: ...
+    def __getitem__(self, place: int | slice) -> RunRecord | Sequence[RunRecord]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(len(self))[place]]
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        start, end = self._places[2 * place : 2 * place + 2]
+        return RunRecord.model_validate(JsonCursor(self._data[start:end]).value())
+
+
+def read_file(file: Path) -> list[IncomingExperiment]:
+    """Return the experiments of a file after checking everything in it.
+
+    Raises:
+        InputError: the file cannot be read or is not valid.
+        RejectedError: the figures of a run contradict what is known.
+        LimitError: the file is larger than a file of experiments can be.
+    """
+    try:
+        data = read_bytes(file, _LARGEST)
+    except ValueError as error:
+        raise invalid(file, str(error)) from None
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
+            hint="name a file that 'starcast experiment export' has written",
+        ) from None
+    try:
+        return _read_experiments(file, JsonCursor(data))
+    except pydantic.ValidationError as error:
+        raise invalid(file, describe(error)) from None
+    except ValueError as error:
+        raise invalid(file, str(error)) from None
+    except LimitError as error:
+        raise LimitError(f"{file} is refused: {error.message}", hint=error.hint) from None
+
+
+def read_records(
+    name: str, design: Design, records: Sequence[Mapping[str, Any]]
+) -> IncomingExperiment:
+    """Return the experiment whose runs were written one by one, after checking them.
+
+    Args:
+        name: the name of the experiment.
+        design: its points.
+        records: the runs as JSON values.
+
+    Raises:
+        InputError: a run is damaged, or is not one of the design.
+        RejectedError: the figures of a run contradict what is known.
+    """
+    try:
+        runs = [RunRecord.model_validate(record) for record in records]
+    except pydantic.ValidationError as error:
+        raise InputError(
+            f"a run is damaged: {describe(error)}", hint="run the shards again"
+        ) from None
+    if not runs:
+        raise InputError("the shards hold no runs", hint="run the shards again")
+    created_at = min(run.started_at for run in runs)
+    points = len(design.points())
+    experiment = IncomingExperiment(name, design.as_json(), points, created_at, runs)
+    try:
+        return experiment.check()
+    except InputError as error:
+        raise InputError(
+            f"the shards of '{name}' are not valid: {error.message}", hint="run the shards again"
+        ) from None
+
+
+def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment]:
+    fields: dict[str, Any] = {}
+    experiments: list[IncomingExperiment] = []
+    for key in cursor.members():
+        if key in fields:
+            raise ValueError(f"{key}: it is given twice")
+        if key != "experiments":
+            fields[key] = _few_fields(fields, cursor.value())
+            continue
+        fields[key] = None
+        for _ in cursor.items():
+            if len(experiments) == _MOST_EXPERIMENTS:
+                raise LimitError(
+                    f"it holds more than {_MOST_EXPERIMENTS:,} experiments",
+                    hint="export fewer experiments",
+                )
+            experiments.append(_checked(file, _read_experiment(cursor)))
+    cursor.end()
+    if "experiments" not in fields:
+        raise ValueError("experiments: Field required")
+    del fields["experiments"]
+    _FileHeader.model_validate(fields)
+    names = [experiment.name for experiment in experiments]
+    if len(set(names)) < len(names):
+        raise ValueError("two experiments have the same name")
+    return experiments
+
+
+def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
+    fields: dict[str, Any] = {}
+    runs: _Runs | None = None
+    for key in cursor.members():
+        if key == "runs" and runs is None:
+            runs = _Runs(cursor.data)
+            for _ in cursor.items():
+                cursor.skip_blanks()
+                start = cursor.place
+                cursor.value()
+                runs.add(start, cursor.place)
+            continue
+        if key in fields or key == "runs":
+            raise ValueError(f"{key}: it is given twice")
+        fields[key] = _few_fields(fields, cursor.value())
+    header = _Header.model_validate(fields)
+    if runs is None:
+        raise ValueError("runs: Field required")
+    return IncomingExperiment(**dict(header), runs=runs)
+
+
+def _few_fields(fields: dict[str, Any], value: Any) -> Any:
+    """Return a value after checking that another field can be added."""
+    if len(fields) >= MOST_KEYS:
+        raise ValueError(f"more than {MOST_KEYS} keys")
+    return value
+
+
+def _checked(file: Path, experiment: IncomingExperiment) -> IncomingExperiment:
+    subject = f"experiment '{experiment.name}'"
+    try:
+        return experiment.check()
+    except RejectedError as error:
+        raise RejectedError(
+            f"{subject} in {file}: {error.message}",
+            hint="nothing was stored; ask for the file again, or run the experiment here",
+        ) from None
+    except StarcastError as error:
+        raise invalid(file, f"{subject}: {error.message}") from None
+
+
+def describe(error: pydantic.ValidationError) -> str:
+    """Return the first reason why a record is not valid, with its place."""
+    details = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, details["loc"]))
+    reason = details["msg"].removeprefix("Value error, ")
+    return f"{place}: {reason}" if place else reason
+
+
+def invalid(file: Path, reason: str) -> InputError:
+    """Return the error that a file is not valid."""
+    return InputError(
+        f"{file} is not a valid file of experiments: {reason}",
+        hint="name a file that 'starcast experiment export' has written; nothing was stored",
+    )
+
+
+def iterate(experiments: Sequence[IncomingExperiment]) -> Iterator[tuple[str, RunRecord]]:
+    """Yield the runs of experiments with the names of the experiments."""
+    for experiment in experiments:
+        for run in experiment.runs:
+            yield experiment.name, run

@@ -1,0 +1,174 @@
+"""Limited reading of files that users give: a small file cannot take much memory or time.
+
+A compressed file can claim a thousand times its own size, a text of JSON takes up to a hundred
+times its length as Python objects, and the header of an array can claim any size. All readers of
+such files use the functions of this module, of `starcast.support.limited_json` and of
+`starcast.support.limited_arrays`, which compare sizes with limits before they allocate anything.
+"""
+
+import gzip
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tokenize import TokenError
+from typing import IO, Any, NoReturn, cast
+
+from starcast.errors import LimitError
+
+MB = 10**6
+#: Bytes of a text that people write, such as a grid or settings.
+SMALL_TEXT = MB
+_GZIP = b"\x1f\x8b"
+#: Bytes read at once from an archive, which limits its directory as well.
+_CHUNK = 2 * MB
+_ENCRYPTED = 1  # the bit of a member's flags
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+#: Exceptions of Python's and numpy's readers for damaged archives and arrays.
+DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    EOFError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,  # also NotImplementedError and RecursionError
+    SyntaxError,
+    TokenError,  # of numpy's parser of headers
+)
+
+
+class LimitedStream:
+    """A binary stream of which at most a number of bytes is read.
+
+    Args:
+        stream: a file, or what decompresses it.
+        limit: the number of bytes.
+        source: what is read, for messages.
+    """
+
+    def __init__(self, stream: IO[bytes], limit: int, source: object) -> None:
+        self._stream = stream
+        self._limit = limit
+        self._left = limit
+        self._source = source
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes: all, or at most ``size``.
+
+        Raises:
+            LimitError: there are more bytes than the limit.
+        """
+        if size < 0 or size > self._left:
+            size = self._left + 1
+        data = self._stream.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            refuse_size(self._source, self._limit)
+        return data
+
+
+def refuse_size(source: object, limit: int) -> NoReturn:
+    """Refuse what is larger than a limit.
+
+    Raises:
+        LimitError: always.
+    """
+    size = f"{limit // MB:,} MB" if limit >= MB else f"{limit:,} bytes"
+    raise LimitError(
+        f"{source} holds more than {size}, the most that is read from such a file",
+        hint="divide its content into several files; a much smaller file of this kind is damaged",
+    )
+
+
+def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
+    """Return the content of a file, which is decompressed if it is a gzip file.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: its compressed data is damaged.
+        LimitError: there are more bytes than the limit.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
+        is_compressed = file.peek(len(_GZIP)).startswith(_GZIP)
+        stream = cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if is_compressed else file
+        try:
+            return LimitedStream(stream, limit, path).read()
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            raise ValueError("its compressed data is incomplete or damaged") from None
+
+
+def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
+    """Return the text of a file in UTF-8.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not UTF-8.
+        LimitError: there are more bytes than the limit.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
+        return LimitedStream(file, limit, path).read().decode()
+
+
+@contextmanager
+def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile.ZipFile]:
+    """Open a zip archive whose directory has a limited size.
+
+    Raises:
+        OSError: the file cannot be read.
+        zipfile.BadZipFile: it is not a zip archive, or its directory is too large.
+        NotImplementedError: the archive needs another version of the format.
+    """
+    if isinstance(source, str | os.PathLike):
+        with open(source, "rb") as file, open_archive(file) as archive:  # noqa: PTH123 - as above
+            yield archive
+        return
+    with zipfile.ZipFile(cast("IO[bytes]", _SmallReads(source))) as archive:
+        yield archive
+
+
+class _SmallReads:
+    """A file that refuses to read much at once; `zipfile` reads a directory as a whole."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size if 0 <= size <= _CHUNK else _CHUNK + 1)
+        if len(data) > _CHUNK:
+            raise zipfile.BadZipFile("its directory is too large")
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object) -> bytes:
+    """Return a member of an archive.
+
+    Raises:
+        Exception: one of `DAMAGE`.
+        LimitError: the member has more bytes than the limit.
+    """
+    info = archive.getinfo(name)
+    check_method(info)
+    with archive.open(info) as member:
+        return LimitedStream(member, limit, source).read()
+
+
+def check_method(info: zipfile.ZipInfo) -> None:
+    """Check that a member of an archive is neither encrypted nor compressed in a rare way.
+
+    Other methods of compression allocate as much memory as the member claims.
+
+    Raises:
+        ValueError: it is.
+    """
+    if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
+        raise ValueError(f"{info.filename} is encrypted or compressed by an unknown method")

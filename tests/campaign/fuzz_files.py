@@ -1,0 +1,333 @@
+"""Fuzzed files that others could have written: experiments, shards, records, backups, arrays."""
+
+import copy
+import gzip
+import hashlib
+import io
+import json
+import warnings
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, get_args
+
+import numpy as np
+
+from starcast.claims import catalogue, parallel
+from starcast.claims.sharding import check_shard, merge_claims
+from starcast.cli import blocks
+from starcast.database import sessions
+from starcast.database.backup import read_manifest
+from starcast.experiments.design import Design
+from starcast.experiments.exchange import record_run
+from starcast.experiments.exchange_file import FORMAT, read_file
+from starcast.experiments.execution import execute, price_run
+from starcast.experiments.grid import Grid
+from starcast.experiments.sharding import read_shards, run_shard
+from starcast.progress import Silent
+from starcast.records import Record, load_all, load_record, path_of, shipped_folder, verify
+from starcast.search import Budget, verify_bound
+from starcast.search.sharding import merge_searches, plan_searches, search_shard
+from starcast.support.shards import Kind, Shard
+
+#: A description of an input, and a function that reads it.
+Case = tuple[str, Callable[[], object]]
+
+_JSON: tuple[Any, ...] = (
+    None, True, False, 0, 1, -1, 2, 7, 255, 2**31, 2**63, 10**30, 10**400, 0.5, -1.5, 1e308,
+    float("inf"), float("nan"), "", "a", "1", "-1", "1/0", "0", "23/3", "9" * 40, "9" * 5_000, "S3",
+    "S4", "S12", "S99", "Q3", "S4,2", "multiple", "greedy", "degree", "best", "2 nodes", "2134",
+    "complete", "failed", "all", "\x00", "\ud800", "\x1b[31m", "é", "日本", "x" * 5_000, "../x",
+    "head", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-01-01T00:00:00", [], {}, [[]],
+    [None], ["a"], [0], [1, 2, 3], {"a": 1}, {"a": {}}, {"": []}, [[1, 2], [3]], {"file": "x"},
+)  # fmt: skip
+
+
+def change_json(draw: Random, value: Any, part: str = "") -> tuple[Any, str]:
+    """Return a JSON value with one to three changes, and where they are.
+
+    Args:
+        draw: decides the changes.
+        value: the value.
+        part: the key of the part that is changed three times out of four.
+    """
+    value = copy.deepcopy(value)
+    below = value[part] if part and draw.random() < 0.75 else value
+    changes = draw.choice((1, 1, 1, 2, 3))
+    return value, "; ".join(_change_once(draw, below) for _ in range(changes))
+
+
+def _change_once(draw: Random, value: Any) -> str:
+    """Change a random place below a value; each level is as likely as the others."""
+    path = []
+    while True:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        if not keys:
+            return "nothing"
+        key = draw.choice(keys)
+        path.append(str(key)[:20])
+        below = value[key]
+        if not isinstance(below, dict | list) or not below or draw.random() < 0.15:
+            break
+        value = below
+    action = draw.randrange(8)
+    if action == 0:
+        del value[key]
+    elif action == 1 and isinstance(value, dict):
+        value[draw.choice(("more", "format", "root", "m", "", "n", "x" * 300))] = below
+    elif action == 1:
+        value.insert(draw.randrange(len(value) + 1), below)
+    elif action == 2 and isinstance(below, int | float) and abs(below) < 2**64:
+        value[key] = below + draw.choice((-1, 1, 0.5, 2**40))
+    elif action == 3 and isinstance(below, str) and below:
+        place = draw.randrange(len(below))
+        value[key] = below[:place] + draw.choice(("", "0", "a", "é", "\x00")) + below[place + 1 :]
+    elif action == 4:
+        value[key] = draw.choice(([below], {"a": below}, [below] * 3, str(below)))
+    else:
+        value[key] = copy.deepcopy(draw.choice(_JSON))
+    return f"{'.'.join(path)} by action {action}"
+
+
+def change_bytes(draw: Random, content: bytes) -> bytes:
+    """Return bytes of which a few are others, or are missing at the end."""
+    changed = bytearray(content)
+    for _ in range(draw.randint(1, 4)):
+        changed[draw.randrange(len(changed))] = draw.randrange(256)
+    if draw.random() < 0.2:
+        del changed[draw.randrange(len(changed)) :]
+    return bytes(changed)
+
+
+def _text(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+# Experiments
+
+
+#: Two points, of which one has faults.
+_SMALL = Grid.from_json({
+    "topology": "S3", "algorithm": "multiple", "segments": 2, "message_bytes": "23/3",
+    "faults": ["none", "213"],
+})  # fmt: skip
+
+
+@cache
+def _experiments() -> dict[str, Any]:
+    """Return the content of a file with an experiment with a grid, and one of a single run."""
+    runs = []
+    for point in _SMALL.points():
+        execution = execute(point)
+        runs.append(record_run(price_run(point, execution), execution.profile))
+    moment = datetime.now(UTC).isoformat()
+    grid = Design((_SMALL,)).as_json()
+    common = {"created_at": moment}
+    return {
+        "format": FORMAT,
+        "created_at": moment,
+        "starcast": "0.1.0",
+        "experiments": [
+            {"name": "a", "grid": grid, "points": len(runs), **common, "runs": runs},
+            {"name": "b", "grid": {}, "points": None, **common, "runs": runs[:1]},
+        ],
+    }
+
+
+def experiment_file(draw: Random, folder: Path) -> Case:
+    """Return a changed file of experiments."""
+    content, what = change_json(draw, _experiments(), "experiments")
+    text = _text(content)
+    if draw.random() < 0.3:
+        text = gzip.compress(text, 1)
+    if draw.random() < 0.1:
+        text = change_bytes(draw, text)
+        what = f"{len(text)} bytes"
+    file = folder / "experiments.json"
+    file.write_bytes(text)
+    return what, lambda: read_file(file)
+
+
+# Shards
+
+
+@cache
+def _shard(kind: Kind) -> dict[str, Any]:
+    """Return the content of the only shard of a small job."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "shard.json"
+        _write_shard(kind, file)
+        content: dict[str, Any] = json.loads(file.read_text())
+    return content
+
+
+def _write_shard(kind: Kind, file: Path) -> None:
+    only = Shard(1, 1)
+    match kind:
+        case "experiment":
+            run_shard("a", Design((_SMALL,)), only, file, Silent(), jobs=1)
+        case "claims":
+            check_shard(["TS.L5", "TS.h"], "quick", ["S3", "S4"], only, file, Silent(), jobs=1)
+        case "search":
+            tasks = plan_searches(["edge-disjoint-trees"], ["S3"], {}, [1])
+            search_shard(tasks, only, file, Budget(seconds=5), lambda _: _record())
+        case "forest":
+            options = blocks.BlockOptions(True, None, None, "1/1", file)
+            blocks.verify("S4", "dimension-change(base=multiple,i=1)", None, {}, options)
+
+
+def _merge(kind: Kind, file: Path) -> object:
+    match kind:
+        case "experiment":
+            return read_shards([file])
+        case "claims":
+            merged = merge_claims([file])
+            return parallel.judge_claims(catalogue.select_claims(merged.names), merged.evidence)
+        case "search":
+            return merge_searches([file])
+        case "forest":
+            return blocks.merge([file])
+
+
+def shard_file(draw: Random, folder: Path) -> Case:
+    """Return a changed shard, whose checksum is right unless bytes are changed."""
+    kind: Kind = draw.choice(get_args(Kind))
+    content = dict(_shard(kind))
+    del content["sha256"]
+    content, what = change_json(draw, content, draw.choice(("results", "job")))
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    digest = hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
+    text = _text({**content, "sha256": digest} if draw.random() < 0.95 else content)
+    if draw.random() < 0.1:
+        text = change_bytes(draw, text)
+        what = f"{len(text)} bytes"
+    file = folder / "shard.json"
+    file.write_bytes(gzip.compress(text, 1) if draw.random() < 0.3 else text)
+    return f"{kind}: {what}", lambda: _merge(kind, file)
+
+
+# Records
+
+
+@cache
+def _record(problem: str = "edge-disjoint-trees", topology: str = "S3") -> Record:
+    return load_record(path_of(shipped_folder(), problem, topology))
+
+
+@cache
+def _small_records() -> list[Record]:
+    """Return the shipped record of each problem on its smallest topology."""
+    smallest: dict[str, Record] = {}
+    for record in load_all(shipped_folder()):
+        smallest.setdefault(record.problem, record)
+    return list(smallest.values())
+
+
+def record_file(draw: Random, folder: Path) -> Case:
+    """Return a changed record, whose witness has the SHA-256 that the record states."""
+    record = draw.choice(_small_records())
+    arrays = dict(record.witness)
+    what = ""
+    if draw.random() < 0.5:
+        name = draw.choice([*arrays, "paths", "vectors", "multipliers", "denominator"])
+        arrays[name] = change_array(draw, np.asarray(arrays.get(name, 0)))
+        what = f"{name} = {arrays[name].dtype}{list(arrays[name].shape)}"
+        if draw.random() < 0.1:
+            del arrays[name]
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
+    witness = packed.getvalue()
+    if draw.random() < 0.1:
+        witness = change_bytes(draw, witness)
+    entry = {"file": "witness.npz", "sha256": hashlib.sha256(witness).hexdigest()}
+    fields: dict[str, Any] = {**record.fields(), "witness": entry}
+    if not what or draw.random() < 0.2:
+        fields, more = change_json(draw, fields)
+        what = f"{what} {more}"
+    (folder / "witness.npz").write_bytes(witness)
+    file = folder / "record.json"
+    file.write_bytes(_text(fields))
+
+    def read() -> None:
+        opened = load_record(file)
+        verify(opened)
+        verify_bound(opened)
+
+    return f"{record.id}: {what}", read
+
+
+def change_array(draw: Random, array: np.ndarray) -> np.ndarray:
+    """Return an array with other values, another shape or another type."""
+    match draw.randrange(8):
+        case 0:
+            return array[: draw.randrange(len(array))] if array.ndim and len(array) else array
+        case 1:
+            kinds = (np.float64, np.uint64, np.bool_, np.int8, np.complex128, np.str_)
+            return array.astype(draw.choice(kinds))
+        case 2:
+            return array[..., None]
+        case 3:
+            return array.ravel()[:0]
+        case 4:
+            return np.asarray(draw.choice((0, 1.5, "x", b"x", [], [[]], [[0]], np.zeros((0, 6)))))
+        case 5:
+            return np.concatenate([array, array]) if array.ndim else array
+        case _:
+            changed = np.array(array, dtype=np.int64)
+            extremes = (-1, 0, 1, 2, 7, 255, 256, 2**31, -(2**31), 3_037_000_500, 2**62, -(2**63))
+            for _ in range(draw.randint(1, 3)):
+                if changed.size:
+                    changed.flat[draw.randrange(changed.size)] = draw.choice(extremes)
+            return changed
+
+
+# Backups
+
+
+_BACKUP = {
+    "format": "starcast backup 1",
+    "created_at": "2026-11-24T12:00:00Z",
+    "starcast": "0.1.0",
+    "postgres": "18.1 (Debian 18.1-1)",
+    "revision": "0001",
+    "store": "7f6bb8a3-9c1b-4bd4-a1a7-3f1bd0ac3a01",
+    "tables": {"run": {"rows": 3, "checksum": "1a"}, "cost": {"rows": 9, "checksum": "2b"}},
+}
+
+
+def backup_file(draw: Random, folder: Path) -> Case:
+    """Return a changed backup."""
+    manifest, what = change_json(draw, _BACKUP)
+    text = _text(manifest)
+    if draw.random() < 0.1:
+        text = change_bytes(draw, text)
+    names = ["postgres.dump", "manifest.json"]
+    if draw.random() < 0.1:
+        names = draw.choice((names[:1], names[1:], [*names, "more"], names * 2, []))
+    method = draw.choice((0, 0, 0, 0, 0, 8, 12, 14))
+    packed = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with zipfile.ZipFile(packed, "w", method) as archive:
+            for name in names:
+                archive.writestr(name, b"PGDMP" * 20 if name == "postgres.dump" else text)
+    content = packed.getvalue()
+    if draw.random() < 0.4:
+        content = change_bytes(draw, content)
+        what = f"{len(content)} bytes"
+    file = folder / "backup"
+    file.write_bytes(content)
+
+    def read() -> None:
+        found = read_manifest(file)
+        print_moment = f"{found.created_at.astimezone():%Y-%m-%d %H:%M}"
+        assert print_moment
+        assert found.rows >= 0
+        assert found.postgres_major
+        sessions.is_known(found.revision)
+
+    return what, read

@@ -1,0 +1,226 @@
+"""Fuzzed declarations of plug-ins, and functions that return or raise anything."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import starcast
+from starcast import plugins
+from starcast.collectives import schedule
+from starcast.collectives.catalogue import REGISTRIES
+from starcast.errors import StarcastError
+from starcast.plugins.origin import ORIGINS
+from starcast.simulator import simulate
+from starcast.topologies.families import FAMILIES
+from starcast.trees import forest
+from starcast.trees.catalogue import CONSTRUCTIONS
+
+Case = tuple[str, Callable[[], object]]
+
+_NAME = "fuzzed"
+
+
+class _Raising:
+    """A value of which everything raises."""
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        raise RuntimeError("no array\nof mine")
+
+    def __iter__(self) -> Iterator[int]:
+        raise ZeroDivisionError("no values")
+
+    def __len__(self) -> int:
+        raise OSError("no length")
+
+    def __bool__(self) -> bool:
+        raise ArithmeticError("no truth")
+
+    def __index__(self) -> int:
+        raise KeyError("no number")
+
+    def __repr__(self) -> str:
+        raise AttributeError("no text")
+
+
+class _NoPorts:
+    """A result whose ports raise."""
+
+    @property
+    def parent_port(self) -> np.ndarray:
+        raise LookupError("no ports")
+
+
+_VALUES: tuple[Any, ...] = (
+    None, True, False, 0, 1, -1, 3, 10**30, 1.5, float("nan"), "", "a", "star", "S", "x" * 5_000,
+    "\x00", "a b", "\n", b"star", [], ["star"], ("star",), ["nk-star", "hypercube"], [1], [[]], {},
+    {"star": 1}, {"star"}, object(), int, len, _Raising(), iter("ab"), np.array([1, 2]), ["all"],
+    ["one", "all"], ["all", 7], "all", "one", [None], r"P(\d+)", r"P(\w+)", r"P((\d)+)|(x)", "P(",
+    "(?P<n>P)", r"(S\d+)", "()", r"(\d*)", 10**400, 2**31,
+)  # fmt: skip
+
+
+def _good_ports() -> np.ndarray:
+    return np.array(forest("S3", "greedy").parent_port)
+
+
+def _result(draw: Random) -> Any:
+    """Return what a construction may return: right trees, trees with an error, or anything."""
+    ports: np.ndarray = _good_ports()
+    match draw.randrange(10):
+        case 0:
+            return ports
+        case 1:
+            return ports[0].astype(draw.choice((np.int64, np.float64, np.bool_, np.str_, object)))
+        case 2:
+            changed = ports.astype(np.int64)
+            changed[0, draw.randrange(6)] = draw.choice((-1, 0, 1, 4, 255, 256, 2**62, -(2**62)))
+            return changed
+        case 3:
+            return draw.choice((ports.tolist(), [[1, 2], [3]], [ports, 1], np.ma.array(ports)))
+        case 4:
+            return draw.choice((_Raising(), _NoPorts(), [_Raising()], {"parent_port": ports}))
+        case 5:
+            return draw.choice((forest("S3", "multiple"), forest("S4", "greedy"), schedule))
+        case 6:
+            return draw.choice((ports[:, :4], ports[0, 0], ports[None], np.zeros((0, 6), np.uint8)))
+        case _:
+            return draw.choice(_VALUES)
+
+
+def _columns(draw: Random) -> Any:
+    """Return what an algorithm may return."""
+    plan = schedule("S3", "broadcast", "greedy")
+    columns: dict[Any, Any] = {
+        name: getattr(plan, name).tolist() for name in ("step", "sender", "port", "unit")
+    }
+    for _ in range(draw.choice((0, 1, 1, 2))):
+        name = draw.choice(
+            ("step", "sender", "port", "unit", "receiver", "tree", "units", "packets", "symmetric",
+             "forest", 7)
+        )  # fmt: skip
+        columns[name] = draw.choice((*_VALUES, [_Raising()], [1] * 5, ["123"] * 5, [2**70] * 5))
+    return draw.choice((columns, columns, columns, plan, *_VALUES))
+
+
+def _generators(draw: Random) -> Any:
+    good = [[2, 1, 3], [3, 2, 1]]
+    return draw.choice(
+        (good, good, [[2, 1, 3]], [[2, 3, 1]], [[1, 2, 3]], [[2, 1], [3, 2, 1]], [2, 1], [["a"]],
+         [[_Raising()]], [[2.5, 1, 3]], [[2**70, 1, 3]], ["213"], np.array(good), *_VALUES)
+    )  # fmt: skip
+
+
+def _function(draw: Random, kind: str, result: Any) -> Any:
+    """Return a function with right or wrong parameters that returns a result or raises."""
+    error = draw.choice((*[None] * 12, ValueError("a\nb"), StarcastError("", ""), KeyError()))
+
+    def answer(*_: object) -> Any:
+        if error is not None:
+            raise error
+        return result
+
+    default = draw.choice(_VALUES)
+    # The parameters of these functions are what is declared.
+    right: dict[str, Callable[..., Any]] = {
+        "construction": lambda topology, root: answer(topology, root),  # noqa: PLW0108
+        "algorithm": lambda topology, root, ports: answer(topology, root, ports),  # noqa: PLW0108
+        "family": lambda n: answer(n),  # noqa: PLW0108
+    }
+    if draw.random() < 0.8:
+        return right[kind]
+    others: tuple[Any, ...] = (
+        *right.values(),
+        lambda *numbers: answer(numbers),
+        lambda topology, root, depth=default: answer(topology, root, depth),
+        lambda topology, root, ports, depth=default: answer(topology, root, ports, depth),
+        lambda topology: answer(topology),  # noqa: PLW0108
+        len, int, None, _Raising(), "x", print,
+    )  # fmt: skip
+    return draw.choice(others)
+
+
+def _options(draw: Random, right: dict[str, Any]) -> dict[str, Any]:
+    """Return right keyword arguments of which a few are others."""
+    changed = dict(right)
+    for _ in range(draw.choice((0, 0, 0, 1, 1, 2))):
+        changed[draw.choice(list(right))] = draw.choice(_VALUES)
+    return changed
+
+
+def _mostly(draw: Random, right: Any) -> Any:
+    """Return the right value, or one of twenty times another."""
+    return right if draw.random() < 0.95 else draw.choice(_VALUES)
+
+
+def declaration(draw: Random, _: Path) -> Case:
+    """Return the declaration and the first use of an entry of a plug-in."""
+    kind = draw.choice(("construction", "algorithm", "family"))
+    name = _mostly(draw, _NAME)
+    source = _mostly(draw, "me")
+    use: Callable[[], None]
+    decorate: Callable[[], Any]
+    if kind == "construction":
+        options = _options(draw, {
+            "families": ["star"], "description": "trees", "one_tree_per_port": False,
+            "partial": False, "smallest": 1,
+        })  # fmt: skip
+        result = _result(draw)
+        use = _use_construction
+        decorate = lambda: plugins.construction(name, source=source, **options)  # noqa: E731
+    elif kind == "algorithm":
+        options = _options(draw, {"families": ["star"], "ports": ("all",), "smallest": 2})
+        collective = _mostly(draw, "broadcast")
+        result = _columns(draw)
+        use = _use_algorithm
+        decorate = lambda: plugins.algorithm(  # noqa: E731
+            collective, name, source=source, **options
+        )
+    else:
+        options = _options(draw, {"pattern": r"P(\d+)", "noun": "graphs"})
+        result = _generators(draw)
+        use = _use_family
+        decorate = lambda: plugins.family(name, source=source, **options)  # noqa: E731
+    function = _function(draw, kind, result)
+
+    def read() -> None:
+        with _restored_registries():
+            decorate()(function)
+            use()
+
+    changed = {key: type(value).__name__ for key, value in options.items()}
+    return f"{kind} {changed} of {type(result).__name__}", read
+
+
+def _use_construction() -> None:
+    starcast.constructions("S3")
+    built = forest("S3", _NAME)
+    with suppress(StarcastError):
+        built.verify()
+
+
+def _use_algorithm() -> None:
+    simulate(schedule("S3", "broadcast", _NAME))
+
+
+def _use_family() -> None:
+    graph = starcast.topology("P3")
+    _ = graph.diameter, graph.neighbours(2)
+
+
+@contextmanager
+def _restored_registries() -> Iterator[None]:
+    """Remove what was declared at the end, so that no input depends on those before it."""
+    registries: list[dict[Any, Any]] = [
+        ORIGINS, FAMILIES, CONSTRUCTIONS._entries, *(each._entries for each in REGISTRIES.values())
+    ]  # fmt: skip
+    before = [dict(registry) for registry in registries]
+    try:
+        yield
+    finally:
+        for registry, entries in zip(registries, before, strict=True):
+            registry.clear()
+            registry.update(entries)

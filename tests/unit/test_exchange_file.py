@@ -1,0 +1,215 @@
+"""Files of experiments: figures that contradict a formula, a bound or each other are refused."""
+
+import copy
+import gzip
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from starcast.collectives.catalogue import REGISTRIES
+from starcast.errors import InputError, RejectedError, StarcastError
+from starcast.experiments.design import Design
+from starcast.experiments.exchange import record_run
+from starcast.experiments.exchange_file import FORMAT, read_file
+from starcast.experiments.execution import execute, price_run
+from starcast.experiments.figures import check_figures
+from starcast.experiments.grid import Grid
+from starcast.experiments.point import Point
+from starcast.experiments.run_records import RunRecord
+
+GRID = Grid.from_json({
+    "topology": "S3", "algorithm": ["multiple", "forest(base=greedy)"], "segments": 2,
+    "message_bytes": ["23/3"], "execution": ["synchronous", "asynchronous"],
+    "faults": ["none", "213"],
+})  # fmt: skip
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def record(point: Point) -> dict[str, Any]:
+    """Execute a point and return its run as it is written."""
+    execution = execute(point)
+    return record_run(price_run(point, execution), execution.profile)
+
+
+def _is_special(point: Point) -> bool:
+    return bool(point.faults) or (point.algorithm, point.execution) != ("multiple", "synchronous")
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, Any]:
+    """The content of a file with an experiment whose first run is synchronous, without faults."""
+    moment = datetime.now(UTC).isoformat()
+    points = sorted(GRID.points(), key=_is_special)
+    experiment = {
+        "name": "a", "grid": Design((GRID,)).as_json(), "points": len(points),
+        "created_at": moment, "runs": [record(each) for each in points],
+    }  # fmt: skip
+    return {
+        "format": FORMAT, "created_at": moment, "starcast": "0.1.0", "experiments": [experiment],
+    }  # fmt: skip
+
+
+def write(folder: Path, content: object) -> Path:
+    """Write a file of experiments."""
+    file = folder / "file.json"
+    file.write_text(json.dumps(content))
+    return file
+
+
+def cost(run: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return a cost of a run."""
+    found: dict[str, Any] = next(each for each in run["costs"] if each["kind"] == kind)
+    return found
+
+
+def test_a_file_is_read_as_it_was_written(written: dict[str, Any], tmp_path: Path) -> None:
+    file = write(tmp_path, written)
+    packed = tmp_path / "file.json.gz"
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    for each in (file, packed):
+        (experiment,) = read_file(each)
+        assert (experiment.name, experiment.points) == ("a", len(GRID.points()))
+        assert [run.model_dump(mode="json") for run in experiment.runs] == [
+            RunRecord.model_validate(run).model_dump(mode="json")
+            for run in written["experiments"][0]["runs"]
+        ]
+    pretty = tmp_path / "pretty.json"
+    pretty.write_text(json.dumps(written, indent=3))
+    assert len(read_file(pretty)[0].runs) == len(GRID.points())
+
+
+def _beat_the_bound(run: dict[str, Any]) -> None:
+    """Make a run that is right in itself but faster than any schedule can be."""
+    run["profile"] = run["profile"][:1]
+    units = Fraction(run["message_bytes"]) / 4  # 2 trees of 2 segments
+    sent = run["profile"][0][2] * units
+    time = Fraction(run["t_s"]) + sent * Fraction(run["t_c"])
+    cost(run, "simulated").update(
+        steps=1, start_ups="1", bytes=str(sent), time=str(time), transmissions=2
+    )
+
+
+CONTRADICTIONS: dict[str, tuple[Change, str]] = {
+    "a time of 1": (lambda run: cost(run, "simulated").update(time="1"), "simulated, time is 1"),
+    "a fast run": (_beat_the_bound, "below the bound"),
+    "steps": (lambda run: cost(run, "simulated").update(steps=1), "simulated, steps is 1"),
+    "start-ups": (lambda run: cost(run, "simulated").update(start_ups="1"), "start_ups is 1"),
+    "bytes": (lambda run: cost(run, "simulated").update(bytes="7"), "bytes is 7"),
+    "no bytes": (lambda run: cost(run, "simulated").update(bytes=None), "no start-ups or bytes"),
+    "transmissions": (
+        lambda run: cost(run, "simulated").update(transmissions=1),
+        "transmissions is 1",
+    ),
+    "too many transmissions": (
+        lambda run: cost(run, "simulated").update(transmissions=10**6),
+        "transmissions is 1000000",
+    ),
+    "a closed form": (lambda run: cost(run, "closed form").update(time="1"), "closed form, time"),
+    "its steps": (lambda run: cost(run, "closed form").update(steps=None), "steps is nothing"),
+    "a bound": (lambda run: cost(run, "lower bound").update(time="1"), "lower bound, time is 1"),
+    "its bytes": (lambda run: cost(run, "lower bound").update(bytes="1/7"), "lower bound, bytes"),
+    "missing units": (lambda run: run.update(missing=3), "missing units is 3"),
+    "no profile": (lambda run: run.update(profile=[]), "simulated, steps"),
+    "links": (lambda run: run["profile"][0].__setitem__(0, 9), "a step has 9 links"),
+    "packets without units": (lambda run: run["profile"][0].__setitem__(2, 0), "up to 0 units"),
+}
+
+
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_contradiction_is_refused_in_one_sentence(
+    written: dict[str, Any], tmp_path: Path, name: str
+) -> None:
+    change, words = CONTRADICTIONS[name]
+    content = copy.deepcopy(written)
+    change(content["experiments"][0]["runs"][0])
+    with pytest.raises(RejectedError, match=words) as refused:
+        read_file(write(tmp_path, content))
+    assert "\n" not in refused.value.message
+    assert refused.value.hint
+
+
+INVALID: dict[str, tuple[Change, str]] = {
+    "a failed run with a profile": (
+        lambda run: run.update(status="failed", error="it failed", costs=[]),
+        "a failed run has a profile",
+    ),
+    "no closed form": (lambda run: run["costs"].pop(0), "do not fit its status"),
+    "a cost twice": (lambda run: run["costs"].append(run["costs"][0]), "do not fit its status"),
+    "NaN": (lambda run: run["timings"].update(build=float("nan")), "NaN is not a number"),
+    "a NUL character": (lambda run: run["provenance"].update(host="a\0b"), "NUL character"),
+    "half a character": (lambda run: run["provenance"].update(host="\ud800"), "surrogates"),
+    "the year 1": (lambda run: run.update(started_at="0001-01-01T00:00:00Z"), "started_at"),
+    "many keys": (lambda run: run.update({str(key): 1 for key in range(100)}), "64 keys"),
+}
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_an_invalid_run_is_refused_in_one_sentence(
+    written: dict[str, Any], tmp_path: Path, name: str
+) -> None:
+    change, words = INVALID[name]
+    content = copy.deepcopy(written)
+    change(content["experiments"][0]["runs"][0])
+    with pytest.raises(InputError, match=words) as refused:
+        read_file(write(tmp_path, content))
+    assert "is not a valid file of experiments: " in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"name"', '"name": "x", "name"', "given twice"),
+        ('"runs"', '"runs": [], "runs"', "given twice"),
+        ('"format"', '"experiments": [], "format"', "given twice"),
+        ('"runs": [', '"runs": [1,', "Input should be a valid dict"),
+        ('"starcast": "0.1.0"', '"starcast": "0.1.0",', "incomplete or damaged"),
+    ],
+)
+def test_a_text_with_another_structure_is_refused(
+    written: dict[str, Any], tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    file = write(tmp_path, written)
+    file.write_text(file.read_text().replace(old, new, 1))
+    with pytest.raises(InputError, match=words):
+        read_file(file)
+
+
+def _points(collective: str, algorithm: str, spec: str) -> list[Point]:
+    found = []
+    for ports in ("all", "one"):
+        for execution in ("synchronous", "asynchronous"):
+            for segments, size in ((1, Fraction(0)), (3, Fraction(23, 3))):
+                for faults in ((), ("213",)) if spec == "S3" else ((),):
+                    try:
+                        point = Point(
+                            spec, collective, algorithm, ports, segments, size, Fraction(100),
+                            Fraction(1, 7), faults=faults, execution=execution,
+                        )  # fmt: skip
+                    except StarcastError:
+                        continue
+                    found.append(point)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("collective", "spec"),
+    [
+        *((collective, "S3") for collective in REGISTRIES),
+        *(("broadcast", "S4,2"), ("allgather", "S4,2"), ("broadcast", "Q2")),
+    ],
+)
+def test_what_was_executed_is_accepted(collective: str, spec: str) -> None:
+    """Every algorithm in both models, with and without faults."""
+    accepted = 0
+    for algorithm in REGISTRIES[collective]:
+        for point in _points(collective, algorithm, spec):
+            run = RunRecord.model_validate(record(point))
+            check_figures(point, run)
+            accepted += 1
+    assert accepted >= 4

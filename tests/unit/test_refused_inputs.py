@@ -1,0 +1,442 @@
+"""Inputs that once ended with "starcast itself failed": each is refused in one sentence."""
+
+import base64
+import copy
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+
+from starcast import plugins
+from starcast.claims import catalogue, parallel
+from starcast.claims.sharding import check_shard, merge_claims
+from starcast.collectives import schedule
+from starcast.database.backup import read_manifest
+from starcast.errors import InputError, RejectedError, StarcastError
+from starcast.experiments.design import Design
+from starcast.experiments.grid import Grid
+from starcast.experiments.sharding import read_shards, run_shard
+from starcast.progress import Silent
+from starcast.records import load_record, path_of, shipped_folder, verify
+from starcast.search.sharding import merge_searches
+from starcast.support.identity import source_digest
+from starcast.support.shards import Job, Kind, Shard, write_shard
+from starcast.topologies import topology
+from starcast.topologies.families import FAMILIES
+from starcast.trees import Forest, forest
+from starcast.trees.catalogue import CONSTRUCTIONS
+
+Read = Callable[[Path], object]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An input, and words of the sentence that refuses it."""
+
+    read: Read
+    words: str
+    error: type[StarcastError] = InputError
+
+
+# Backups
+
+MANIFEST: dict[str, Any] = {
+    "format": "starcast backup 1", "created_at": "2026-11-24T12:00:00Z", "starcast": "0.1.0",
+    "postgres": "18.1", "revision": "0001", "store": "7f6bb8a3-9c1b-4bd4-a1a7-3f1bd0ac3a01",
+    "tables": {"run": {"rows": 3, "checksum": "1a"}},
+}  # fmt: skip
+
+
+def backup(method: int = zipfile.ZIP_STORED, flags: int = 0, text: str = "", **fields: Any) -> Read:
+    """Return the reading of a backup whose manifest has other fields."""
+
+    def read(folder: Path) -> object:
+        file = folder / "a.backup"
+        with zipfile.ZipFile(file, "w", method) as archive:
+            archive.writestr("postgres.dump", b"PGDMP")
+            archive.writestr("manifest.json", text or json.dumps({**MANIFEST, **fields}))
+        content = bytearray(file.read_bytes())
+        place = content.index(b"PK\x01\x02", content.index(b"PK\x01\x02") + 1)
+        content[place + 8] |= flags
+        file.write_bytes(content)
+        return read_manifest(file)
+
+    return read
+
+
+BACKUPS = {
+    "an encrypted flag": Case(backup(flags=1), "compressed or encrypted"),
+    "LZMA": Case(backup(method=zipfile.ZIP_LZMA), "compressed or encrypted"),
+    "a version in words": Case(backup(postgres="eighteen"), "postgres of its manifest.json"),
+    "no version": Case(backup(postgres=""), "postgres of its manifest.json"),
+    "text for a number": Case(
+        backup(tables={"run": {"rows": "many", "checksum": ""}}), "tables.run.rows"
+    ),
+    "a negative number": Case(
+        backup(tables={"run": {"rows": -1, "checksum": ""}}), "tables.run.rows"
+    ),
+    "the year 1": Case(backup(created_at="0001-01-01T00:00:00Z"), "created_at"),
+    "the year 9999": Case(backup(created_at="9999-12-31T23:59:59Z"), "created_at"),
+    "no time zone": Case(backup(created_at="2026-01-01T00:00:00"), "created_at"),
+    "not JSON": Case(backup(text="{"), "the text of its manifest.json"),
+    "a list": Case(backup(text="[]"), "the text of its manifest.json"),
+}
+
+# Records
+
+
+def record(
+    problem: str, spec: str, arrays: dict[str, Any] | None = None, name: str = "", **fields: Any
+) -> Read:
+    """Return the reading of a shipped record with other arrays and fields."""
+
+    def read(folder: Path) -> None:
+        arguments = {"congestion": 2} if problem == "congestion-trees" else None
+        original = load_record(path_of(shipped_folder(), problem, spec, arguments))
+        witness = io.BytesIO()
+        np.savez(witness, **{**original.witness, **(arrays or {})})
+        digest = hashlib.sha256(witness.getvalue()).hexdigest()
+        entry = {"file": name or "witness.npz", "sha256": digest}
+        (folder / "witness.npz").write_bytes(witness.getvalue())
+        file = folder / "record.json"
+        file.write_text(json.dumps({**original.fields(), "witness": entry, **fields}))
+        verify(load_record(file))
+
+    return read
+
+
+RECORDS = {
+    "no congestion": Case(
+        record("congestion-trees", "S3", arguments={}), "congestion", StarcastError
+    ),
+    "a list for the congestion": Case(
+        record("congestion-trees", "S3", arguments={"congestion": [2]}), "congestion", StarcastError
+    ),
+    "paths without nodes": Case(
+        record("fault-diameter", "S3", {"paths": np.zeros((2, 0), int)}), "paths", RejectedError
+    ),
+    "paths that are a number": Case(
+        record("fault-diameter", "S3", {"paths": 3}), "paths", RejectedError
+    ),
+    "a name with NUL": Case(record("fault-diameter", "S3", name="a\0b"), "NUL"),
+    "half a character": Case(record("fault-diameter", "S3", solver="\ud800"), "surrogates"),
+}
+
+# Shards
+
+GRID = Grid.from_json({"topology": "S3", "algorithm": "multiple", "message_bytes": 8})
+
+
+@cache
+def shard_content(kind: Kind) -> str:
+    """Return the text of the only shard of a small job."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "shard.json"
+        only = Shard(1, 1)
+        if kind == "experiment":
+            run_shard("a", Design((GRID,)), only, file, Silent(), jobs=1)
+        elif kind == "claims":
+            check_shard(["TS.L5"], "quick", ["S3"], only, file, Silent(), jobs=1)
+        elif kind == "search":
+            known = load_record(path_of(shipped_folder(), "edge-disjoint-trees", "S3"))
+            path = path_of(shipped_folder(), "edge-disjoint-trees", "S3")
+            packed = base64.b64encode(next(path.parent.glob("S3.*.npz")).read_bytes()).decode()
+            description = {"searches": [], "seconds": 1.0, "engine": "cadical"}
+            result = {"record": known.fields(), "witness": packed}
+            write_shard(file, Job("search", description, 1), only, {0: result})
+        else:
+            description = {
+                "topology": "S4", "construction": "multiple", "root": "1234", "arguments": {},
+            }  # fmt: skip
+            blocks: dict[str, Any] = {
+                "blocks": [0, 1], "load": [0, 0, 0, 0], "greatest": [1, 1, 1], "witnesses": [],
+                "exceptions": [],
+            }  # fmt: skip
+            write_shard(file, Job("forest", description, 1), only, {0: blocks})
+        return file.read_text()
+
+
+def merge(kind: Kind, file: Path) -> object:
+    """Merge a shard as its command does."""
+    if kind == "experiment":
+        return read_shards([file])
+    if kind == "claims":
+        merged = merge_claims([file])
+        return parallel.judge_claims(catalogue.select_claims(merged.names), merged.evidence)
+    if kind == "search":
+        return merge_searches([file])
+    from starcast.cli import blocks
+
+    return blocks.merge([file])
+
+
+def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
+    """Return the merging of a changed shard with a right checksum."""
+
+    def read(folder: Path) -> object:
+        content = copy.deepcopy(json.loads(shard_content(kind)))
+        del content["sha256"]
+        change(content)
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+        file = folder / "shard.json"
+        file.write_text(json.dumps({**content, "sha256": digest}))
+        return merge(kind, file)
+
+    return read
+
+
+def set_result(value: object) -> Callable[[dict[str, Any]], None]:
+    """Return the change of the only result."""
+    return lambda content: content.update(results={"0": value})
+
+
+def finding(**fields: Any) -> Callable[[dict[str, Any]], None]:
+    """Return the change of the first finding of a shard of claims."""
+    return lambda content: content["results"]["0"][0]["evidence"]["findings"][0].update(fields)
+
+
+SHARDS = {
+    "a kind of another type": Case(shard("claims", lambda all_: all_.update(kind=[])), "kind"),
+    "an unknown kind": Case(shard("claims", lambda all_: all_.update(kind="x")), "kind"),
+    "no kind": Case(shard("claims", lambda all_: all_.pop("kind")), "no 'kind'"),
+    "tasks in words": Case(shard("claims", lambda all_: all_.update(tasks="1")), "tasks"),
+    "fewer than no tasks": Case(
+        shard("claims", lambda all_: all_.update(tasks=-1, results={})), "tasks"
+    ),
+    "a list of results": Case(shard("claims", lambda all_: all_.update(results=[1])), "results"),
+    "a result with a long number": Case(
+        shard("claims", lambda all_: all_["results"].update({"9" * 5_000: []})), "unexpected result"
+    ),
+    "a number as the shard": Case(shard("claims", lambda all_: all_.update(shard=1)), "shard"),
+    "half a character": Case(
+        shard("claims", lambda all_: all_["job"].update(level="\ud800")), "incomplete"
+    ),
+    "a job without names": Case(shard("claims", lambda all_: all_["job"].pop("names")), "names"),
+    "a level in numbers": Case(shard("claims", lambda all_: all_["job"].update(level=1)), "level"),
+    "sizes in words": Case(shard("claims", lambda all_: all_["job"].update(sizes="S3")), "sizes"),
+    "evidence as text": Case(shard("claims", set_result("evidence")), "is not a list"),
+    "evidence without findings": Case(shard("claims", set_result([{"claim": "TS.L5"}])), "no '"),
+    "a relation that does not exist": Case(shard("claims", finding(relation="<")), "relation"),
+    "a very long time": Case(
+        shard("claims", lambda all_: all_["results"]["0"][0].update(seconds=10**400)), "seconds"
+    ),
+    "a place in words": Case(
+        shard("claims", finding(counterexample=[["n", "three"]])), "counterexample"
+    ),
+    "a run as a number": Case(shard("experiment", set_result([1])), "is not valid"),
+    "a run without fields": Case(shard("experiment", set_result([{}])), "Field required"),
+    "no runs": Case(shard("experiment", set_result([])), "no runs"),
+    "a grid in words": Case(
+        shard("experiment", lambda all_: all_["job"].update(grid="S3")), "grid is not valid"
+    ),
+    "a record as text": Case(shard("search", set_result("record")), "is not an object"),
+    "a witness that is not base64": Case(
+        shard("search", lambda all_: all_["results"]["0"].update(witness="x")), "damaged"
+    ),
+    "a witness as a number": Case(
+        shard("search", lambda all_: all_["results"]["0"].update(witness=1)), "witness"
+    ),
+    "blocks as text": Case(
+        shard("forest", lambda all_: all_["results"]["0"].update(blocks="01")), "blocks"
+    ),
+    "a third end of blocks": Case(
+        shard("forest", lambda all_: all_["results"]["0"].update(blocks=[0, 1, 2])), "damaged"
+    ),
+    "a tree that does not exist": Case(
+        shard("forest", lambda all_: all_["results"]["0"].update(exceptions=[[0, 9, 0]])),
+        "is not one of",
+        RejectedError,
+    ),
+    "loads of fewer trees": Case(
+        shard("forest", lambda all_: all_["results"]["0"].update(load=[1])),
+        "is not one of",
+        RejectedError,
+    ),
+    "an argument named as a parameter": Case(
+        shard("forest", lambda all_: all_["job"].update(arguments={"spec": "S4"})),
+        "invalid arguments",
+    ),
+}
+
+# Plug-ins
+
+
+class Raising:
+    """A value that raises when it is read as an array."""
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        raise RuntimeError("no array")
+
+
+def construction(result: object = None, name: Any = "mine", **options: Any) -> Read:
+    """Return the use of a construction that returns a result."""
+
+    def read(_: Path) -> None:
+        def trees(topology: object, root: int) -> object:  # noqa: ARG001
+            return result
+
+        plugins.construction(name, **{"source": "me", **options})(trees)
+        forest("S3", "mine")
+
+    return read
+
+
+def algorithm(columns: object = None, collective: Any = "broadcast", **options: Any) -> Read:
+    """Return the use of an algorithm that returns columns."""
+
+    def read(_: Path) -> None:
+        def rows(topology: object, root: int, ports: str) -> object:  # noqa: ARG001
+            return columns
+
+        plugins.algorithm(collective, "mine", **{"source": "me", **options})(rows)
+        schedule("S3", "broadcast", "mine")
+
+    return read
+
+
+def family(generators: object = None, spec: str = "P3", **options: Any) -> Read:
+    """Return the use of a family with some generators."""
+
+    def read(_: Path) -> None:
+        def graph(n: int) -> object:  # noqa: ARG001
+            return generators
+
+        plugins.family("mine", **{"source": "me", "pattern": r"P(\d+)", **options})(graph)
+        topology(spec)
+
+    return read
+
+
+def declared(value: object) -> Read:
+    """Return the declaration of a value that is not a function."""
+    return lambda _: plugins.construction("mine", source="me")(value)  # type: ignore[type-var]
+
+
+def with_default(default: object) -> Read:
+    """Return the declaration of a function whose parameter has a default."""
+
+    def read(_: Path) -> None:
+        def trees(topology: object, root: int, depth: object = default) -> None:
+            """Do nothing."""
+
+        trees.__annotations__["depth"] = default
+        plugins.construction("mine", source="me")(trees)
+
+    return read
+
+
+COLUMNS = {"step": [1], "sender": [0], "port": [2], "unit": [0]}
+PLUGINS = {
+    "the smallest n in words": Case(construction(smallest="a"), "option 'smallest'"),
+    "families as a number": Case(construction(families=5), "option 'families'"),
+    "families that are numbers": Case(construction(families=[1]), "option 'families'"),
+    "a source that is missing": Case(construction(source=None), "option 'source'"),
+    "a flag in words": Case(construction(partial="no"), "option 'partial'"),
+    "a name that is a list": Case(construction(name=[]), "is not a name"),
+    "a class": Case(declared(int), "not a function"),
+    "a value": Case(declared("trees"), "not a function"),
+    "a default that is a list": Case(with_default([]), "is not an int or a str"),
+    "an array that raises": Case(construction(Raising()), "raised RuntimeError: no array"),
+    "rows of different lengths": Case(construction([[1, 2], [3]]), "raised ValueError"),
+    "a list that raises": Case(construction([Raising()]), "raised RuntimeError"),
+    "columns that raise": Case(algorithm({**COLUMNS, "step": Raising()}), "cannot be read"),
+    "a number of units that raises": Case(algorithm({**COLUMNS, "units": "x"}), "cannot be read"),
+    "a forest that is a number": Case(algorithm({**COLUMNS, "forest": 7}), "forest of a schedule"),
+    "a collective that is a list": Case(algorithm(collective=[]), "option 'collective'"),
+    "ports that are a number": Case(algorithm(ports=1), "option 'ports'"),
+    "a pattern that is a number": Case(family(pattern=5), "option 'pattern'"),
+    "a group that is not a number": Case(family(pattern=r"P(\w+)", spec="Px"), "is a number"),
+    "a group that is missing": Case(family(pattern=r"P(\d)?", spec="P"), "is a number"),
+    "generators that raise": Case(family([[Raising()]]), "generators"),
+}
+
+
+def forest_text(**parts: object) -> Read:
+    """Return the opening of a forest file with other parts."""
+
+    def read(folder: Path) -> object:
+        file = folder / "forest.npz"
+        forest("S3", "greedy").save(file)
+        with np.load(file) as archive:
+            contents = {**archive, **parts}
+        np.savez(file, **contents)
+        return Forest.open(file)
+
+    return read
+
+
+FORESTS = {
+    "a root that is text": Case(forest_text(root="0"), "damaged forest file"),
+    "hubs that are dates": Case(forest_text(verify_hubs=np.array(["2026-01-01"], "M8[D]")), "dam"),
+    "hubs that are complex": Case(forest_text(verify_hubs=np.array([1j])), "damaged"),
+}
+
+CASES = {
+    **{f"backup: {name}": case for name, case in BACKUPS.items()},
+    **{f"record: {name}": case for name, case in RECORDS.items()},
+    **{f"shard: {name}": case for name, case in SHARDS.items()},
+    **{f"plug-in: {name}": case for name, case in PLUGINS.items()},
+    **{f"forest: {name}": case for name, case in FORESTS.items()},
+}
+
+
+@pytest.fixture
+def registries() -> Iterator[None]:
+    """Remove what a test declares."""
+    from starcast.collectives.catalogue import REGISTRIES
+    from starcast.plugins.origin import ORIGINS
+
+    owners: tuple[dict[Any, Any], ...] = (
+        CONSTRUCTIONS._entries,
+        FAMILIES,
+        ORIGINS,
+        REGISTRIES["broadcast"]._entries,
+    )
+    before = [dict(owner) for owner in owners]
+    yield
+    for owner, entries in zip(owners, before, strict=True):
+        owner.clear()
+        owner.update(entries)
+
+
+@pytest.mark.usefixtures("registries")
+@pytest.mark.parametrize("name", CASES)
+def test_an_input_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    with pytest.raises(case.error, match=case.words) as refused:
+        case.read(tmp_path)
+    error = refused.value
+    assert type(error) is not StarcastError
+    assert error.hint
+    assert "\n" not in error.message
+
+
+@pytest.mark.parametrize("kind", ["experiment", "claims", "search"])
+def test_an_unchanged_shard_is_merged(kind: Kind, tmp_path: Path) -> None:
+    assert json.loads(shard_content(kind))["sources"] == source_digest()
+    assert shard(kind, lambda _: None)(tmp_path) is not None
+
+
+def test_an_unchanged_backup_is_read(tmp_path: Path) -> None:
+    manifest = backup()(tmp_path)
+    assert manifest.rows == 3  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("registries")
+def test_right_declarations_are_accepted(tmp_path: Path) -> None:
+    trees = np.array(forest("S3", "greedy").parent_port)
+    options = {"families": {"star"}, "smallest": np.int64(2), "partial": np.bool_(False)}
+    construction(trees, **options)(tmp_path)
+    plan = schedule("S3", "broadcast", "greedy")
+    algorithm(plan, families=("star",), ports=["all"])(tmp_path)
+    family([[2, 1, 3], [3, 2, 1]])(tmp_path)
