@@ -9,7 +9,7 @@ from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from starcast.database.record_table import StoredRecord
-from starcast.records import Record, is_better, verify
+from starcast.records import Record, is_better, schema, verify
 from starcast.records.files import pack_witness, unpack_witness
 from starcast.records.listing import as_table
 from starcast.records.model import FIELDS, FORMAT
@@ -63,7 +63,7 @@ def as_record(row: StoredRecord) -> Record:
     fields = {name: getattr(row, name) for name in (*FIELDS, "optimal")}
     source = f"the stored {row.id}"
     witness = unpack_witness(row.witness, f"of {source}")
-    return Record.from_fields({"format": FORMAT, **fields}, witness, source)
+    return schema.as_record({"format": FORMAT, **fields}, witness, source)
 
 
 def _as_row(record: Record) -> StoredRecord:

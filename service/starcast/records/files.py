@@ -3,7 +3,10 @@
 import hashlib
 import io
 import json
+import lzma
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +18,7 @@ from starcast import resources
 from starcast.errors import InputError, NotFoundError
 from starcast.records.combination import is_better
 from starcast.records.model import PROBLEMS, Record, Witness
+from starcast.records.schema import as_record, not_a_record, witness_file
 from starcast.support.atomic import atomic_write
 
 _SUFFIX = ".json"
@@ -83,25 +87,22 @@ def load_record(path: Path) -> Record:
     """
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
-        entry = fields["witness"]
-        name, digest = entry["file"], entry["sha256"]
-        content = (path.parent / Path(name).name).read_bytes()
+        entry = witness_file(fields, str(path))
+        content = path.with_name(entry.file).read_bytes()
     except OSError as error:
         raise InputError(
             f"{error.filename} cannot be read: {error.strerror}",
             hint="restore the file, or search again",
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError) as error:
+        raise not_a_record(str(path), error) from None
+    if hashlib.sha256(content).hexdigest() != entry.sha256:
         raise InputError(
-            f"{path} is not a record: {error}", hint="restore the file, or search again"
-        ) from None
-    if hashlib.sha256(content).hexdigest() != digest:
-        raise InputError(
-            f"the witness {path.parent / name} is damaged: its SHA-256 is not that of the record",
+            f"the witness {path.with_name(entry.file)} is damaged: its SHA-256 is not that of the record",
             hint="restore the file, or search again",
         )
-    witness = unpack_witness(content, str(path.parent / name))
-    return Record.from_fields(fields, witness, str(path))
+    witness = unpack_witness(content, str(path.with_name(entry.file)))
+    return as_record(fields, witness, str(path))
 
 
 def load_all(folder: Path) -> Iterator[Record]:
@@ -128,6 +129,8 @@ def find_record(
         path = path_of(folder, problem, topology, arguments)
         if path.is_file():
             record = load_record(path)
+            if path_of(folder, record.problem, record.topology, record.arguments) != path:
+                raise not_a_record(str(path), f"it is the record {record.id}")
             best = record if best is None or is_better(record, best) else best
     return best
 
@@ -182,12 +185,35 @@ def unpack_witness(content: bytes, source: str) -> Witness:
     """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            return dict(archive)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"the witness {source} cannot be read: {error}",
-            hint="restore the file, or search again",
-        ) from None
+            witness = dict(archive)
+    except _UNREADABLE as error:
+        raise _unreadable(source, error) from None
+    if not all(isinstance(array, np.ndarray) for array in witness.values()):
+        raise _unreadable(source, "it has a file that is not an array")
+    return witness
+
+
+#: What NumPy and zipfile raise about damaged files, encrypted ones, other methods of compression,
+#: and a single array instead of an archive (TypeError).
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    KeyError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    tokenize.TokenError,
+    SyntaxError,
+)
+
+
+def _unreadable(source: str, reason: object) -> InputError:
+    return InputError(
+        f"the witness {source} cannot be read: {reason}", hint="restore the file, or search again"
+    )
 
 
 def _natural_order(path: Path) -> tuple[int, str]:
