@@ -17,7 +17,7 @@ DENOMINATOR = 9_223_372_036_709_301_616 * 2 // 87
 
 
 def halves(spec: str, links: int) -> np.ndarray:
-    """Return halves with a given number of links between them: the best ones, but for two nodes."""
+    """Return halves with a given number of links between them: two nodes of the best halves are exchanged."""
     best = shipped_record("bisection-width", spec).witness["side"]
     for a, b in product(np.flatnonzero(best == 0), np.flatnonzero(best == 1)):
         side = best.copy()
@@ -61,7 +61,7 @@ def vector_of(entry: int, dtype: type = np.int64) -> np.ndarray:
     ],
 )
 def test_entries_of_a_certificate_that_wrap_prove_nothing(vectors: np.ndarray) -> None:
-    with pytest.raises(RejectedError, match="too large|its inequalities prove"):
+    with pytest.raises(RejectedError, match=r"too large|its inequalities prove"):
         verify(forged(vectors, [1, 0], DENOMINATOR))
 
 
@@ -72,7 +72,7 @@ def test_entries_of_a_certificate_that_wrap_prove_nothing(vectors: np.ndarray) -
 def test_multipliers_of_a_certificate_that_are_negative_or_huge_prove_nothing(
     multipliers: list[int], denominator: int
 ) -> None:
-    with pytest.raises(RejectedError, match="negative|its inequalities prove"):
+    with pytest.raises(RejectedError, match=r"negative|its inequalities prove"):
         verify(forged(vector_of(1), multipliers, denominator))
 
 

@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from starcast.search.sharding import SearchTask
 
 #: The columns of a table of records.
-SHORT_COLUMNS = ("problem", "topology", "arguments", "value", "bound", "optimal", "seconds")
+SHORT_COLUMNS = (
+    "problem",
+    "topology",
+    "arguments",
+    "value",
+    "bound",
+    "optimal",
+    "evidence",
+    "seconds",
+)
 
 
 class EngineName(StrEnum):
@@ -215,11 +224,14 @@ def _require_settled(records: "Sequence[Record]", target: Path, timeout: float) 
 
 def record_facts(record: "Record") -> dict[str, object]:
     """Return what a record says, by name, without the arrays of the witness."""
+    from starcast.records.listing import describe_evidence
+
     fields = record.fields()
     fields.pop("format")
     proof = fields.pop("proof")
     tried = fields.pop("tried")
     fields["witness"] = {name: list(array.shape) for name, array in record.witness.items()}
+    fields["evidence"] = describe_evidence(record)
     fields["proof"] = proof
     fields["tried"] = tried
     return fields

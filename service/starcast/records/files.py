@@ -98,7 +98,8 @@ def load_record(path: Path) -> Record:
         raise not_a_record(str(path), error) from None
     if hashlib.sha256(content).hexdigest() != entry.sha256:
         raise InputError(
-            f"the witness {path.with_name(entry.file)} is damaged: its SHA-256 is not that of the record",
+            f"the witness {path.with_name(entry.file)} is damaged: its SHA-256 is not that of the"
+            " record",
             hint="restore the file, or search again",
         )
     witness = unpack_witness(content, str(path.with_name(entry.file)))

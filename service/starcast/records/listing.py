@@ -69,4 +69,3 @@ def describe_evidence(record: Record) -> str:
     if record.proof.format == "second solver":
         return "second solver, not checked"
     return f"{record.proof.format}, not made again"
-

@@ -41,21 +41,15 @@ def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
     known = {number: tuple(set(clause)) for number, clause in enumerate(clauses, start=1)}
     added = 0
     for number, line in enumerate(proof, start=1):
-        words = line.split()
         try:
-            if words[1:2] == ["d"]:
-                _delete(known, [int(word) for word in words[2:]])
-                continue
-            name, clause, hints = _parse_addition([int(word) for word in words])
-            if name in known:
-                raise ValueError(f"the id {name} is in use")
-            _require_implied(known, clause, hints)
+            clause = _execute(known, line.split())
         except ValueError as error:
             raise rejected_proof(f"line {number}: {error}") from None
-        if not clause:
-            return added + 1
-        known[name] = clause
+        if clause is None:
+            continue
         added += 1
+        if not clause:
+            return added
     raise rejected_proof("it ends without the empty clause")
 
 
@@ -65,6 +59,19 @@ def rejected_proof(reason: str, checker: str = CHECKER) -> RejectedError:
         f"{checker} rejects the LRAT proof: {reason}",
         hint="the proof is damaged or of another formula: make it again",
     )
+
+
+def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
+    """Delete clauses, or add a clause that follows; return the clause that was added."""
+    if words[1:2] == ["d"]:
+        _delete(known, [int(word) for word in words[2:]])
+        return None
+    name, clause, hints = _parse_addition([int(word) for word in words])
+    if name in known:
+        raise ValueError(f"the id {name} is in use")
+    _require_implied(known, clause, hints)
+    known[name] = clause
+    return clause
 
 
 def _parse_addition(numbers: Sequence[int]) -> tuple[int, Clause, Sequence[int]]:

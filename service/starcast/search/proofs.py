@@ -1,4 +1,4 @@
-"""Proofs that nothing better exists: made for new records, and made again for known ones."""
+"""Proofs that nothing better exists: made for new records, and made again for known records."""
 
 from pathlib import Path
 
