@@ -17,7 +17,7 @@ DENOMINATOR = 9_223_372_036_709_301_616 * 2 // 87
 
 
 def halves(spec: str, links: int) -> np.ndarray:
-    """Return halves with a given number of links between them: two nodes of the best halves are exchanged."""
+    """Return halves with some number of links between them: the best, with two nodes exchanged."""
     best = shipped_record("bisection-width", spec).witness["side"]
     for a, b in product(np.flatnonzero(best == 0), np.flatnonzero(best == 1)):
         side = best.copy()

@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -307,7 +308,7 @@ def test_the_better_evidence_is_kept() -> None:
     records = [true_height(each) for each in ("second solver", "DRAT", "LRAT")]
     without = replace(records[0], proof=None)
     order = [records[0], without, records[1], records[2]]
-    for worse, better in zip(order, order[1:], strict=False):
+    for worse, better in pairwise(order):
         assert is_better(better, worse)
         assert not is_better(worse, better)
 

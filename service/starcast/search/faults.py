@@ -2,7 +2,7 @@
 
 A set of faults makes two nodes distant if it contains an inner node of every short path between
 them. The search proposes faults, finds a short path that avoids them, excludes the proposal by
-this path, and repeats: what remains unsatisfiable is a small formula of paths, with a DRAT proof.
+this path, and repeats: what remains unsatisfiable is a small formula of paths, with a proof.
 """
 
 from typing import NamedTuple
