@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from starcast.errors import RejectedError
 from starcast.records import Record, shipped_record, verify, witness_value
@@ -16,7 +18,7 @@ WRAPPED = 3_037_000_500
 DENOMINATOR = 9_223_372_036_709_301_616 * 2 // 87
 
 
-def halves(spec: str, links: int) -> np.ndarray:
+def halves(spec: str, links: int) -> NDArray[Any]:
     """Return halves with some number of links between them: the best, with two nodes exchanged."""
     best = shipped_record("bisection-width", spec).witness["side"]
     for a, b in product(np.flatnonzero(best == 0), np.flatnonzero(best == 1)):
@@ -40,9 +42,9 @@ def forged(vectors: object, multipliers: object, denominator: int = 1) -> Record
     return replace(known, value=44, bound=44, witness=witness)
 
 
-def vector_of(entry: int, dtype: type = np.int64) -> np.ndarray:
+def vector_of(entry: int, dtype: type = np.int64) -> NDArray[Any]:
     """Return a vector for S5 whose first entry is given; the others are 0."""
-    vector = np.zeros((1, 120), dtype=dtype)
+    vector: NDArray[Any] = np.zeros((1, 120), dtype=dtype)
     vector[0, 0] = entry
     return vector
 
@@ -60,7 +62,7 @@ def vector_of(entry: int, dtype: type = np.int64) -> np.ndarray:
         np.full((1, 120), 10**6 + 1),
     ],
 )
-def test_entries_of_a_certificate_that_wrap_prove_nothing(vectors: np.ndarray) -> None:
+def test_entries_of_a_certificate_that_wrap_prove_nothing(vectors: NDArray[Any]) -> None:
     with pytest.raises(RejectedError, match=r"too large|its inequalities prove"):
         verify(forged(vectors, [1, 0], DENOMINATOR))
 

@@ -196,7 +196,8 @@ def _fault_diameter(judge: _Judge, _arguments: Arguments) -> int:
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     is_visited = np.zeros(judge.graph.nodes, dtype=bool)
     is_visited[[*faults, pair[0]]] = True
-    front, distance = pair[:1], 0
+    front: NDArray[Any] = pair[:1]
+    distance = 0
     while len(front) and not is_visited[pair[1]]:
         distance += 1
         reached = np.unique(table[:, front])

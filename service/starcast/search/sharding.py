@@ -222,7 +222,7 @@ def _to_json(record: Record) -> dict[str, Any]:
     return {"record": record.fields(), "witness": packed}
 
 
-def _from_json(values: Mapping[str, Any], source: str) -> Record:
+def _from_json(values: Any, source: str) -> Record:
     if not isinstance(values, Mapping) or values.keys() != {"record", "witness"}:
         raise not_a_record(source, "it has no record and witness")
     try:
