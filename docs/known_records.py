@@ -21,18 +21,26 @@ symmetric objects only find witnesses; they never prove a bound.
 
 ## What is checked
 
-`starcast records verify` checks all of this; the evidence for a bound is one of
+`starcast records verify` checks the witness of each record, and its bound by the evidence for it:
 
-| evidence | what is checked | state |
-|---|---|---|
-| theory | the bound is computed again | verified |
-| inequalities, for bisections | the certificate is added up in exact integers and fractions (`starcast.records.cut_bounds`) | verified |
-| LRAT or DRAT: CaDiCaL has refuted the formula that better values exist | the formula is written again and has the SHA-256 of the record; CaDiCaL refutes it again, and the checker of LRAT proofs `starcast.records.lrat` accepts | verified |
-| the same with `--no-proofs`, without python-sat, or if the proof takes longer than `--proof-timeout` | the SHA-256 of the formula, if it fits in memory | not made again |
-| a second solver, CP-SAT, which found the proof too long to make | that no proof can be made within `--proof-timeout`; if one can be made, the record is verified, or rejected if the formula has a solution | not checked |
+* *Theory*: the bound is computed again.
+* *Inequalities*, for bisections: the certificate is added up in exact integers and fractions
+  (`starcast.records.cut_bounds`).
+* *LRAT* or *DRAT*: CaDiCaL has refuted the formula that something better exists. The formula is
+  written again and has to have the SHA-256 of the record; CaDiCaL refutes it again, and the checker
+  of LRAT proofs `starcast.records.lrat` has to accept.
+* *Second solver*: the proof was too long to make, and CP-SAT has refuted the formula too. If a
+  proof can be made now, it is checked as above.
 
-The witness is checked in all cases. What is not verified is named, and the exit code is 8 instead
-of 0; a wrong record ends with 6. `starcast records store` stores the state with each record, in the
+The result is the state of the record:
+
+* *verified*: all of this was checked.
+* *not made again*: the evidence is a proof that was not made in this run: with `--no-proofs`,
+  without python-sat, in more time than `--proof-timeout` or more memory.
+* *not checked*: the same, and the evidence is only the word of a second solver.
+
+What is not verified is named, and the exit code is 8 instead of 0; a wrong record ends with 6, also
+if a formula has a solution that the record excludes. `starcast records store` stores the state with each record, in the
 column `verification`. Listings and pages only show what the files say: `LRAT, not made again`
 becomes verified when the proof is made.
 

@@ -191,7 +191,7 @@ def test_a_damaged_record_of_the_user_is_reported_where_records_are_shown(tmp_pa
     assert client.get("/").status_code == 200
     assert client.get("/records").status_code == 422
     problem = client.get(f"{API}/records").json()
-    assert problem["detail"].startswith(f"{folder / 'S3.json'} has the format None, not 1")
+    assert problem["detail"].startswith(f"{folder / 'S3.json'} is not a record")
     assert problem["hint"] == "restore the file, or search again"
     service.close()
 

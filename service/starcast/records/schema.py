@@ -147,9 +147,9 @@ def witness_file(fields: object, source: str) -> WitnessFile:
 
 
 def _validate(fields: object, source: str) -> _Fields:
-    if isinstance(fields, Mapping) and fields.get("format") != FORMAT:
+    if isinstance(fields, Mapping) and fields.get("format", FORMAT) != FORMAT:
         raise InputError(
-            f"{source} has the format {fields.get('format')!r}, not {FORMAT}",
+            f"{source} has the format {fields['format']!r}, not {FORMAT}",
             hint="write it again with this version of starcast",
         )
     try:
