@@ -40,7 +40,7 @@ The result is the state of the record:
 * *not checked*: the same, and the evidence is only the word of a second solver.
 
 What is not verified is named, and the exit code is 8 instead of 0; a wrong record ends with 6, also
-if a formula has a solution that the record excludes. `starcast records store` stores the state with each record, in the
+if a formula has a solution. `starcast records store` stores the state with each record, in the
 column `verification`. Listings and pages only show what the files say: `LRAT, not made again`
 becomes verified when the proof is made.
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcast.errors import InputError, LimitError, RejectedError
+from starcast.cli.search import _require_settled
+from starcast.errors import InputError, LimitError, RejectedError, UncheckedError
 from starcast.records import Proof, Record, is_better, shipped_record, verify
 from starcast.records.listing import describe_evidence
 from starcast.records.lrat import CHECKER, check_lrat
@@ -287,6 +288,13 @@ def test_a_record_whose_proof_takes_too_long_is_not_verified(format_: str, state
     checked = check_record(true_height(format_), Budget(seconds=60, memory=1))
     assert checked.verification == state
     assert "MB" in checked.reason
+
+
+def test_a_search_that_ends_with_the_word_of_a_second_solver_is_not_checked() -> None:
+    settled = true_height("LRAT")
+    _require_settled([settled], Path("records"), 60)
+    with pytest.raises(UncheckedError, match="the bound of edge-disjoint-trees:S5 is not checked"):
+        _require_settled([settled, true_height("second solver")], Path("records"), 60)
 
 
 def test_a_formula_that_does_not_fit_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,9 @@
 
 An LRAT proof is a text. The clauses of the formula have the ids 1, 2, 3, ... in their order. A line
 ``ID LITERALS 0 HINTS 0`` adds a clause, and ``ID d IDS 0`` deletes clauses. An added clause follows
-from earlier ones: if all its literals were false, each hint, the id of an earlier clause, would
-have at most one literal left, which then has to be true; the last hint has none left. So nothing is
-searched for. The proof is complete when it adds the clause without literals.
+by unit propagation: if all its literals were false, each hint, the id of an earlier clause, would
+have at most a single literal left, which then has to be true; the last hint has none left. So the
+checker searches for nothing. The proof is complete when it adds the clause without literals.
 
 This is the part of the format that CaDiCaL writes. Steps of another kind (RAT), whose hints are
 negative, are rejected.
