@@ -48,10 +48,9 @@ What no program here checks: that the formula of a problem says what its definit
 and constraints are described below), and the theory, which is cited. Both rest on their tests.
 
 An LRAT proof names the clauses from which each step follows, so that its checker searches for
-nothing: it has about 100 lines of Python. If [cake_lpr](https://github.com/tanyongkiam/cake_lpr), a
-checker that is itself verified down to its machine code, is on the PATH, it has to accept each
-proof too; no package registry has it, but a C compiler builds it. It has accepted all proofs of
-this page. `starcast records prove PROBLEM TOPOLOGY --formula x.cnf --out x.lrat` writes the files
+nothing: it has about 100 lines of Python. If cake_lpr (Tan, Heule and Myreen 2021) is on the PATH,
+a checker that is itself verified down to its machine code, it has to accept each proof too. No
+package registry has it, but a C compiler builds it from its repository. `starcast records prove PROBLEM TOPOLOGY --formula x.cnf --out x.lrat` writes the files
 for other checkers. The tests make the proofs up to 500 kB again.
 
 """

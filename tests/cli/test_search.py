@@ -248,8 +248,10 @@ def test_a_proof_is_computed_again_and_a_damaged_file_is_rejected(
     assert formula.read_text().startswith("p cnf ")
     checked = starcast(*words, "--proof", str(proof))
     assert (checked.code, "accepts" in checked.err) == (0, True)
-    proof.write_text("0\n")
-    assert starcast(*words, "--proof", str(proof)).code == 6
+    lines = proof.read_text().splitlines()
+    proof.write_text("\n".join(lines[:-1]))
+    damaged = starcast(*words, "--proof", str(proof))
+    assert (damaged.code, "rejects the LRAT proof: it ends" in damaged.err) == (6, True)
     proof.write_bytes(b"\xff\xfe")
     assert starcast(*words, "--proof", str(proof)).code == 6
     drat = tmp_path / "s4.drat"

@@ -15,8 +15,8 @@ from starcast.records.listing import describe_evidence
 from starcast.records.lrat import CHECKER, check_lrat
 from starcast.search import Budget, check_record, find_problem, make_proof, refutation
 from starcast.search.formula import Formula
-from starcast.search.proofs import formula_of
-from starcast.search.refutation import check_drat, refute
+from starcast.search.proofs import check_record_proof, formula_of
+from starcast.search.refutation import refute
 
 LIMITS = Budget(seconds=60)
 #: The clauses a, not a or b, not b, and a proof of their contradiction.
@@ -166,14 +166,17 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 def test_a_drat_proof_of_another_solver_is_checked_too() -> None:
     from pysat.solvers import Solver
 
-    formula = pigeons(5)
-    with Solver(name="cadical195", bootstrap_with=formula.clauses, with_proof=True) as solver:
+    record = shipped_record("fault-diameter", "S4")
+    clauses = formula_of(record).clauses
+    with Solver(name="cadical195", bootstrap_with=clauses, with_proof=True) as solver:
         assert not solver.solve()
         lines = solver.get_proof()
-    assert check_drat(formula, "\n".join(lines) + "\n").startswith("dratify ")
-    for damaged in ("0\n", "\n".join(lines[:-1]) + "\n", "\n".join(lines).replace(" 0", " x", 1)):
-        with pytest.raises(RejectedError, match="rejects the DRAT proof"):
-            check_drat(formula, damaged)
+    assert check_record_proof(record, "\n".join(lines) + "\n").startswith("dratify ")
+    for damaged in (["0"], lines[:-1], ["1 x 0", *lines], ["d 1 0", "0"]):
+        with pytest.raises(RejectedError, match="dratify rejects the DRAT proof"):
+            check_record_proof(record, "\n".join(damaged) + "\n")
+    with pytest.raises(RejectedError, match="rejects the LRAT proof: it ends"):
+        check_record_proof(record, "")
 
 
 @pytest.mark.parametrize(

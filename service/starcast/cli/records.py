@@ -241,10 +241,7 @@ def prove(
     ] = None,
     proof: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Check this proof, and make none: DRAT if the name ends in .drat, else LRAT.",
-        ),
+        typer.Option(metavar="FILE", help="Check this LRAT or DRAT proof, and make none."),
     ] = None,
     proof_timeout: ProofTimeoutOption = 300.0,
     folder: FolderOption = None,
@@ -270,8 +267,7 @@ def prove(
     if formula is not None:
         write_text(formula_of(record).dimacs(), formula)
     if proof is not None:
-        is_drat = proof.suffix == ".drat"
-        checker = check_record_proof(record, _read(proof), drat=is_drat)
+        checker = check_record_proof(record, _read(proof))
         say(f"{checker} accepts {proof}: {statement}")
         return
     refutation = prove_again(record, Budget(proof_timeout, reporter=reporter()), out)

@@ -138,7 +138,8 @@ def search(
     The search starts from the best known record, and writes each improvement to the folder of your
     records: repeat an interrupted search to continue it. If the time limit ends the search before
     value and bound agree, the best of both are printed and the exit code is 7; it is 8 if only a
-    second solver supports the bound. No server is needed; most problems need the extra starcast[search].
+    second solver supports the bound. No server is needed; most problems need the extra
+    starcast[search].
 
     Several problems, topologies or --seeds are several searches, one after another. --workers and
     --shard divide this list; a search itself is not divided.

@@ -144,20 +144,27 @@ def prove_again(
     return refute(formula, limits, f"proof of {record.id}", out)
 
 
-def check_record_proof(record: Record, proof: str, *, drat: bool = False) -> str:
-    """Check an LRAT proof against the formula of a record, and return the checker.
+def check_record_proof(record: Record, proof: str) -> str:
+    """Check an LRAT or DRAT proof against the formula of a record, and return the checker.
 
     Args:
         record: a record with a proof.
-        proof: the text of the proof.
-        drat: whether it is a DRAT proof; dratify checks it.
+        proof: the text of the proof; dratify checks DRAT.
 
     Raises:
         RejectedError: the record has no proof, or the checker rejects this proof.
         UnavailableError: dratify is not installed.
     """
     formula = formula_of(record)
-    if drat:
+    lines = proof.splitlines()
+    if lines and _is_drat(lines[0].split()):
         return check_drat(formula, proof)
-    check_lrat(formula.clauses, proof.splitlines())
+    check_lrat(formula.clauses, lines)
     return CHECKER
+
+
+def _is_drat(words: list[str]) -> bool:
+    """Return whether a line is one of DRAT: without ids, and with a single 0 at its end."""
+    if "d" in words:
+        return words[0] == "d"
+    return words.count("0") == 1
