@@ -50,16 +50,16 @@ and constraints are described below), and the theory, which is cited. Both rest 
 An LRAT proof names the clauses from which each step follows, so that its checker searches for
 nothing: it has about 100 lines of Python. If cake_lpr (Tan, Heule and Myreen 2021) is on the PATH,
 a checker that is itself verified down to its machine code, it has to accept each proof too. No
-package registry has it, but a C compiler builds it from its repository. `starcast records prove PROBLEM TOPOLOGY --formula x.cnf --out x.lrat` writes the files
-for other checkers. The tests make the proofs up to 500 kB again.
-
+package registry has it, but a C compiler builds it from its repository. `starcast records prove
+PROBLEM TOPOLOGY --formula x.cnf --out x.lrat` writes the files for other checkers. The tests make
+the proofs up to 500 kB again.
 """
 
 #: Below the table of proofs.
 _PAPERS = """
 *Papers* is the best value of the constructions and algorithms of the papers in this repository,
 or a published value; *found by* is the paper if the record is not better, else the search. Seconds
-are those of one busy machine with two cores.
+are those of one busy machine with two cores; those of a proof are the time to make and check it.
 """
 
 #: Remarks on the results of a problem.
