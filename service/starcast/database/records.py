@@ -18,6 +18,7 @@ from starcast.support.table import Table
 
 #: A number of PostgreSQL's advisory locks, which no other part of starcast uses.
 _LOCK = 7_718
+_ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology)
 
 
 def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
@@ -69,15 +70,15 @@ def load_stored(session: Session) -> list[Record]:
     Raises:
         InputError: a row was changed by hand, and is not a record.
     """
-    query = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology)
-    return [as_record(row) for row in session.scalars(query)]
+    return [as_record(row) for row in session.scalars(_ALL)]
 
 
 def list_stored(session: Session) -> Table:
     """Return a row for each stored record, with what was checked of it."""
-    states = dict(session.execute(select(StoredRecord.id, StoredRecord.verification)).tuples())
-    records = load_stored(session)
-    rows = [{**record_row(each), "verification": states[each.id]} for each in records]
+    rows = [
+        {**record_row(as_record(row)), "verification": row.verification}
+        for row in session.scalars(_ALL)
+    ]
     return Table.of(rows, (*COLUMNS, "verification"))
 
 
