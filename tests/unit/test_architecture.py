@@ -112,7 +112,7 @@ SERVICE_LIBRARIES = {
     "typer",
     "uvicorn",
 }
-#: Modules that validate files with pydantic, which is no service: files of records are user input.
+#: Modules that validate user input with pydantic, which needs no server: the files of records.
 FILE_SCHEMAS = {"starcast.records.schema"}
 #: The modules of claims that store and list verification runs.
 CLAIMS_IN_DATABASE = {

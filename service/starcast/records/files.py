@@ -194,8 +194,8 @@ def unpack_witness(content: bytes, source: str) -> Witness:
     return witness
 
 
-#: What NumPy and zipfile raise about damaged files, encrypted ones, other methods of compression,
-#: and a single array instead of an archive (TypeError).
+#: Errors that NumPy and zipfile raise for damaged or encrypted files, for unknown compression, and
+#: for a single array instead of an archive (TypeError).
 _UNREADABLE = (
     ValueError,
     TypeError,
