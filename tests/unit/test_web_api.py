@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from fractions import Fraction
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
