@@ -164,7 +164,9 @@ def test_a_lab_stores_the_shipped_records_and_better_ones_of_the_user(lab: Lab) 
 
 def test_a_lab_that_makes_no_proofs_stores_that_none_was_made(lab: Lab) -> None:
     assert lab.store_records(proof_seconds=0) == 3
-    found = {row["problem"]: row["verification"] for row in lab.records(stored=True)}
+    rows = lab.records(stored=True)
+    found = {row["problem"]: row["verification"] for row in rows}
+    assert {row["proof"] for row in rows} == {"theory", "inequalities", "LRAT"}
     assert found["fault-diameter"] == "not made again"
     assert found["bisection-width"] == found["one-port-broadcast"] == "verified"
     assert lab.store_records() == 0

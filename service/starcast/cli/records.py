@@ -111,7 +111,8 @@ def list_records(
     else:
         found = list_files([_shipped(), own_folder(ctx, folder)])
     rows = [row for row in found.rows if problem in (None, row["problem"])]
-    emit(rows, _COLUMNS if output is Format.TABLE else found.columns, output)
+    shown = (*_COLUMNS, "verification") if stored else _COLUMNS
+    emit(rows, shown if output is Format.TABLE else found.columns, output)
 
 
 @app.command("show")

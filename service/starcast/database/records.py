@@ -12,7 +12,7 @@ from starcast.database.record_table import StoredRecord
 from starcast.errors import RejectedError
 from starcast.records import Record, is_better, schema, verify
 from starcast.records.files import pack_witness, unpack_witness
-from starcast.records.listing import COLUMNS, record_row
+from starcast.records.listing import COLUMNS, evidence_kind, record_row
 from starcast.records.model import FIELDS, FORMAT, VERIFICATIONS, Verification
 from starcast.support.table import Table
 
@@ -75,10 +75,11 @@ def load_stored(session: Session) -> list[Record]:
 
 def list_stored(session: Session) -> Table:
     """Return a row for each stored record, with what was checked of it."""
-    rows = [
-        {**record_row(as_record(row)), "verification": row.verification}
-        for row in session.scalars(_ALL)
-    ]
+    rows = []
+    for stored in session.scalars(_ALL):
+        record = as_record(stored)
+        state = {"proof": evidence_kind(record), "verification": stored.verification}
+        rows.append({**record_row(record), **state})
     return Table.of(rows, (*COLUMNS, "verification"))
 
 

@@ -58,6 +58,13 @@ def record_row(record: Record) -> dict[str, Any]:
     return row
 
 
+def evidence_kind(record: Record) -> str:
+    """Return what supports the bound of a record: theory, inequalities or a format of proofs."""
+    if record.proof is not None:
+        return record.proof.format
+    return "inequalities" if "vectors" in record.witness else "theory"
+
+
 def describe_evidence(record: Record) -> str:
     """Return what supports the bound of a record in a file, and whether anything has checked it.
 
@@ -65,7 +72,7 @@ def describe_evidence(record: Record) -> str:
     proof was accepted is only what the file says, until the proof is made again.
     """
     if record.proof is None:
-        return "inequalities" if "vectors" in record.witness else "theory"
+        return evidence_kind(record)
     if record.proof.format == "second solver":
         return "second solver, not checked"
     return f"{record.proof.format}, not made again"
