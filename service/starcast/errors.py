@@ -97,6 +97,12 @@ class LimitError(StarcastError):
     exit_code = 7
 
 
+class UncheckedError(StarcastError):
+    """Nothing is wrong, but a part was not checked: make its proof again, or do not rely on it."""
+
+    exit_code = 8
+
+
 #: Exit codes of the command line and their meaning; `docs/commands.md` prints this table.
 EXIT_CODES: dict[int, str] = {
     0: "success",
@@ -107,5 +113,6 @@ EXIT_CODES: dict[int, str] = {
     5: "busy: another process holds the lock",
     6: "rejected: a check failed (a structure, a stored artifact, a schema, the doctor)",
     7: "limit reached: time, rows, memory or disk",
+    8: "not checked: nothing is wrong, but a part of a record was not or cannot be checked",
     130: "interrupted with Ctrl-C",
 }

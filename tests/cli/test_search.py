@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from starcast.records import load_record, path_of, save_record, shipped_record
+from starcast.records import Proof, load_record, path_of, save_record, shipped_record
+from starcast.search import find_problem
+from starcast.topologies import topology
 from support.fix_cli import Starcast
 
 
@@ -180,8 +183,11 @@ def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Pa
         save_record(folder, shipped_record(problem, "S4"))
         for problem in ("bisection-width", "one-port-broadcast", "fault-diameter")
     ]
-    words = ("records", "verify", *map(str, paths), "--proofs", "-f", "json")
-    assert printed(starcast(*words)) == {"records": 3, "proofs": 1}
+    words = ("records", "verify", *map(str, paths), "-f", "json")
+    counts = {"records": 3, "verified": 3, "not_made_again": 0, "not_checked": 0, "proofs": 1}
+    assert printed(starcast(*words)) == {**counts, "unverified": []}
+    table = starcast(*words[:-2])
+    assert (table.code, "verified 3 of 3 records; 1 proof made" in table.err) == (0, True)
     witness = next((folder / "bisection-width").glob("*.npz"))
     witness.write_bytes(witness.read_bytes()[:-4])
     result = starcast(*words)
@@ -189,21 +195,77 @@ def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Pa
     assert "is damaged" in result.err
 
 
+def test_a_proof_that_was_not_made_again_is_not_called_verified(
+    starcast: Starcast, tmp_path: Path
+) -> None:
+    path = save_record(tmp_path, shipped_record("fault-diameter", "S4"))
+    result = starcast("records", "verify", str(path), "--no-proofs", "-f", "json")
+    assert result.code == 8
+    found = json.loads(result.out)
+    assert (found["verified"], found["not_made_again"], found["proofs"]) == (0, 1, 0)
+    (unverified,) = found["unverified"]
+    assert unverified["id"] == "fault-diameter:S4"
+    assert unverified["verification"] == "not made again"
+    assert "fault-diameter:S4: not made again (proofs were not asked for)" in result.err
+    path = save_record(tmp_path, shipped_record("edge-disjoint-trees", "S5"))
+    result = starcast("records", "verify", str(path), "--proof-timeout", "0.1")
+    assert result.code in (0, 8)  # a fast machine may need less
+
+
+def second_solver(folder: Path) -> Path:
+    """Write a record that calls 9 rounds on S5 optimal, by the word of a second solver."""
+    best = shipped_record("one-port-broadcast", "S5")
+    rounds = best.witness["round"].astype(int)
+    witness = {**best.witness, "round": rounds + (rounds == rounds.max())}
+    formula = broadcast_formula("S5", 8)
+    proof = Proof("no one-port broadcast", "second solver", formula, "", 0, "CP-SAT", "")
+    record = replace(best, value=9, bound=9, witness=witness, proof=proof, reason="belief")
+    return save_record(folder, record)
+
+
+def broadcast_formula(spec: str, rounds: int) -> str:
+    """The SHA-256 of the formula of a broadcast."""
+    problem = find_problem("one-port-broadcast")
+    return problem.rebuild(topology(spec), {}, rounds, {}).sha256()
+
+
+def test_the_word_of_a_second_solver_is_not_checked_and_a_forgery_is_rejected(
+    starcast: Starcast, tmp_path: Path
+) -> None:
+    path = second_solver(tmp_path)
+    result = starcast("records", "verify", str(path), "--no-proofs")
+    assert result.code == 8
+    assert "one-port-broadcast:S5: not checked (only CP-SAT supports the bound" in result.err
+    result = starcast("records", "verify", str(path))
+    assert result.code == 6
+    assert "the formula is satisfiable" in result.err
+
+
 def test_a_proof_is_computed_again_and_a_damaged_file_is_rejected(
     starcast: Starcast, tmp_path: Path
 ) -> None:
-    proof, formula = tmp_path / "s4.drat", tmp_path / "s4.cnf"
+    proof, formula = tmp_path / "s4.lrat", tmp_path / "s4.cnf"
     words = ("records", "prove", "fault-diameter", "S4")
     created = starcast(*words, "--out", str(proof), "--formula", str(formula))
     assert (created.code, "accepts the proof" in created.err) == (0, True)
     assert formula.read_text().startswith("p cnf ")
     checked = starcast(*words, "--proof", str(proof))
     assert (checked.code, "accepts" in checked.err) == (0, True)
-    proof.write_text("0\n")
-    assert starcast(*words, "--proof", str(proof)).code == 6
+    lines = proof.read_text().splitlines()
+    proof.write_text("\n".join(lines[:-1]))
+    damaged = starcast(*words, "--proof", str(proof))
+    assert (damaged.code, "rejects the LRAT proof: it ends" in damaged.err) == (6, True)
     proof.write_bytes(b"\xff\xfe")
     assert starcast(*words, "--proof", str(proof)).code == 6
+    drat = tmp_path / "s4.drat"
+    drat.write_text("0\n")
+    damaged = starcast(*words, "--proof", str(drat))
+    assert (damaged.code, "dratify rejects the DRAT proof" in damaged.err) == (6, True)
+    other = starcast(*words, "--out", str(drat))
+    assert (other.code, ".lrat" in other.err) == (2, True)
     missing = starcast(*words, "--proof", str(tmp_path / "none"))
     assert (missing.code, "cannot be read" in missing.err) == (2, True)
+    slow = starcast("records", "prove", "fault-diameter", "S6", "--proof-timeout", "0.1")
+    assert (slow.code, "takes more than 0.1 s" in slow.err) == (7, True)
     theory = starcast("records", "prove", "one-port-broadcast", "S4")
     assert (theory.code, "needs no proof" in theory.err) == (6, True)

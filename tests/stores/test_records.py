@@ -8,19 +8,33 @@ import numpy as np
 import pytest
 from sqlalchemy import URL, Engine, text
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from starcast import Lab, connect
 from starcast.database.records import list_stored, load_stored, store_all
 from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError
 from starcast.records import Record, load_all, save_record, shipped_folder, shipped_record
+from starcast.records.model import Verification
 from support.fix_cli import name_store
+
+
+def store(opened: Session, *records: Record, state: Verification = "verified") -> int:
+    """Store records in the state that a verification has left them in."""
+    return store_all(opened, [(record, state) for record in records])
+
+
+def states(engine: Engine) -> dict[str, str]:
+    """The stored states of verification, by record."""
+    with session(engine) as opened:
+        rows = list_stored(opened)
+    return {f"{row['problem']}:{row['topology']}": row["verification"] for row in rows}
 
 
 def test_all_shipped_records_are_stored_and_read_again(engine: Engine) -> None:
     shipped = {record.id: record for record in load_all(shipped_folder())}
     with session(engine) as opened:
-        assert store_all(opened, shipped.values()) == len(shipped)
+        assert store(opened, *shipped.values()) == len(shipped)
     with session(engine) as opened:
         stored = load_stored(opened)
         assert len(list_stored(opened)) == len(shipped)
@@ -36,10 +50,10 @@ def test_a_stored_record_is_only_replaced_by_a_better_one(engine: Engine) -> Non
     best = shipped_record("one-port-broadcast", "S4")
     worse = replace(best, bound=4)
     with session(engine) as opened:
-        assert store_all(opened, [worse]) == 1
-        assert store_all(opened, [worse]) == 0
-        assert store_all(opened, [best]) == 1
-        assert store_all(opened, [worse, best]) == 0
+        assert store(opened, worse) == 1
+        assert store(opened, worse) == 0
+        assert store(opened, best) == 1
+        assert store(opened, worse, best) == 0
     with session(engine) as opened:
         assert [record.bound for record in load_stored(opened)] == [best.bound]
 
@@ -48,26 +62,72 @@ def test_a_wrong_record_is_rejected_and_nothing_is_stored(engine: Engine) -> Non
     best = shipped_record("one-port-broadcast", "S4")
     other = shipped_record("bisection-width", "S4")
     with pytest.raises(RejectedError, match="has the value 5, not 4"), session(engine) as opened:
-        store_all(opened, [other, replace(best, value=4)])
+        store(opened, other, replace(best, value=4))
     with session(engine) as opened:
         assert load_stored(opened) == []
 
 
 def test_postgresql_refuses_an_optimal_record_whose_bound_differs(engine: Engine) -> None:
     with session(engine) as opened:
-        store_all(opened, [shipped_record("one-port-broadcast", "S4")])
+        store(opened, shipped_record("one-port-broadcast", "S4"))
     with pytest.raises(IntegrityError, match="ck_record_optimal"), engine.begin() as connection:
         connection.execute(text("update record set bound = 4"))
 
 
 def test_a_stored_witness_that_is_damaged_is_an_error(engine: Engine) -> None:
     with session(engine) as opened:
-        store_all(opened, [shipped_record("one-port-broadcast", "S4")])
+        store(opened, shipped_record("one-port-broadcast", "S4"))
     with engine.begin() as connection:
         connection.execute(text("update record set witness = substring(witness from 9)"))
     expected = "the witness of the stored one-port-broadcast:S4 cannot be read"
     with pytest.raises(InputError, match=expected), session(engine) as opened:
         load_stored(opened)
+
+
+def test_the_best_state_of_an_equal_record_is_kept(engine: Engine) -> None:
+    record = shipped_record("fault-diameter", "S4")
+    expected: list[tuple[Verification, str]] = [
+        ("not checked", "not checked"),
+        ("not made again", "not made again"),
+        ("not checked", "not made again"),
+        ("verified", "verified"),
+        ("not made again", "verified"),
+    ]
+    for number, (state, kept) in enumerate(expected):
+        with session(engine) as opened:
+            assert store(opened, record, state=state) == (number == 0)
+        assert states(engine) == {"fault-diameter:S4": kept}
+
+
+def test_a_better_record_has_its_own_state(engine: Engine) -> None:
+    best = shipped_record("one-port-broadcast", "S4")
+    with session(engine) as opened:
+        store(opened, replace(best, bound=4))
+        store(opened, best, state="not checked")
+    assert states(engine) == {"one-port-broadcast:S4": "not checked"}
+
+
+def test_postgresql_refuses_another_state(engine: Engine) -> None:
+    with session(engine) as opened:
+        store(opened, shipped_record("one-port-broadcast", "S4"))
+    with (
+        pytest.raises(IntegrityError, match="ck_record_verification"),
+        engine.begin() as connection,
+    ):
+        connection.execute(text("update record set verification = 'believed'"))
+
+
+def test_a_forged_record_that_an_earlier_version_stored_is_replaced(engine: Engine) -> None:
+    """A value of 5 that its witness does not have is better than the truth, but wrong."""
+    best = shipped_record("edge-disjoint-trees", "S4")
+    with session(engine) as opened:
+        store(opened, best)
+    with engine.begin() as connection:
+        connection.execute(text("update record set value = 5, bound = 5"))
+    with session(engine) as opened:
+        assert store(opened, best) == 1
+    with session(engine) as opened:
+        assert [record.value for record in load_stored(opened)] == [best.value]
 
 
 @pytest.fixture
@@ -96,8 +156,21 @@ def test_a_lab_stores_the_shipped_records_and_better_ones_of_the_user(lab: Lab) 
     assert lab.store_records() == 1
     stored = lab.records("one-port-broadcast", stored=True)
     assert [(row["topology"], row["bound"]) for row in stored] == [("S4", 5), ("S5", 8)]
-    assert stored.rows == lab.records("one-port-broadcast").rows
-    assert stored.columns == lab.records().columns
+    without = [{**row} for row in stored]
+    assert [row.pop("verification") for row in without] == ["verified"] * 2
+    assert without == lab.records("one-port-broadcast").rows
+    assert stored.columns == (*lab.records().columns, "verification")
+
+
+def test_a_lab_that_makes_no_proofs_stores_that_none_was_made(lab: Lab) -> None:
+    assert lab.store_records(proof_seconds=0) == 3
+    rows = lab.records(stored=True)
+    found = {row["problem"]: row["verification"] for row in rows}
+    assert {row["proof"] for row in rows} == {"theory", "inequalities", "LRAT"}
+    assert found["fault-diameter"] == "not made again"
+    assert found["bisection-width"] == found["one-port-broadcast"] == "verified"
+    assert lab.store_records() == 0
+    assert {row["verification"] for row in lab.records(stored=True)} == {"verified"}
 
 
 def test_a_lab_does_not_know_the_records_of_an_unknown_problem(lab: Lab) -> None:

@@ -1,6 +1,7 @@
 """Lists of searches in shards, and the combination of their records."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.records import Attempt, Proof, Record, shipped_record
 from starcast.records.combination import combine_records
-from starcast.search import Budget
+from starcast.search import Budget, sharding
 from starcast.search.sharding import (
     SearchTask,
     merge_searches,
@@ -168,3 +169,18 @@ def test_a_worker_without_memory_refuses_a_search(monkeypatch: pytest.MonkeyPatc
         pytest.raises(LimitError, match=r"with seed 7 may use 1,000 MB of memory, 500 MB are free"),
     ):
         list(run_searches(tasks, BUDGET, no_record, executor=executor))
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (None, "it has no record and witness"),
+        ({"record": {}}, "it has no record and witness"),
+        ({"record": {}, "witness": "*"}, "is not a record: "),
+        ({"record": {}, "witness": 5}, "is not a record: "),
+        ({"record": {}, "witness": ""}, "cannot be read"),
+    ],
+)
+def test_a_record_of_a_shard_that_is_damaged_is_one_sentence(values: object, reason: str) -> None:
+    with pytest.raises(InputError, match=re.escape(reason)):
+        sharding._from_json(values, "the record of search 0")

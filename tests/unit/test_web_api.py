@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from starcast import Fault, forest, schedule, simulate, topology
 from starcast.collectives.model import COLUMNS
 from starcast.errors import EXIT_CODES, StarcastError
 from starcast.layouts import layout, layouts
-from starcast.records import shipped_folder
+from starcast.records import Proof, save_record, shipped_folder, shipped_record
 from starcast.records.listing import load_files
 from starcast.settings import Settings
 from starcast.web import computations, problems
@@ -182,6 +183,25 @@ def test_records_have_the_figures_and_witnesses_of_their_files(client: TestClien
     assert [each["target"] for each in shown["searches"]] == [each.target for each in record.tried]
     for name, url in shown["witness"].items():
         assert np.array_equal(array(client, f"/records/{url}"), record.witness[name])
+
+
+def test_a_bound_by_a_second_solver_is_called_not_checked_wherever_records_are_shown(
+    tmp_path: Path,
+) -> None:
+    proof = Proof("no halves", "second solver", "0" * 64, "", 0, "CP-SAT", "again")
+    record = replace(shipped_record("bisection-width", "S6"), bound=216, proof=proof)
+    save_record(tmp_path / "records", record)
+    service = Service(Settings.load(home=tmp_path), Workers(count=1))
+    client = TestClient(create_app(service), base_url="http://localhost")
+    expected = "second solver, not checked"
+    assert get(client, f"/records/{record.id}")["proof"] == expected
+    rows = {each["id"]: each for each in get(client, "/records?limit=1000")["items"]}
+    assert rows[record.id]["proof"] == expected
+    assert rows["edge-disjoint-trees:S5"]["proof"] == "LRAT, not made again"
+    for page in (f"/records/{record.id}", "/records?problem=bisection-width"):
+        shown = client.get(page)
+        assert (shown.status_code, expected in shown.text) == (200, True)
+        assert "✓" not in shown.text
 
 
 def test_a_damaged_record_of_the_user_is_reported_where_records_are_shown(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from starcast.cli.db import store
 from starcast.cli.output import (
     Format,
     FormatOption,
+    check_suffix,
     emit,
     emit_outcome,
     emit_properties,
@@ -29,15 +30,32 @@ from starcast.cli.search import (
     own_folder,
     record_facts,
 )
-from starcast.errors import InputError, NotFoundError, RejectedError
+from starcast.errors import (
+    InputError,
+    LimitError,
+    NotFoundError,
+    RejectedError,
+    UncheckedError,
+)
+from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starcast.records import Record
+    from starcast.search import CheckedRecord
+    from starcast.search.refutation import Refutation
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Records of 'starcast search': list, show, verify, prove again, and store them.",
 )
+ProofsOption = Annotated[
+    bool, typer.Option("--proofs/--no-proofs", help="Make the proofs of bounds again.")
+]
+ProofTimeoutOption = Annotated[
+    float, typer.Option(help="Time limit of each proof in seconds.", min=0.1)
+]
 _COLUMNS = ("problem", "topology", "arguments", "value", "bound", "optimal", "proof", "seconds")
 
 
@@ -93,7 +111,8 @@ def list_records(
     else:
         found = list_files([_shipped(), own_folder(ctx, folder)])
     rows = [row for row in found.rows if problem in (None, row["problem"])]
-    emit(rows, _COLUMNS if output is Format.TABLE else found.columns, output)
+    shown = (*_COLUMNS, "verification") if stored else _COLUMNS
+    emit(rows, shown if output is Format.TABLE else found.columns, output)
 
 
 @app.command("show")
@@ -117,43 +136,95 @@ def verify(
         list[Path] | None,
         typer.Argument(help="JSON files of records.", show_default="all records"),
     ] = None,
-    proofs: Annotated[
-        bool, typer.Option("--proofs", help="Make the DRAT proofs again too, and check them.")
-    ] = False,
+    proofs: ProofsOption = True,
+    proof_timeout: ProofTimeoutOption = 300.0,
     folder: FolderOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Verify records: witnesses from their definitions, bounds by theory or by their proofs.
 
     Each witness is checked by code that knows nothing of the searches. A bound has to be that of
-    theory, or its proof has to be about the formula that the problem writes.
+    theory, or follow from a certificate of inequalities, or its LRAT proof is made again and
+    checked. A bound with --no-proofs, or whose proof takes too long, is 'not made again'; a bound
+    that only a second solver supports is 'not checked' unless a proof is found now. The exit code
+    is 0 only if all records are verified; it is 8 if a part was not checked, and 6 if a record is
+    wrong.
     """
     from starcast.records import load_record
-    from starcast.records import verify as verify_record
     from starcast.records.listing import load_files
-    from starcast.search import verify_bound
-    from starcast.search.proofs import prove_again
 
     if files:
         records = [load_record(path) for path in files]
     else:
         records = load_files([_shipped(), own_folder(ctx, folder)])
-    checked = 0
+    checked = _check_all(records, proofs, proof_timeout)
+    emit_outcome(_counts(checked), output, f"verified {_describe(checked)}")
+    _require_verified(checked)
+
+
+def _check_all(
+    records: "Sequence[Record]", proofs: bool, proof_timeout: float
+) -> "list[CheckedRecord]":
+    """Verify records, and report other proofs than those of the records."""
+    from starcast.search import Budget, check_record
+
+    checked = []
     with reporter().task("verifying records", len(records), "records") as task:
         for record in records:
-            verify_record(record)
-            verify_bound(record)
-            if proofs and record.proof is not None and record.proof.format == "DRAT":
-                _compare_proof(record, prove_again(record).sha256)
-                checked += 1
+            budget = Budget(proof_timeout) if proofs else None
+            checked.append(check_record(record, budget))
+            _compare_proof(record, checked[-1].proof)
             task.advance()
-    sentence = f"verified {len(records)} records"
-    sentence += f" and {checked} DRAT proofs" if proofs else ""
-    emit_outcome({"records": len(records), "proofs": checked}, output, sentence)
+    return checked
 
 
-def _compare_proof(record: "Record", digest: str) -> None:
-    if record.proof is not None and digest != record.proof.proof_sha256:
+def _unverified(checked: "Sequence[CheckedRecord]") -> "list[CheckedRecord]":
+    return [each for each in checked if each.verification != "verified"]
+
+
+def _counts(checked: "Sequence[CheckedRecord]") -> dict[str, object]:
+    """Return how many records are in each state, and those that are not verified."""
+    from starcast.records.model import VERIFICATIONS
+
+    counts: dict[str, object] = {"records": len(checked)}
+    for state in VERIFICATIONS:
+        counts[state.replace(" ", "_")] = sum(each.verification == state for each in checked)
+    counts["proofs"] = sum(each.proof is not None for each in checked)
+    counts["unverified"] = [
+        {"id": each.record.id, "verification": each.verification, "reason": each.reason}
+        for each in _unverified(checked)
+    ]
+    return counts
+
+
+def _describe(checked: "Sequence[CheckedRecord]") -> str:
+    verified = len(checked) - len(_unverified(checked))
+    proofs = sum(each.proof is not None for each in checked)
+    return f"{verified} of {pluralize(len(checked), 'record')}; {pluralize(proofs, 'proof')} made"
+
+
+def _require_verified(checked: "Sequence[CheckedRecord]") -> None:
+    """Check that nothing of the records was left unchecked.
+
+    Raises:
+        UncheckedError: something was.
+    """
+    unverified = _unverified(checked)
+    if not unverified:
+        return
+    named = [f"{each.record.id}: {each.verification} ({each.reason})" for each in unverified[:3]]
+    more = f"; and {len(unverified) - 3} more" if len(unverified) > 3 else ""
+    raise UncheckedError(
+        f"{pluralize(len(unverified), 'bound')} of {len(checked)} not verified: {'; '.join(named)}"
+        f"{more}",
+        hint="make the proofs with --proofs, a higher --proof-timeout and 'starcast[search]'",
+    )
+
+
+def _compare_proof(record: "Record", refutation: "Refutation | None") -> None:
+    if refutation is None or record.proof is None or record.proof.format != "LRAT":
+        return
+    if refutation.sha256 != record.proof.proof_sha256:
         say(f"{record.id}: another proof than that of the record; another version of CaDiCaL")
 
 
@@ -164,38 +235,50 @@ def prove(
     topology: axes.TopologyArgument,
     congestion: CongestionOption = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the DRAT proof to a file.")
+        Path | None, typer.Option(metavar="FILE", help="Write the LRAT proof to a file.")
     ] = None,
     formula: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the formula in DIMACS to a file.")
     ] = None,
     proof: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Check this DRAT proof, and make none.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Check this LRAT or DRAT proof, and make none."),
     ] = None,
+    proof_timeout: ProofTimeoutOption = 300.0,
     folder: FolderOption = None,
 ) -> None:
-    """Make the DRAT proof of a record again, and have the independent checker dratify accept it.
+    """Make the LRAT proof of a record again, and have an independent checker accept it.
 
-    Formula and proof are files that other checkers, such as drat-trim, accept too.
+    Formula and proof are files that other checkers accept too. The verified checker cake_lpr also
+    has to accept the proof if it is on the PATH.
 
     \b
-    starcast records prove fault-diameter S5 --formula s5.cnf --out s5.drat
-    starcast records prove fault-diameter S5 --proof s5.drat
+    starcast records prove fault-diameter S5 --formula s5.cnf --out s5.lrat
+    starcast records prove fault-diameter S5 --proof s5.lrat
     """
+    from starcast.records import verify as verify_record
+    from starcast.search import Budget
     from starcast.search.proofs import check_record_proof, formula_of, prove_again
 
+    if out is not None:
+        check_suffix(out, ".lrat")
     record = _known(ctx, folder, problem, topology, congestion)
+    verify_record(record)
+    statement = record.proof.statement if record.proof else ""
     if formula is not None:
         write_text(formula_of(record).dimacs(), formula)
     if proof is not None:
         checker = check_record_proof(record, _read(proof))
-        say(f"{checker} accepts {proof}: {record.proof.statement if record.proof else ''}")
+        say(f"{checker} accepts {proof}: {statement}")
         return
-    checked = prove_again(record)
-    _compare_proof(record, checked.sha256)
-    if out is not None:
-        write_text(checked.text, out)
-    say(f"{checked.checker} accepts the proof: {record.proof.statement if record.proof else ''}")
+    refutation = prove_again(record, Budget(proof_timeout, reporter=reporter()), out)
+    if refutation is None:
+        raise LimitError(
+            f"the proof of {record.id} takes more than {proof_timeout:g} s",
+            hint="raise --proof-timeout",
+        )
+    _compare_proof(record, refutation)
+    say(f"{refutation.checker} accepts the proof of {refutation.size / 1000:,.0f} kB: {statement}")
 
 
 @app.command("merge")
@@ -228,25 +311,32 @@ def merge(
 
 @app.command("store")
 def store_records(
-    ctx: typer.Context, folder: FolderOption = None, output: FormatOption = Format.TABLE
+    ctx: typer.Context,
+    proofs: ProofsOption = True,
+    proof_timeout: ProofTimeoutOption = 300.0,
+    folder: FolderOption = None,
+    output: FormatOption = Format.TABLE,
 ) -> None:
     """Verify all records, and store them in PostgreSQL. A better stored record stays.
 
-    Bounds have to follow from theory, or their proofs have to be about the right formulas; the
-    proofs are not made again.
+    What was checked of each record is stored with it, as 'starcast records verify' prints it:
+    verified, not made again, or not checked.
     """
     from starcast.database.records import store_all
     from starcast.database.sessions import session
     from starcast.records.listing import load_files
-    from starcast.search import verify_bound
 
     records = load_files([_shipped(), own_folder(ctx, folder)])
-    for record in records:
-        verify_bound(record)
+    checked = _check_all(records, proofs, proof_timeout)
+    states = [(each.record, each.verification) for each in checked]
     with store(ctx) as engine, session(engine) as opened:
-        written = store_all(opened, records)
+        written = store_all(opened, states)
     sentence = f"stored {written} of {len(records)} records; the others were stored before"
-    emit_outcome({"records": len(records), "stored": written}, output, sentence)
+    emit_outcome(
+        {"stored": written, **_counts(checked)},
+        output,
+        f"{sentence}; verified {_describe(checked)}",
+    )
 
 
 def _shipped() -> Path:
@@ -276,5 +366,5 @@ def _read(path: Path) -> str:
         ) from None
     except UnicodeDecodeError:
         raise RejectedError(
-            f"{path} is not a DRAT proof as text", hint="make it again with --out"
+            f"{path} is not a proof as text", hint="make it again with --out"
         ) from None

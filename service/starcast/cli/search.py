@@ -18,7 +18,7 @@ from starcast.cli.output import (
     reporter,
     say,
 )
-from starcast.errors import LimitError
+from starcast.errors import LimitError, UncheckedError
 from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from starcast.search.sharding import SearchTask
 
 #: The columns of a table of records.
-SHORT_COLUMNS = ("problem", "topology", "arguments", "value", "bound", "optimal", "seconds")
+SHORT_COLUMNS = (
+    "problem",
+    "topology",
+    "arguments",
+    "value",
+    "bound",
+    "optimal",
+    "evidence",
+    "seconds",
+)
 
 
 class EngineName(StrEnum):
@@ -128,8 +137,9 @@ def search(
 
     The search starts from the best known record, and writes each improvement to the folder of your
     records: repeat an interrupted search to continue it. If the time limit ends the search before
-    value and bound agree, the best of both are printed and the exit code is 7. No server is needed;
-    most problems need the extra starcast[search].
+    value and bound agree, the best of both are printed and the exit code is 7; it is 8 if only a
+    second solver supports the bound. No server is needed; most problems need the extra
+    starcast[search].
 
     Several problems, topologies or --seeds are several searches, one after another. --workers and
     --shard divide this list; a search itself is not divided.
@@ -186,15 +196,17 @@ def emit_records(records: "Iterable[Record]", output: Format) -> None:
 
 
 def _require_settled(records: "Sequence[Record]", target: Path, timeout: float) -> None:
-    """Check that value and bound agree in all records.
+    """Check that value and bound agree in all records, and that the bounds were checked.
 
     Raises:
-        LimitError: they do not.
+        LimitError: value and bound of a record differ.
+        UncheckedError: only a second solver supports the bound of a record.
     """
     from starcast.records import path_of
 
     unsettled = [record for record in records if not record.optimal]
     if not unsettled:
+        _require_checked(records)
         return
     if len(records) > 1:
         raise LimitError(
@@ -213,13 +225,26 @@ def _require_settled(records: "Sequence[Record]", target: Path, timeout: float) 
     )
 
 
+def _require_checked(records: "Sequence[Record]") -> None:
+    for record in records:
+        if record.proof is not None and record.proof.format == "second solver":
+            raise UncheckedError(
+                f"the bound of {record.id} is not checked: its proof was too long to make, and only"
+                f" {record.proof.checker} supports the bound",
+                hint="starcast records verify --proof-timeout SECONDS tries to make a proof",
+            )
+
+
 def record_facts(record: "Record") -> dict[str, object]:
     """Return what a record says, by name, without the arrays of the witness."""
+    from starcast.records.listing import describe_evidence
+
     fields = record.fields()
     fields.pop("format")
     proof = fields.pop("proof")
     tried = fields.pop("tried")
     fields["witness"] = {name: list(array.shape) for name, array in record.witness.items()}
+    fields["evidence"] = describe_evidence(record)
     fields["proof"] = proof
     fields["tried"] = tried
     return fields

@@ -7,7 +7,8 @@ from sqlalchemy import CheckConstraint, Integer, func, text
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
-from starcast.database.columns import SPEC, Base, json_type, matches
+from starcast.database.columns import SPEC, Base, json_type, matches, one_of
+from starcast.records.model import VERIFICATIONS
 
 
 class StoredRecord(Base):
@@ -20,6 +21,7 @@ class StoredRecord(Base):
         json_type("tried", "array"),
         CheckConstraint("optimal = (value = bound)", name="optimal"),
         CheckConstraint("seconds >= 0", name="seconds"),
+        one_of("verification", VERIFICATIONS),
     )
 
     id: Mapped[str] = mapped_column(
@@ -37,6 +39,9 @@ class StoredRecord(Base):
     proof: Mapped[dict[str, Any] | None] = mapped_column(
         JSONB(none_as_null=True),
         comment="evidence for the bound with SHA-256 and checker; null if it follows from theory",
+    )
+    verification: Mapped[str] = mapped_column(
+        comment="what was checked of the bound: verified, not made again or not checked"
     )
     witness: Mapped[bytes] = mapped_column(comment="arrays of the object, as an npz file")
     solver: Mapped[str] = mapped_column(comment="solver with its version, or empty")

@@ -9,18 +9,27 @@ from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from starcast.database.record_table import StoredRecord
-from starcast.records import Record, is_better, verify
+from starcast.errors import RejectedError
+from starcast.records import Record, is_better, schema, verify
 from starcast.records.files import pack_witness, unpack_witness
-from starcast.records.listing import as_table
-from starcast.records.model import FIELDS, FORMAT
+from starcast.records.listing import COLUMNS, evidence_kind, record_row
+from starcast.records.model import FIELDS, FORMAT, VERIFICATIONS, Verification
 from starcast.support.table import Table
 
 #: A number of PostgreSQL's advisory locks, which no other part of starcast uses.
 _LOCK = 7_718
+_ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology)
 
 
-def store_all(session: Session, records: Iterable[Record]) -> int:
+def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
     """Verify and store records, and return how many were better than what was stored.
+
+    Of an equal record that is stored, only the state is written, if it is better. A stored record
+    that is wrong is replaced: earlier versions accepted some forgeries.
+
+    Args:
+        session: an open session.
+        records: records with the state in which a verification has left them.
 
     Raises:
         RejectedError: a record is wrong; nothing is stored.
@@ -28,15 +37,31 @@ def store_all(session: Session, records: Iterable[Record]) -> int:
     # Two processes that store the same record must compare it one after the other.
     session.execute(text("select pg_advisory_xact_lock(:number)"), {"number": _LOCK})
     written = 0
-    for record in records:
+    for record, state in records:
         verify(record)
         stored = session.get(StoredRecord, record.id)
-        if stored is not None and not is_better(record, as_record(stored)):
-            continue
-        session.merge(_as_row(record))
-        written += 1
+        known = None if stored is None else _load_if_right(stored)
+        if stored is None or known is None or is_better(record, known):
+            session.merge(_as_row(record, state))
+            written += 1
+        elif not is_better(known, record) and _is_stronger(state, stored.verification):
+            stored.verification = state
     session.flush()
     return written
+
+
+def _load_if_right(stored: StoredRecord) -> Record | None:
+    """Return a stored record unless its witness or certificate is wrong."""
+    record = as_record(stored)
+    try:
+        verify(record)
+    except RejectedError:
+        return None
+    return record
+
+
+def _is_stronger(state: Verification, other: str) -> bool:
+    return [*VERIFICATIONS].index(state) < [*map(str, VERIFICATIONS)].index(other)
 
 
 def load_stored(session: Session) -> list[Record]:
@@ -45,13 +70,17 @@ def load_stored(session: Session) -> list[Record]:
     Raises:
         InputError: a row was changed by hand, and is not a record.
     """
-    query = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology)
-    return [as_record(row) for row in session.scalars(query)]
+    return [as_record(row) for row in session.scalars(_ALL)]
 
 
 def list_stored(session: Session) -> Table:
-    """Return a row for each stored record."""
-    return as_table(load_stored(session))
+    """Return a row for each stored record, with what was checked of it."""
+    rows = []
+    for stored in session.scalars(_ALL):
+        record = as_record(stored)
+        state = {"proof": evidence_kind(record), "verification": stored.verification}
+        rows.append({**record_row(record), **state})
+    return Table.of(rows, (*COLUMNS, "verification"))
 
 
 def as_record(row: StoredRecord) -> Record:
@@ -63,10 +92,11 @@ def as_record(row: StoredRecord) -> Record:
     fields = {name: getattr(row, name) for name in (*FIELDS, "optimal")}
     source = f"the stored {row.id}"
     witness = unpack_witness(row.witness, f"of {source}")
-    return Record.from_fields({"format": FORMAT, **fields}, witness, source)
+    return schema.as_record({"format": FORMAT, **fields}, witness, source)
 
 
-def _as_row(record: Record) -> StoredRecord:
+def _as_row(record: Record, state: Verification) -> StoredRecord:
     fields = record.fields()
     fields.pop("format")
-    return StoredRecord(id=record.id, witness=pack_witness(record.witness), **fields)
+    packed = pack_witness(record.witness)
+    return StoredRecord(id=record.id, witness=packed, verification=state, **fields)

@@ -21,7 +21,8 @@ from starcast.queries.plan import find_problems, has_indexes
 from starcast.queries.statement import run_statement
 from starcast.records import known_folders
 from starcast.records import listing as record_listing
-from starcast.search import find_problem, verify_bound
+from starcast.search import Budget, check_record, find_problem
+from starcast.search.verification import PROOF_SECONDS
 from starcast.support.integers import check_count
 from starcast.support.limited import read_text
 from starcast.support.table import Row, Table
@@ -143,8 +144,13 @@ class Questions(Connection):
         rows = [row for row in found.rows if problem in (None, row["problem"])]
         return Table.of(rows, found.columns)
 
-    def store_records(self) -> int:
+    def store_records(self, *, proof_seconds: float = PROOF_SECONDS) -> int:
         """Verify the records in files and store those that are better than what is stored.
+
+        What was checked of each is stored with it, in the column ``verification``.
+
+        Args:
+            proof_seconds: time limit for making the proof of a bound again; 0 makes no proofs.
 
         Returns:
             The number of records that were written.
@@ -153,10 +159,10 @@ class Questions(Connection):
             RejectedError: a record is wrong; nothing is stored.
         """
         records = record_listing.load_files(self._record_folders())
-        for record in records:
-            verify_bound(record)
+        budget = Budget(proof_seconds) if proof_seconds else None
+        checked = [check_record(record, budget) for record in records]
         with self._session() as session:
-            return store_all(session, records)
+            return store_all(session, [(each.record, each.verification) for each in checked])
 
     def _record_folders(self) -> list[Path]:
         return known_folders(self.settings.home)

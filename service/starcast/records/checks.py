@@ -11,9 +11,12 @@ topology. The arrays of a witness, N nodes, are
 * ``fault-diameter``: ``faults``, the faulty nodes, and ``pair``, two nodes at that distance; and
   ``paths``, paths from rank 0, -1 after their ends, from which the bound follows;
 * ``bisection-width``: ``side`` [N], 0 or 1; and the certificate of `starcast.records.cut_bounds`.
+
+A witness has no other arrays: a certificate for bisections would "prove" bounds of any problem.
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,13 +25,25 @@ from numpy.typing import NDArray
 from starcast import checkers
 from starcast.errors import RejectedError
 from starcast.records.cut_bounds import certified_cut
-from starcast.records.model import PROBLEMS, Record, Witness
+from starcast.records.model import CERTIFICATE, PROBLEMS, Record, Witness
 from starcast.topologies import Topology, topology
 
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
 #: Nodes of the largest topology whose records are checked, in 600 MB; S9 has 362,880.
 LARGEST = 500_000
+#: The arrays of a witness by problem, with the evidence for its bound.
+ARRAYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "one-port-broadcast": ("parent_port", "round"),
+        "hamiltonian-decomposition": ("ports",),
+        "edge-disjoint-trees": ("parent_port",),
+        "congestion-trees": ("parent_port",),
+        "independent-trees": ("parent_port",),
+        "fault-diameter": ("faults", "pair", "paths"),
+        "bisection-width": ("side", *CERTIFICATE),
+    }
+)
 
 Arguments = Mapping[str, int]
 
@@ -37,15 +52,17 @@ def verify(record: Record) -> None:
     """Check a record: the witness has the value, and the bound does not contradict it.
 
     Raises:
-        RejectedError: it does not.
+        RejectedError: the record is wrong.
+        InputError: the topology does not exist.
     """
+    _check_names(record)
     found = witness_value(record.problem, record.topology, record.arguments, record.witness)
     if found != record.value:
         raise _rejected(record.id, f"its witness has the value {found}, not {record.value}")
     least = PROBLEMS[record.problem] == "least"
     if record.bound > record.value if least else record.bound < record.value:
         raise _rejected(record.id, f"value {record.value} contradicts the bound {record.bound}")
-    if "vectors" in record.witness:
+    if record.witness.keys() & set(CERTIFICATE):
         _check_certificate(record)
     if "paths" in record.witness:
         _check_paths(_Judge(topology(record.topology), record.id, record.witness), record.bound)
@@ -59,6 +76,13 @@ def witness_value(problem: str, spec: str, arguments: Arguments, witness: Witnes
         InputError: the topology does not exist.
     """
     return _CHECKS[problem](_Judge(topology(spec), f"{problem} on {spec}", witness), arguments)
+
+
+def _check_names(record: Record) -> None:
+    """Check that all arrays of a witness belong to the problem."""
+    unknown = sorted(record.witness.keys() - set(ARRAYS[record.problem]))
+    if unknown:
+        raise _rejected(record.id, f"witnesses of its problem have no array '{unknown[0]}'")
 
 
 class _Judge:
@@ -78,7 +102,10 @@ class _Judge:
         fits = values.ndim == len(shape) and all(
             wanted in (None, length) for wanted, length in zip(shape, values.shape, strict=True)
         )
-        self.require(fits and values.dtype.kind in "iub", f"the array '{name}' has a wrong shape")
+        self.require(fits, f"the array '{name}' has a wrong shape")
+        self.require(values.dtype.kind in "iub", f"the array '{name}' has no whole numbers")
+        is_small = values.dtype != np.uint64 or values.max(initial=0) <= np.iinfo(np.int64).max
+        self.require(is_small, f"an entry of the array '{name}' is too large")
         return values.astype(np.int64)
 
     def require(self, condition: object, reason: str) -> None:
@@ -108,8 +135,8 @@ def _broadcast(judge: _Judge, _arguments: Arguments) -> int:
     others = np.arange(1, nodes)
     senders = judge.neighbours_of(others, ports[1:])
     judge.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
-    sends = senders * (int(rounds.max()) + 1) + rounds[1:]
-    judge.require(len(np.unique(sends)) == nodes - 1, "a node sends twice in a round")
+    sends = np.unique(np.stack([senders, rounds[1:]]), axis=1)
+    judge.require(sends.shape[1] == nodes - 1, "a node sends twice in a round")
     return int(rounds.max())
 
 
@@ -168,22 +195,24 @@ def _fault_diameter(judge: _Judge, _arguments: Arguments) -> int:
     judge.require(len(faults) <= judge.graph.degree - 1, "too many nodes are faulty")
     judge.require(len(set(named)) == len(named), "a node is named twice")
     judge.require(all(0 <= node < judge.graph.nodes for node in named), "a node does not exist")
-    table = [judge.graph.neighbours(port).tolist() for port in judge.graph.ports]
-    visited = {*faults.tolist(), int(pair[0])}
-    front, distance = [int(pair[0])], 0
-    while front and int(pair[1]) not in visited:
+    table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
+    is_visited = np.zeros(judge.graph.nodes, dtype=bool)
+    is_visited[[*faults, pair[0]]] = True
+    front: NDArray[Any] = pair[:1]
+    distance = 0
+    while len(front) and not is_visited[pair[1]]:
         distance += 1
-        following = {row[node] for row in table for node in front} - visited
-        visited |= following
-        front = list(following)
-    judge.require(front, "the faults separate the pair")
+        reached = np.unique(table[:, front])
+        front = reached[~is_visited[reached]]
+        is_visited[front] = True
+    judge.require(len(front), "the faults separate the pair")
     return distance
 
 
 def _check_paths(judge: _Judge, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = judge.array("paths", None, None)
-    judge.require(rows.shape[1] > 0, "the paths have no nodes")
+    judge.require(rows.shape[1] > 0, "its paths have no nodes")
     judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

@@ -23,7 +23,7 @@ def is_better(record: Record, other: Record) -> bool:
     """Return whether a record says more than another of the same problem and topology.
 
     It does if its value or its bound is better and neither is worse. Of equal records, the one with
-    a proof is better, then the one with more searches.
+    the better evidence for its bound is better, then the one with more searches.
     """
     sign = 1 if PROBLEMS[record.problem] == "least" else -1
     value = sign * (other.value - record.value)
@@ -32,8 +32,8 @@ def is_better(record: Record, other: Record) -> bool:
         return False
     if value > 0 or bound > 0:
         return True
-    proofs = (record.proof is not None) - (other.proof is not None)
-    return proofs > 0 or (proofs == 0 and len(record.tried) > len(other.tried))
+    evidence = _rank_evidence(record) - _rank_evidence(other)
+    return evidence > 0 or (evidence == 0 and len(record.tried) > len(other.tried))
 
 
 def improve_record(known: Record | None, found: Record, keep: Callable[[Record], object]) -> Record:
@@ -54,7 +54,7 @@ def _combine(first: Record, second: Record) -> Record:
     sign = 1 if PROBLEMS[first.problem] == "least" else -1
     holder = second if sign * (first.value - second.value) > 0 else first
     bounding = second if sign * (second.bound - first.bound) > 0 else first
-    if first.bound == second.bound and first.proof is None and second.proof is not None:
+    if first.bound == second.bound and _rank_evidence(second) > _rank_evidence(first):
         bounding = second
     shared = _count_shared(first.tried, second.tried)
     added = second.tried[shared:]
@@ -69,6 +69,13 @@ def _combine(first: Record, second: Record) -> Record:
         tried=(*first.tried, *added),
         seconds=round(first.seconds + sum(attempt.seconds for attempt in added), 1),
     )
+
+
+def _rank_evidence(record: Record) -> int:
+    """Return how good the evidence for a bound is: nothing can check a second solver."""
+    if record.proof is None:
+        return 1
+    return {"second solver": 0, "DRAT": 2, "LRAT": 3}[record.proof.format]
 
 
 def _count_shared(first: tuple[Attempt, ...], second: tuple[Attempt, ...]) -> int:

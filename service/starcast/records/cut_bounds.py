@@ -10,6 +10,9 @@ absolute value, since -1 <= z <= 1.
 The arrays of a certificate, N nodes, are ``automorphisms`` [count, N], images of the nodes;
 ``vectors`` [inequalities, N], the vectors b; ``multipliers`` [inequalities + 1], whole numbers, the
 last of which belongs to the sum of y; and ``denominator`` [1], by which they are divided.
+
+Products of entries are added in 64 bits, which is exact: `quadratic_form` refuses a vector whose
+sums could wrap. Everything else is added in Python's integers and fractions.
 """
 
 from fractions import Fraction
@@ -20,6 +23,11 @@ from numpy.typing import NDArray
 
 from starcast.errors import RejectedError
 from starcast.topologies import Topology
+
+#: Nodes up to which certificates are checked: the matrices over all pairs need 30 bytes per pair.
+LARGEST = 1_000
+#: Largest absolute value of an entry of a vector.
+MAX_ENTRY = 10**6
 
 Integers = NDArray[np.int64]
 
@@ -41,12 +49,18 @@ def certified_cut(
         denominator: a positive number.
 
     Raises:
-        RejectedError: a map is not an automorphism, a multiplier is negative, or the cut is not
-            bounded.
+        RejectedError: the topology or an entry is too large, a map is not an automorphism, a
+            multiplier is negative, or the denominator is not positive.
     """
+    if graph.nodes > LARGEST:
+        raise _rejected(graph, f"the topology is too large: certificates have {LARGEST:,} nodes")
+    if vectors.min(initial=0) < -MAX_ENTRY or vectors.max(initial=0) > MAX_ENTRY:
+        raise _rejected(graph, f"an entry of a vector is too large: at most {MAX_ENTRY:,}")
     orbit = pair_orbits(graph, automorphisms)
-    if denominator < 1 or (multipliers[:-1] < 0).any():
+    if (multipliers[:-1] < 0).any():
         raise _rejected(graph, "a multiplier is negative")
+    if denominator < 1:
+        raise _rejected(graph, "its denominator is negative or zero")
     count = int(orbit.max()) + 1
     sizes = np.bincount(orbit.ravel(), minlength=count)
     linked = np.zeros(count, dtype=np.int64)
@@ -81,7 +95,15 @@ def round_cut(graph: Topology, value: int) -> int:
 
 
 def quadratic_form(orbit: Integers, vector: Integers, count: int) -> Integers:
-    """Return the coefficients of the orbits in (b y)^2, int64 ``[count]``."""
+    """Return the coefficients of the orbits in (b y)^2, int64 ``[count]``.
+
+    Raises:
+        OverflowError: a sum of products could exceed 64 bits.
+    """
+    # No sum of products of entries exceeds the square of the sum of absolute values.
+    largest = sum(abs(entry) for entry in vector.tolist()) ** 2
+    if largest > np.iinfo(np.int64).max:
+        raise OverflowError("the products of the entries of a vector do not fit in 64 bits")
     used = np.flatnonzero(vector)
     products = np.outer(vector[used], vector[used])
     coefficients = np.zeros(count, dtype=np.int64)

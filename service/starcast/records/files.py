@@ -14,6 +14,7 @@ from starcast import resources
 from starcast.errors import InputError, NotFoundError
 from starcast.records.combination import is_better
 from starcast.records.model import PROBLEMS, Record, Witness
+from starcast.records.schema import as_record, not_a_record, witness_file
 from starcast.support.atomic import atomic_write
 from starcast.support.limited import DAMAGE, MB, read_bytes
 from starcast.support.limited_arrays import read_arrays
@@ -90,26 +91,23 @@ def load_record(path: Path) -> Record:
     """
     try:
         fields = parse_json(read_bytes(path, _LARGEST_RECORD), path)
-        entry = fields["witness"]
-        name, digest = entry["file"], entry["sha256"]
-        witness_file = path.parent / Path(name).name
-        content = read_bytes(witness_file, _LARGEST_WITNESS)
+        entry = witness_file(fields, str(path))
+        content = read_bytes(path.with_name(entry.file), _LARGEST_WITNESS)
     except OSError as error:
         raise InputError(
             f"{error.filename} cannot be read: {error.strerror}",
             hint="restore the file, or search again",
         ) from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError) as error:
+        raise not_a_record(str(path), error) from None
+    if hashlib.sha256(content).hexdigest() != entry.sha256:
         raise InputError(
-            f"{path} is not a record: {error}", hint="restore the file, or search again"
-        ) from None
-    if hashlib.sha256(content).hexdigest() != digest:
-        raise InputError(
-            f"the witness {witness_file} is damaged: its SHA-256 is not that of the record",
+            f"the witness {path.with_name(entry.file)} is damaged: its SHA-256 is not that of the"
+            " record",
             hint="restore the file, or search again",
         )
-    witness = unpack_witness(content, str(witness_file))
-    return Record.from_fields(fields, witness, str(path))
+    witness = unpack_witness(content, str(path.with_name(entry.file)))
+    return as_record(fields, witness, str(path))
 
 
 def load_all(folder: Path) -> Iterator[Record]:
@@ -136,6 +134,8 @@ def find_record(
         path = path_of(folder, problem, topology, arguments)
         if path.is_file():
             record = load_record(path)
+            if path_of(folder, record.problem, record.topology, record.arguments) != path:
+                raise not_a_record(str(path), f"it is the record {record.id}")
             best = record if best is None or is_better(record, best) else best
     return best
 

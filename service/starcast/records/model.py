@@ -1,14 +1,11 @@
 """A record: what is known of one problem on one topology."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
-import numpy as np
 from numpy.typing import NDArray
-
-from starcast.errors import InputError
 
 #: Version of the file format.
 FORMAT = 1
@@ -28,12 +25,26 @@ PROBLEMS: Mapping[str, Sense] = MappingProxyType(
     }
 )
 
+#: The names of the arguments of each problem.
+ARGUMENTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {name: ("congestion",) if name == "congestion-trees" else () for name in PROBLEMS}
+)
+
 Witness = Mapping[str, NDArray[Any]]
 #: Arrays next to a witness from which the bound follows: paths, or a certificate of inequalities.
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
 EVIDENCE = ("paths", *CERTIFICATE)
 
-ProofFormat = Literal["DRAT", "second solver"]
+#: LRAT is what starcast writes now; records of older versions have DRAT.
+ProofFormat = Literal["LRAT", "DRAT", "second solver"]
+
+#: The state of a record after a verification. The witness was checked in all of them.
+#:
+#: * ``verified``: the bound was computed again, or its proof was made again and accepted.
+#: * ``not made again``: the bound has a proof about the right formula, which was not made again.
+#: * ``not checked``: nothing but the word of a second solver supports the bound.
+Verification = Literal["verified", "not made again", "not checked"]
+VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)
 
 
 @dataclass(frozen=True)
@@ -42,12 +53,14 @@ class Proof:
 
     Attributes:
         statement: what does not exist: ``no 3 arc-disjoint spanning trees of height 5``.
-        format: ``DRAT``, or ``second solver`` if another solver repeated the search instead.
+        format: ``LRAT`` or ``DRAT``, or ``second solver`` if another solver repeated the search
+            instead, which nothing can check.
         formula_sha256: SHA-256 of the formula in DIMACS, which the problem writes again.
-        proof_sha256: SHA-256 of the DRAT proof; empty without one.
-        proof_bytes: the length of the DRAT proof.
-        checker: the program that accepted the proof, with its version.
+        proof_sha256: SHA-256 of the proof; empty without one.
+        proof_bytes: the length of the proof.
+        checker: the programs that accepted the proof, or the second solver.
         command: the command that makes formula and proof again.
+        seconds: the time to make and check the proof; 0 if it was not measured.
     """
 
     statement: str
@@ -57,6 +70,7 @@ class Proof:
     proof_bytes: int
     checker: str
     command: str
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -133,77 +147,6 @@ class Record:
         values["tried"] = [asdict(attempt) for attempt in self.tried]
         return {"format": FORMAT, **values, "optimal": self.optimal}
 
-    @classmethod
-    def from_fields(cls, fields: Mapping[str, Any], witness: Witness, source: str) -> Self:
-        """Return a record from the fields of a file.
 
-        Args:
-            fields: what `fields` returned.
-            witness: the arrays.
-            source: what was read, for messages.
-
-        Raises:
-            InputError: a field is missing, unknown, or has a wrong type.
-        """
-        if fields.get("format") != FORMAT:
-            raise InputError(
-                f"{source} has the format {fields.get('format')!r}, not {FORMAT}",
-                hint="write it again with this version of starcast",
-            )
-        _check_types(fields, source)
-        try:
-            values = {name: fields[name] for name in FIELDS}
-            values["proof"] = None if fields["proof"] is None else _as_proof(fields["proof"])
-            values["tried"] = tuple(Attempt(**attempt) for attempt in fields["tried"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"{source} is not a record: {error}", hint="restore the file, or search again"
-            ) from None
-        record = cls(witness={name: np.asarray(each) for name, each in witness.items()}, **values)
-        if fields.get("optimal") is not record.optimal:
-            raise InputError(
-                f"{source} says optimal: {fields.get('optimal')}, but its value is {record.value}"
-                f" and its bound {record.bound}",
-                hint="restore the file, or search again",
-            )
-        return record
-
-
-def _as_proof(fields: Mapping[str, Any]) -> Proof:
-    proof = Proof(**fields)
-    if proof.format not in get_args(ProofFormat):
-        raise ValueError(f"its proof has the format {proof.format!r}")
-    return proof
-
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "problem": (str,),
-    "topology": (str,),
-    "value": (int,),
-    "bound": (int,),
-    "reason": (str,),
-    "arguments": (dict,),
-    "proof": (dict, type(None)),
-    "solver": (str,),
-    "version": (str,),
-    "seconds": (int, float),
-    "command": (str,),
-    "tried": (list,),
-}
 #: The fields of a record but the witness.
-FIELDS = tuple(_TYPES)
-
-
-def _check_types(fields: Mapping[str, Any], source: str) -> None:
-    for name, types in _TYPES.items():
-        value = fields.get(name)
-        if name not in fields or not isinstance(value, types) or isinstance(value, bool):
-            raise InputError(
-                f"{source} has {name} = {value!r}",
-                hint="restore the file, or search again",
-            )
-    if fields["problem"] not in PROBLEMS:
-        raise InputError(
-            f"{source} is about the unknown problem '{fields['problem']}'",
-            hint=f"the problems are {', '.join(PROBLEMS)}",
-        )
+FIELDS = tuple(each.name for each in fields(Record) if each.name != "witness")

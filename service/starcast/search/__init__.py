@@ -8,14 +8,17 @@ from starcast.search.engines import ENGINES, Budget
 from starcast.search.problem import PaperValue, SearchProblem, TheoryBound
 from starcast.search.proofs import check_record_proof, make_proof, prove_again, verify_bound
 from starcast.search.running import search
+from starcast.search.verification import CheckedRecord, check_record
 
 __all__ = [
     "ENGINES",
     "PROBLEMS",
     "Budget",
+    "CheckedRecord",
     "PaperValue",
     "SearchProblem",
     "TheoryBound",
+    "check_record",
     "check_record_proof",
     "find_problem",
     "make_proof",

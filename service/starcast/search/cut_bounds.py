@@ -11,14 +11,12 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.records.cut_bounds import certified_cut, pair_orbits, quadratic_form
+from starcast.records.cut_bounds import LARGEST, certified_cut, pair_orbits, quadratic_form
 from starcast.search.engines import Budget, race, require
 from starcast.search.problem import OPEN, Arguments, Decision
 from starcast.search.symmetry import fixing_root
 from starcast.topologies import Topology
 
-#: Nodes up to which matrices over all pairs are computed.
-LARGEST = 1_000
 #: Scale of eigenvectors in whole numbers, and denominator of the multipliers.
 _SCALE, _DENOMINATOR = 1_000, 10**15
 #: Greatest violation that is ignored.

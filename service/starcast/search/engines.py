@@ -13,7 +13,6 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
@@ -24,15 +23,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import LimitError, RejectedError, UnavailableError
+from starcast.errors import LimitError, UnavailableError
 from starcast.progress import Reporter, Silent
 from starcast.search.formula import Formula, true_variables
 from starcast.support.signals import start_blocked
 
 Engine = Literal["cadical", "cp-sat"]
 ENGINES: tuple[Engine, ...] = ("cadical", "cp-sat")
-#: Longest DRAT proof that is checked, in steps; longer ones are confirmed by a second solver.
-MOST_PROOF_STEPS = 2_000_000
 _CADICAL = "cadical195"
 #: The option of prctl(2), from <linux/prctl.h>.
 _PR_SET_PDEATHSIG = 1
@@ -270,64 +267,3 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is None or not parent.is_alive():
         os._exit(1)
-
-
-class CheckedProof(NamedTuple):
-    """A DRAT proof that a checker accepted.
-
-    Attributes:
-        text: the proof.
-        sha256: its SHA-256.
-        checker: the checker with its version.
-    """
-
-    text: str
-    sha256: str
-    checker: str
-
-
-def prove(formula: Formula) -> CheckedProof | None:
-    """Have CaDiCaL refute a formula, and check its DRAT proof by dratify.
-
-    CaDiCaL gets the default options, so that the same version writes the same proof again.
-
-    Returns:
-        The proof, or None if it has more steps than `MOST_PROOF_STEPS`.
-
-    Raises:
-        UnavailableError: python-sat or dratify is not installed.
-        RejectedError: the formula is satisfiable, or the checker rejects the proof.
-    """
-    solvers = require("pysat.solvers")
-    with solvers.Solver(name=_CADICAL, bootstrap_with=formula.clauses, with_proof=True) as solver:
-        if solver.solve():
-            raise RejectedError("the formula is satisfiable", hint="please report it")
-        steps = solver.get_proof()
-    if len(steps) > MOST_PROOF_STEPS:
-        return None
-    text = "\n".join(steps) + "\n"
-    return CheckedProof(text, sha256(text.encode()).hexdigest(), check_proof(formula, text))
-
-
-def check_proof(formula: Formula, proof: str) -> str:
-    """Check a DRAT proof, and return the checker with its version.
-
-    Raises:
-        UnavailableError: dratify is not installed.
-        RejectedError: the checker rejects the proof.
-    """
-    dratify = require("dratify")
-    try:
-        result = dratify.check_proof(dratify.parse_dimacs(formula.dimacs()), proof)
-    except ValueError as error:
-        raise _rejected_proof(str(error)) from None
-    if not result.ok:
-        raise _rejected_proof(result.reason)
-    return f"dratify {version('dratify')}"
-
-
-def _rejected_proof(reason: str) -> RejectedError:
-    return RejectedError(
-        f"dratify rejects the DRAT proof: {reason.splitlines()[0]}",
-        hint="the proof is damaged or of another formula: make it again",
-    )

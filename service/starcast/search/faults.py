@@ -2,7 +2,7 @@
 
 A set of faults makes two nodes distant if it contains an inner node of every short path between
 them. The search proposes faults, finds a short path that avoids them, excludes the proposal by
-this path, and repeats: what remains unsatisfiable is a small formula of paths, with a DRAT proof.
+this path, and repeats: what remains unsatisfiable is a small formula of paths, with a proof.
 """
 
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.errors import RejectedError
 from starcast.records import Witness
 from starcast.search.engines import Budget, race, require
 from starcast.search.formula import Formula, require_fit
@@ -175,9 +176,26 @@ def _as_array(paths: list[Path]) -> NDArray[np.int32]:
 
 
 def _rebuild(graph: Topology, _args: Arguments, _target: int, witness: Witness) -> Formula:
-    """Return the formula of the paths that a record keeps."""
-    rows = np.asarray(witness["paths"]).tolist()
-    return path_formula(graph, [[node for node in row if node >= 0] for row in rows])
+    """Return the formula of the paths that a record keeps.
+
+    Raises:
+        RejectedError: the record has no paths, or one ends elsewhere.
+    """
+    rows = np.asarray(witness.get("paths", np.empty((0, 0)))).tolist()
+    paths = [[node for node in row if node >= 0] for row in rows]
+    if not paths:
+        raise _wrong_paths(graph, "there are none")
+    ends = set(targets(graph))
+    if not all(path and path[-1] in ends for path in paths):
+        raise _wrong_paths(graph, "one does not end at a node that stands for its orbit")
+    return path_formula(graph, paths)
+
+
+def _wrong_paths(graph: Topology, reason: str) -> RejectedError:
+    return RejectedError(
+        f"the paths that prove the fault diameter of {graph.spec} are rejected: {reason}",
+        hint="restore the file, or search again",
+    )
 
 
 def _bound(graph: Topology, _arguments: Arguments) -> TheoryBound:

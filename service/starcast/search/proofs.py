@@ -1,34 +1,54 @@
-"""Proofs that nothing better exists, and the verification of a record's bound."""
+"""Proofs that nothing better exists: made for new records, and made again for known records."""
+
+from pathlib import Path
 
 from starcast.errors import RejectedError
 from starcast.records import Proof, Record
+from starcast.records.lrat import CHECKER, check_lrat
 from starcast.search.catalogue import find_problem
-from starcast.search.engines import Budget, CheckedProof, check_proof, prove, solve, solver_name
-from starcast.search.formula import Formula
-from starcast.topologies import topology
+from starcast.search.engines import Budget, solve, solver_name
+from starcast.search.formula import Formula, require_fit
+from starcast.search.problem import SearchProblem
+from starcast.search.refutation import Refutation, check_drat, refute
+from starcast.topologies import Topology, topology
+
+#: A proof may take this many times the time limit of its search, and at least this many seconds.
+_FACTOR, _LEAST_SECONDS = 10, 60
 
 
 def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -> Proof:
     """Return evidence that a formula has no solution.
 
-    It is a DRAT proof that dratify accepts. If that proof is too long, CP-SAT, which shares no code
-    with CaDiCaL, has to refute the formula too.
+    It is an LRAT proof that `starcast.records.lrat` accepts. If making and checking the proof takes
+    too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too; nothing can
+    check that.
 
     Raises:
         RejectedError: the checker rejects the proof, or the second solver does not agree.
         UnavailableError: a library is not installed.
+        LimitError: memory ran out.
     """
-    checked = prove(formula)
+    seconds = max(_FACTOR * budget.seconds, _LEAST_SECONDS)
+    limits = Budget(seconds, budget.memory, reporter=budget.reporter)
+    found = refute(formula, limits, f"proof: {statement}")
     digest = formula.sha256()
-    again = f"{command.replace('starcast search', 'starcast records prove', 1)}"
-    if checked is not None:
-        size = len(checked.text.encode())
-        return Proof(statement, "DRAT", digest, checked.sha256, size, checked.checker, again)
-    other = Budget(10 * budget.seconds, budget.memory, engine="cp-sat", reporter=budget.reporter)
+    again = command.replace("starcast search", "starcast records prove", 1)
+    if found is not None:
+        return Proof(
+            statement,
+            "LRAT",
+            digest,
+            found.sha256,
+            found.size,
+            found.checker,
+            again,
+            found.seconds,
+        )
+    other = Budget(seconds, budget.memory, engine="cp-sat", reporter=budget.reporter)
     status, _ = solve(formula, other, f"{statement}, second solver")
     if status != "unsatisfiable":
         raise RejectedError(
-            f"{statement}: the DRAT proof is too long to check, and CP-SAT answers '{status}'",
+            f"{statement}: the LRAT proof is too long to check, and CP-SAT answers '{status}'",
             hint="raise --timeout",
         )
     return Proof(statement, "second solver", digest, "", 0, solver_name("cp-sat"), again)
@@ -37,68 +57,114 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 def verify_bound(record: Record) -> None:
     """Check that the bound of a record is that of theory, or that its proof is about it.
 
-    The formula of the proof is written again and has to have the same SHA-256. The DRAT proof
-    itself is checked by `check_record_proof`, which takes longer.
+    The formula of the proof is written again and has to have the same SHA-256. The proof itself is
+    made again by `starcast.search.check_record`, which takes longer.
 
     Raises:
         RejectedError: the bound does not follow.
+        InputError: the problem is not defined on the topology, or has no formula.
+        LimitError: the formula is too large to write.
     """
-    problem = find_problem(record.problem)
-    graph = topology(record.topology)
-    theory = problem.bound(graph, record.arguments)
-    if record.proof is None and "vectors" in record.witness:
-        return  # `starcast.records.verify` adds up the inequalities
-    if record.proof is None:
-        if record.bound != theory.value:
-            raise RejectedError(
-                f"{record.id} has the bound {record.bound} without a proof, and theory gives"
-                f" {theory.value}",
-                hint="search again",
-            )
+    problem, graph = _subject(record)
+    if record.proof is not None:
+        formula_of(record)
         return
-    if formula_of(record).sha256() != record.proof.formula_sha256:
+    if record.problem == "bisection-width" and "vectors" in record.witness:
+        return  # `starcast.records.verify` adds up the inequalities
+    theory = problem.bound(graph, record.arguments)
+    if record.bound != theory.value:
         raise RejectedError(
-            f"the proof of {record.id} is about another formula", hint="search again"
+            f"{record.id} has the bound {record.bound} without a proof, and theory gives"
+            f" {theory.value}",
+            hint="search again",
         )
 
 
-def formula_of(record: Record) -> Formula:
-    """Return the formula that the proof of a record refutes.
+def _subject(record: Record) -> tuple[SearchProblem, Topology]:
+    problem, graph = find_problem(record.problem), topology(record.topology)
+    problem.check_topology(graph)
+    return problem, graph
+
+
+def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
+    """Write the formula again that the proof of a record refutes.
+
+    Args:
+        record: the record.
+        memory: the memory limit of a solver in MB, in which the formula has to fit.
 
     Raises:
-        RejectedError: the record has no proof.
+        RejectedError: the record has no proof, or its proof is about another formula.
+        InputError: the problem is not defined on the topology, or has no formula.
+        LimitError: the formula does not fit.
     """
     if record.proof is None:
         raise RejectedError(
             f"the bound of {record.id} needs no proof: {record.reason}",
             hint="name a record with a proof: see 'starcast records list'",
         )
-    problem = find_problem(record.problem)
+    problem, graph = _subject(record)
     refuted = record.bound - 1 if problem.sense == "least" else record.bound + 1
-    graph = topology(record.topology)
-    return problem.rebuild(graph, record.arguments, refuted, record.witness)
+    if refuted < 0:
+        raise RejectedError(
+            f"{record.id} has the bound {record.bound}, which needs no proof", hint="search again"
+        )
+    literals = problem.literals(graph, record.arguments, refuted)
+    require_fit(literals, memory, f"{record.problem} on {graph.spec}")
+    formula = problem.rebuild(graph, record.arguments, refuted, record.witness)
+    if formula.sha256() != record.proof.formula_sha256:
+        raise RejectedError(
+            f"the proof of {record.id} is about another formula", hint="search again"
+        )
+    return formula
 
 
-def prove_again(record: Record) -> CheckedProof:
-    """Make the DRAT proof of a record again, and check it.
+def prove_again(
+    record: Record, budget: Budget | None = None, out: Path | None = None
+) -> Refutation | None:
+    """Make the proof of a record again, whatever its format was, and check it.
+
+    Args:
+        record: a record with a proof.
+        budget: the limits of time and memory.
+        out: a file for the LRAT proof.
+
+    Returns:
+        The refutation; None at the time limit.
 
     Raises:
-        RejectedError: the record has no DRAT proof, or the checker rejects the proof.
+        RejectedError: the record has no proof, its formula has a solution, or a checker rejects
+            the proof.
+        LimitError: memory ran out.
+        UnavailableError: python-sat is not installed.
     """
-    formula = formula_of(record)
-    checked = prove(formula) if record.proof and record.proof.format == "DRAT" else None
-    if checked is None:
-        raise RejectedError(
-            f"{record.id} has no DRAT proof; it was confirmed by a second solver",
-            hint="run its command to search again",
-        )
-    return checked
+    limits = budget or Budget()
+    formula = formula_of(record, limits.memory)
+    # The time limit is that of the proof: writing a formula takes seconds at most.
+    return refute(formula, limits, f"proof of {record.id}", out)
 
 
 def check_record_proof(record: Record, proof: str) -> str:
-    """Check a DRAT proof against the formula of a record, and return the checker.
+    """Check an LRAT or DRAT proof against the formula of a record, and return the checker.
+
+    Args:
+        record: a record with a proof.
+        proof: the text of the proof; dratify checks DRAT.
 
     Raises:
         RejectedError: the record has no proof, or the checker rejects this proof.
+        UnavailableError: dratify is not installed.
     """
-    return check_proof(formula_of(record), proof)
+    formula = formula_of(record)
+    lines = proof.splitlines()
+    if lines and _is_drat(lines[0].split()):
+        return check_drat(formula, proof)
+    check_lrat(formula.clauses, lines)
+    return CHECKER
+
+
+def _is_drat(words: list[str]) -> bool:
+    """Return whether a line is one of DRAT: without ids, and with a single 0 at its end."""
+    if "d" in words:
+        return words[0] == "d"
+    return words.count("0") == 1

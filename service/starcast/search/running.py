@@ -12,6 +12,7 @@ from starcast.search.engines import Budget, solver_name
 from starcast.search.formula import require_fit
 from starcast.search.problem import Decision, Method, SearchProblem
 from starcast.search.proofs import make_proof
+from starcast.search.verification import check_record
 from starcast.topologies import Topology, as_topology
 
 #: The share of the remaining time for the best conceivable value, before values in between.
@@ -103,7 +104,7 @@ class _Search:
         """Return the known record with the bound of theory, or the record of a first witness."""
         bound = self._problem.bound(self._graph, self._arguments)
         if known is not None:
-            verify(known)
+            check_record(known)
             if self._sign * bound.value > self._sign * known.bound:
                 return replace(known, bound=bound.value, reason=bound.reason, proof=None)
             return known

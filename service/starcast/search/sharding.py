@@ -16,13 +16,14 @@ from typing import Any
 
 from starcast.errors import InputError, LimitError
 from starcast.progress import Silent
-from starcast.records import Record, verify
+from starcast.records import Record
 from starcast.records.combination import combine_records, improve_record
 from starcast.records.files import pack_witness, unpack_witness
+from starcast.records.schema import as_record, not_a_record
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget
-from starcast.search.proofs import verify_bound
 from starcast.search.running import search
+from starcast.search.verification import check_record
 from starcast.support import parallel
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import as_topology, memory
@@ -176,8 +177,7 @@ def merge_searches(files: Sequence[Path]) -> list[Record]:
         groups.setdefault(record.id, []).append(record)
     merged = [combine_records(records) for records in groups.values()]
     for record in merged:
-        verify(record)
-        verify_bound(record)
+        check_record(record)
     return merged
 
 
@@ -223,12 +223,11 @@ def _to_json(record: Record) -> dict[str, Any]:
     return {"record": record.fields(), "witness": packed}
 
 
-def _from_json(values: Mapping[str, Any], source: str) -> Record:
+def _from_json(values: Any, source: str) -> Record:
+    if not isinstance(values, Mapping) or values.keys() != {"record", "witness"}:
+        raise not_a_record(source, "it has no record and witness")
     try:
-        packed = base64.b64decode(values["witness"])
-    except ValueError as error:
-        raise InputError(
-            f"the witness of {source} is damaged: {error}", hint="run the shards again"
-        ) from None
-    witness = unpack_witness(packed, source)
-    return Record.from_fields(values["record"], witness, source)
+        packed = base64.b64decode(values["witness"], validate=True)
+    except (ValueError, TypeError) as error:
+        raise not_a_record(source, error) from None
+    return as_record(values["record"], unpack_witness(packed, source), source)

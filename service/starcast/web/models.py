@@ -385,7 +385,9 @@ class RecordResource(BaseModel):
     value: int
     bound: int = Field(description="no object has a better value than this")
     optimal: bool
-    proof: str = Field(description="kind of evidence for the bound")
+    proof: str = Field(
+        description="evidence for the bound, and whether anything but this file vouches for it"
+    )
     reason: str = Field(description="why the bound holds")
     seconds: float = Field(description="time of all searches")
     solver: str
@@ -408,7 +410,7 @@ class RecordDetail(RecordResource):
     """A record with everything that is known about this record."""
 
     statement: str | None = Field(description="what the proof says does not exist")
-    checker: str | None = Field(description="the program that accepted the proof")
+    checker: str | None = Field(description="the programs that accepted the proof, by the file")
     proof_command: str | None = Field(description="the command that makes the proof again")
     searches: list[SearchAttempt]
     witness: dict[str, str] = Field(description="URLs of the arrays by name")

@@ -14,6 +14,7 @@ from starcast.errors import (
     RejectedError,
     StarcastError,
     UnavailableError,
+    UncheckedError,
     clean_message,
 )
 
@@ -26,6 +27,7 @@ KINDS: dict[type[StarcastError], tuple[int, str]] = {
     BusyError: (503, "busy"),
     RejectedError: (409, "rejected"),
     LimitError: (422, "limit"),
+    UncheckedError: (409, "unchecked"),
     StarcastError: (500, "internal"),
 }
 _TITLES = {
@@ -35,6 +37,7 @@ _TITLES = {
     "busy": "Busy",
     "rejected": "A check failed",
     "limit": "A limit was reached",
+    "unchecked": "A part was not checked",
     "internal": "starcast itself failed",
     "http": "The request is not supported",
 }

@@ -1,0 +1,108 @@
+"""A checker of LRAT proofs, which shares nothing with the solvers that write them.
+
+An LRAT proof is a text. The clauses of the formula have the ids 1, 2, 3, ... in their order. A line
+``ID LITERALS 0 HINTS 0`` adds a clause, and ``ID d IDS 0`` deletes clauses. An added clause follows
+by unit propagation: if all its literals were false, each hint, the id of an earlier clause, would
+have at most a single literal left, which then has to be true; the last hint has none left. So the
+checker searches for nothing. The proof is complete when it adds the clause without literals.
+
+This is the part of the format that CaDiCaL writes. Steps of another kind (RAT), whose hints are
+negative, are rejected.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from starcast.errors import RejectedError
+
+#: The name of this checker in records.
+CHECKER = "starcast.records.lrat"
+
+Clause = tuple[int, ...]
+
+
+def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
+    """Check that a proof refutes a formula.
+
+    Args:
+        clauses: the clauses of the formula; literals are numbers, negative if negated.
+        proof: the lines of the proof.
+
+    Returns:
+        The number of clauses that the proof adds, up to the empty clause.
+
+    Raises:
+        RejectedError: a line is malformed, a clause does not follow, or the proof ends too early.
+
+    Example:
+        >>> check_lrat([[1], [-1, 2], [-2]], ["4 2 0 1 2 0", "5 0 4 3 0"])
+        2
+    """
+    # Literals of a clause are different, so that one that is left is counted once.
+    known = {number: tuple(set(clause)) for number, clause in enumerate(clauses, start=1)}
+    added = 0
+    for number, line in enumerate(proof, start=1):
+        try:
+            clause = _execute(known, line.split())
+        except ValueError as error:
+            raise rejected_proof(f"line {number}: {error}") from None
+        if clause is None:
+            continue
+        added += 1
+        if not clause:
+            return added
+    raise rejected_proof("it ends without the empty clause")
+
+
+def rejected_proof(reason: str, checker: str = CHECKER) -> RejectedError:
+    """Return the error that a checker rejects an LRAT proof."""
+    return RejectedError(
+        f"{checker} rejects the LRAT proof: {reason}",
+        hint="the proof is damaged or of another formula: make it again",
+    )
+
+
+def _execute(known: dict[int, Clause], words: Sequence[str]) -> Clause | None:
+    """Delete clauses, or add a clause that follows; return the clause that was added."""
+    if words[1:2] == ["d"]:
+        _delete(known, [int(word) for word in words[2:]])
+        return None
+    name, clause, hints = _parse_addition([int(word) for word in words])
+    if name in known:
+        raise ValueError(f"the id {name} is in use")
+    _require_implied(known, clause, hints)
+    known[name] = clause
+    return clause
+
+
+def _parse_addition(numbers: Sequence[int]) -> tuple[int, Clause, Sequence[int]]:
+    """Return the id, the literals and the hints of a line."""
+    if not numbers or numbers[0] < 1 or numbers[-1] != 0:
+        raise ValueError("it does not begin with an id and end with 0")
+    end = numbers.index(0)
+    if end == len(numbers) - 1:
+        raise ValueError("it has no hints")
+    return numbers[0], tuple(set(numbers[1:end])), numbers[end + 1 : -1]
+
+
+def _delete(known: dict[int, Clause], ids: Sequence[int]) -> None:
+    if not ids or ids[-1] != 0:
+        raise ValueError("it does not end with 0")
+    for each in ids[:-1]:
+        if known.pop(each, None) is None:
+            raise ValueError(f"it deletes the clause {each}, which does not exist")
+
+
+def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[int]) -> None:
+    """Check that a clause follows by unit propagation along its hints."""
+    false = set(clause)
+    for hint in hints:
+        used = known.get(hint)
+        if used is None:
+            raise ValueError(f"the hint {hint} is not the id of a clause")
+        left = [literal for literal in used if literal not in false]
+        if not left:
+            return
+        if len(left) > 1:
+            raise ValueError(f"the hint {hint} leaves {len(left)} literals")
+        false.add(-left[0])
+    raise ValueError("its hints do not lead to a contradiction")

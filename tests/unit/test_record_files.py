@@ -1,0 +1,184 @@
+"""Files of records: one sentence about each that is damaged, forged or no record at all."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from starcast.errors import InputError
+from starcast.records import find_record, load_record, save_record, shipped_record
+from starcast.records.files import unpack_witness
+from starcast.records.model import ARGUMENTS, FIELDS
+from starcast.search import PROBLEMS
+
+PROOF = shipped_record("edge-disjoint-trees", "S5").fields()["proof"]
+SECOND = {**PROOF, "format": "second solver", "proof_sha256": "", "proof_bytes": 0}
+TRIED = {"method": "m", "target": 1, "result": "open", "seconds": 1.0, "value": None}
+NAN, INFINITY = float("nan"), float("inf")
+WITNESS = {"file": "missing.npz", "sha256": "0" * 64}
+#: Changes of a record's file, and a part of each message.
+DAMAGED: list[tuple[dict[str, object], str]] = [
+    ({"format": 2}, "has the format 2"),
+    ({"format": None}, "has the format None"),
+    ({"problem": "other"}, "unknown problem 'other'"),
+    ({"problem": 5}, "problem: Input should be a valid string"),
+    ({"topology": "S4;"}, "topology: String should match pattern"),
+    ({"topology": "S" + "4" * 1000}, "topology: String should have at most 100"),
+    ({"topology": None}, "topology: Input should be a valid string"),
+    ({"value": "5"}, "value: Input should be a valid integer"),
+    ({"value": True}, "value: Input should be a valid integer"),
+    ({"value": NAN}, "value: Input should be a valid integer"),
+    ({"value": -1}, "value: Input should be greater than or equal to 0"),
+    ({"value": 10**30}, "value: Input should be less than or equal to 2147483647"),
+    ({"bound": 10**30}, "bound: Input should be less than or equal to 2147483647"),
+    ({"bound": 5.5}, "bound: Input should be a valid integer"),
+    ({"reason": "x" * 10_000}, "reason: String should have at most 2000"),
+    ({"reason": "\0"}, "reason: the text has control characters"),
+    ({"command": 7}, "command: Input should be a valid string"),
+    ({"seconds": NAN}, "seconds: Input should be a finite number"),
+    ({"seconds": INFINITY}, "seconds: Input should be"),
+    ({"seconds": -1}, "seconds: Input should be greater than or equal to 0"),
+    ({"seconds": 1e30}, "seconds: Input should be less than or equal to"),
+    ({"seconds": "1"}, "seconds: Input should be a valid number"),
+    ({"arguments": {"congestion": 2}}, "the arguments of one-port-broadcast are: none"),
+    ({"arguments": {"a": NAN}}, "arguments.a: Input should be a valid integer"),
+    ({"arguments": []}, "arguments: Input should be a valid dictionary"),
+    ({"problem": "congestion-trees"}, "the arguments of congestion-trees are: congestion"),
+    ({"optimal": False}, "optimal is False, but the value is 5 and the bound 5"),
+    ({"optimal": 1}, "optimal: Input should be a valid boolean"),
+    ({"tried": [{"method": 1}]}, "tried.0.method: Input should be a valid string"),
+    ({"tried": [{**TRIED, "seconds": NAN}]}, "tried.0.seconds: Input should be a finite number"),
+    ({"tried": [{**TRIED, "target": 10**30}]}, "tried.0.target: Input should be less than"),
+    ({"tried": [{**TRIED, "result": "won"}]}, "tried.0.result: Input should be 'witness'"),
+    ({"tried": {}}, "tried: Input should be a valid list"),
+    ({"proof": {"format": "DRAT"}}, "proof.statement: Field required"),
+    ({"proof": {**PROOF, "format": "belief"}}, "proof.format: Input should be 'LRAT'"),
+    ({"proof": {**PROOF, "format": "second solver"}}, "do not fit the format second solver"),
+    ({"proof": {**SECOND, "format": "LRAT"}}, "do not fit the format LRAT"),
+    ({"proof": {**PROOF, "formula_sha256": "0"}}, "proof.formula_sha256: String should match"),
+    ({"proof": {**PROOF, "proof_bytes": 10**30}}, "proof.proof_bytes: Input should be"),
+    ({"proof": {**PROOF, "seconds": NAN}}, "proof.seconds: Input should be a finite number"),
+    ({"proof": {**PROOF, "author": "x"}}, "proof.author: Extra inputs are not permitted"),
+    ({"proof": "DRAT"}, "proof: Input should be a valid dictionary"),
+    ({"author": "x"}, "author: Extra inputs are not permitted"),
+    ({"witness": WITNESS}, "missing.npz cannot be read"),
+    ({"witness": {**WITNESS, "file": "../S5.npz"}}, "witness.file: String should match"),
+    ({"witness": {**WITNESS, "sha256": ""}}, "witness.sha256: String should match"),
+    ({"witness": {}}, "witness.file: Field required"),
+    ({"witness": None}, "witness: Field required"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), DAMAGED)
+def test_a_damaged_file_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(InputError) as refused:
+        load_record(path)
+    assert message in refused.value.message
+    assert "\n" not in refused.value.message
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_file_without_a_field_is_refused(tmp_path: Path, name: str) -> None:
+    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    fields = json.loads(path.read_text())
+    del fields[name]
+    path.write_text(json.dumps(fields))
+    with pytest.raises(InputError, match=f"is not a record: {name}: Field required"):
+        load_record(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", "null", '"x"', "[" * 100_000, "1" * 5_000])
+def test_a_file_that_is_no_object_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "S4.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match="is not a record"):
+        load_record(path)
+
+
+def _packed(*members: tuple[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", compression) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+def _array(array: object) -> bytes:
+    packed = io.BytesIO()
+    np.save(packed, np.asarray(array))
+    return packed.getvalue()
+
+
+def _with_method(method: int) -> bytes:
+    """Return an archive whose member claims to be compressed by some method."""
+    content = bytearray(_packed(("a.npy", _array([1, 2]))))
+    entry = content.index(b"PK\1\2")
+    content[8:10] = content[entry + 10 : entry + 12] = method.to_bytes(2, "little")
+    return bytes(content)
+
+
+def _encrypted() -> bytes:
+    content = bytearray(_packed(("a.npy", _array([1, 2]))))
+    entry = content.index(b"PK\1\2")
+    content[6] |= 1
+    content[entry + 8] |= 1
+    return bytes(content)
+
+
+def _broken_deflate() -> bytes:
+    content = bytearray(_packed(("a.npy", _array([1, 2])), compression=zipfile.ZIP_DEFLATED))
+    content[40:60] = bytes(20)
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"text",
+        _array([1, 2]),
+        _packed(("a.txt", b"text")),
+        _packed(("a.npy", b"text")),
+        _packed(("a.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': (((    \n")),
+        _packed(("a.npy", _array(np.array([None])))),
+        _with_method(97),
+        _with_method(zipfile.ZIP_BZIP2),
+        _with_method(zipfile.ZIP_LZMA),
+        _with_method(zipfile.ZIP_DEFLATED),
+        _encrypted(),
+        _broken_deflate(),
+    ],
+)
+def test_a_witness_that_is_not_an_archive_of_arrays_is_refused(content: bytes) -> None:
+    with pytest.raises(InputError, match="the witness here cannot be read"):
+        unpack_witness(content, "here")
+
+
+def test_arguments_of_problems_are_those_of_the_searches() -> None:
+    for name, problem in PROBLEMS.items():
+        assert set(ARGUMENTS[name]) == problem.arguments.keys()
+
+
+def test_a_record_in_the_place_of_another_is_refused(tmp_path: Path) -> None:
+    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    path.rename(path.with_name("S5.json"))
+    with pytest.raises(InputError, match="it is the record one-port-broadcast:S4"):
+        find_record([tmp_path], "one-port-broadcast", "S5")
+
+
+def test_a_damaged_witness_is_refused(tmp_path: Path) -> None:
+    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    witness = next(path.parent.glob("*.npz"))
+    content = bytearray(witness.read_bytes())
+    content[40] ^= 1
+    witness.write_bytes(content)
+    with pytest.raises(InputError, match="is damaged"):
+        load_record(path)
+    path.write_text("{")
+    with pytest.raises(InputError, match="not a record"):
+        load_record(path)

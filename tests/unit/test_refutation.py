@@ -1,0 +1,333 @@
+"""LRAT proofs: the checker accepts what follows, and rejects everything else."""
+
+import os
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from starcast.cli.search import _require_settled
+from starcast.errors import InputError, LimitError, RejectedError, UncheckedError
+from starcast.records import Proof, Record, is_better, shipped_record, verify
+from starcast.records.listing import describe_evidence
+from starcast.records.lrat import CHECKER, check_lrat
+from starcast.search import Budget, check_record, find_problem, make_proof, refutation
+from starcast.search.formula import Formula
+from starcast.search.proofs import check_record_proof, formula_of
+from starcast.search.refutation import refute
+
+LIMITS = Budget(seconds=60)
+#: The clauses a, not a or b, not b, and a proof of their contradiction.
+CLAUSES = [[1], [-1, 2], [-2]]
+PROOF = ["4 2 0 1 2 0", "5 0 4 3 0"]
+
+
+def pigeons(count: int) -> Formula:
+    """Return the unsatisfiable formula that places pigeons into one hole less."""
+    formula = Formula()
+    place = formula.new(count, count - 1)
+    for row in place.tolist():
+        formula.add(*row)
+    for column in place.T.tolist():
+        formula.at_most_one(column)
+    return formula
+
+
+def satisfiable() -> Formula:
+    """Return a formula with a solution."""
+    formula = Formula()
+    formula.add(*formula.new(2).tolist())
+    return formula
+
+
+def test_a_proof_is_accepted_up_to_the_empty_clause() -> None:
+    assert check_lrat(CLAUSES, PROOF) == 2
+    assert check_lrat(CLAUSES, [PROOF[0], "4 d 1 2 0", PROOF[1], "anything"]) == 2
+    assert check_lrat([[1, 1], [-1, -1]], ["3 0 1 2 0"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([], "ends without the empty clause"),
+        (PROOF[:1], "ends without the empty clause"),
+        (PROOF[1:], "line 1: the hint 4 is not the id of a clause"),
+        (["4 2 0 1 0"], "line 1: its hints do not lead to a contradiction"),
+        (["4 0 2 1 0"], "line 1: the hint 2 leaves 2 literals"),
+        (["4 2 0 0"], "line 1: its hints do not lead to a contradiction"),
+        (["4 2 0 0", PROOF[1]], "line 1: its hints do not lead to a contradiction"),
+        (["4 3 0 -1 2 0"], "line 1: the hint -1 is not the id of a clause"),
+        (["3 2 0 1 2 0"], "line 1: the id 3 is in use"),
+        (["0 2 0 1 2 0"], "line 1: it does not begin with an id"),
+        (["-4 2 0 1 2 0"], "line 1: it does not begin with an id"),
+        (["4 2 0 1 2"], "line 1: it does not begin with an id and end with 0"),
+        (["4 2 0"], "line 1: it has no hints"),
+        ([""], "line 1: it does not begin with an id"),
+        (["c comment"], "line 1: invalid literal"),
+        (["4 2 0 1 x 0"], "line 1: invalid literal"),
+        (["4 d 9 0"], "line 1: it deletes the clause 9, which does not exist"),
+        (["4 d 1"], "line 1: it does not end with 0"),
+        (["4 d"], "line 1: it does not end with 0"),
+        (["4 d 1 0", *PROOF], "line 2: the hint 1 is not the id of a clause"),
+        (["9" * 5000], "line 1: Exceeds the limit"),
+    ],
+)
+def test_a_wrong_proof_is_rejected_with_its_line(lines: list[str], reason: str) -> None:
+    with pytest.raises(RejectedError) as rejected:
+        check_lrat(CLAUSES, lines)
+    assert f"{CHECKER} rejects the LRAT proof" in rejected.value.message
+    assert reason in rejected.value.message
+
+
+def test_a_formula_with_a_solution_has_no_proof_that_is_accepted() -> None:
+    """Every line that adds a clause over two variables is tried."""
+    literals = (1, -1, 2, -2)
+    clauses = [[], *([a] for a in literals), *([a, b] for a in literals for b in literals)]
+    formula = [[1, 2], [-1, 2]]
+    for clause in clauses:
+        for hints in ([], [1], [2], [1, 2], [2, 1], [1, 1]):
+            line = " ".join(map(str, [3, *clause, 0, *hints, 0]))
+            is_implied = 2 in clause or (1 in clause and -1 in clause)
+            is_implied |= len(set(clause)) == 2 and 2 not in clause and -2 not in clause
+            if not is_implied:
+                with pytest.raises(RejectedError, match=r"line 1"):
+                    check_lrat(formula, [line, "4 0 3 0"])
+
+
+def test_a_solver_refutes_a_formula_and_the_proof_is_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "proof.lrat"
+    found = refute(pigeons(6), LIMITS, "pigeons", file)
+    assert found is not None
+    assert found.size == file.stat().st_size
+    lines = file.read_text().splitlines()
+    assert check_lrat(pigeons(6).clauses, lines) == found.steps
+    again = refute(pigeons(6), LIMITS, "pigeons")
+    assert again is not None
+    assert again.sha256 == found.sha256
+    with pytest.raises(RejectedError):
+        check_lrat(pigeons(7).clauses, lines)
+
+
+def test_every_damaged_line_is_rejected_or_harmless(tmp_path: Path) -> None:
+    """A proof without one of its lines, or with another number, proves the same or nothing."""
+    file = tmp_path / "proof.lrat"
+    refute(pigeons(5), LIMITS, "pigeons", file)
+    lines = file.read_text().splitlines()
+    formula = pigeons(5)
+    weaker = formula.clauses[1:]
+    rejected = 0
+    for number in range(len(lines)):
+        changed = [*lines[:number], *lines[number + 1 :]]
+        try:
+            check_lrat(formula.clauses, changed)
+        except RejectedError:
+            rejected += 1
+        with pytest.raises(RejectedError):
+            check_lrat(weaker, changed)
+    assert rejected > len(lines) // 2
+
+
+def test_a_clause_that_is_derived_while_the_formula_is_read_gets_another_id(
+    tmp_path: Path,
+) -> None:
+    """CaDiCaL strengthens clauses at once by units, and numbers all in one sequence."""
+    formula = Formula()
+    a, b, c, d = formula.new(4).tolist()
+    for clause in ((a,), (-a, b, c), (-a, b, -c), (-a, -b, d), (-b, -d), (b, -a)):
+        formula.add(*clause)
+    file = tmp_path / "proof.lrat"
+    found = refute(formula, LIMITS, "units", file)
+    assert found is not None
+    assert check_lrat(formula.clauses, file.read_text().splitlines()) == found.steps
+
+
+def test_a_satisfiable_formula_is_an_error() -> None:
+    with pytest.raises(RejectedError, match="the formula is satisfiable"):
+        refute(satisfiable(), LIMITS, "nothing")
+
+
+def test_at_the_time_limit_and_beyond_the_longest_proof_there_is_no_refutation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert refute(pigeons(11), Budget(seconds=1), "pigeons") is None
+    with pytest.raises(LimitError, match="needs more than 100 MB"):
+        refute(pigeons(60), Budget(seconds=60, memory=100), "pigeons")
+    monkeypatch.setattr(refutation, "race", lambda *_: "too long")
+    assert refute(pigeons(5), LIMITS, "pigeons") is None
+
+
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        refute(pigeons(4), LIMITS, "pigeons", tmp_path / "missing" / "proof.lrat")
+
+
+def test_a_drat_proof_of_another_solver_is_checked_too() -> None:
+    from pysat.solvers import Solver
+
+    record = shipped_record("fault-diameter", "S4")
+    clauses = formula_of(record).clauses
+    with Solver(name="cadical195", bootstrap_with=clauses, with_proof=True) as solver:
+        assert not solver.solve()
+        lines = solver.get_proof()
+    assert check_record_proof(record, "\n".join(lines) + "\n").startswith("dratify ")
+    for damaged in (["0"], lines[:-1], ["1 x 0", *lines], ["d 1 0", "0"]):
+        with pytest.raises(RejectedError, match="dratify rejects the DRAT proof"):
+            check_record_proof(record, "\n".join(damaged) + "\n")
+    with pytest.raises(RejectedError, match="rejects the LRAT proof: it ends"):
+        check_record_proof(record, "")
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo s VERIFIED UNSAT", ""),
+        ("echo c empty clause not derived at end of proof >&2", "cake_lpr rejects .*not derived"),
+        ("exit 3", "cake_lpr rejects .* prints nothing"),
+        ("echo s VERIFIED UNSAT; echo more", "cake_lpr rejects"),
+    ],
+)
+def test_the_verified_checker_has_to_accept_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str
+) -> None:
+    program = tmp_path / "cake_lpr"
+    program.write_text(f'#!/bin/sh\ntest -s "$1" && test -s "$2" || exit 1\n{script}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    if reason:
+        with pytest.raises(RejectedError, match=reason):
+            refute(pigeons(5), LIMITS, "pigeons")
+        return
+    found = refute(pigeons(5), LIMITS, "pigeons")
+    assert found is not None
+    assert found.checker == f"{CHECKER} and cake_lpr"
+
+
+def test_a_verified_checker_that_takes_too_long_leaves_the_proof_unchecked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "cake_lpr"
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert refute(pigeons(4), Budget(seconds=2), "pigeons") is None
+
+
+def with_proof(record: Record, format_: str) -> Record:
+    """Return a record whose bound a proof of some format is said to support."""
+    proof = Proof(
+        statement="nothing better",
+        format=format_,  # type: ignore[arg-type]
+        formula_sha256="0" * 64,
+        proof_sha256="" if format_ == "second solver" else "0" * 64,
+        proof_bytes=0 if format_ == "second solver" else 1,
+        checker="some program",
+        command="starcast records prove",
+    )
+    return _with_formula(replace(record, proof=proof))
+
+
+def _with_formula(record: Record) -> Record:
+    """Return a record whose proof names the formula that excludes better values."""
+    written: list[Formula] = []
+
+    def keep(formula: Formula) -> str:
+        written.append(formula)
+        return record.proof.formula_sha256 if record.proof else ""
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Formula, "sha256", keep)
+        formula_of(record)
+    assert record.proof is not None
+    return replace(record, proof=replace(record.proof, formula_sha256=written[0].sha256()))
+
+
+def forged_rounds(format_: str) -> Record:
+    """Return a record that calls 9 rounds on S5 optimal; the truth is 8."""
+    best = shipped_record("one-port-broadcast", "S5")
+    rounds = best.witness["round"].astype(np.int64)
+    witness = {**best.witness, "round": rounds + (rounds == rounds.max())}
+    record = replace(best, value=9, bound=9, witness=witness, reason="belief")
+    return with_proof(record, format_)
+
+
+@pytest.mark.parametrize(
+    ("format_", "state"),
+    [("second solver", "not checked"), ("DRAT", "not made again"), ("LRAT", "not made again")],
+)
+def test_a_forged_proof_is_not_verified_and_is_rejected_when_it_is_made(
+    format_: str, state: str
+) -> None:
+    record = forged_rounds(format_)
+    verify(record)
+    checked = check_record(record)
+    assert checked.verification == state
+    assert "proofs were not asked for" in checked.reason
+    assert state in describe_evidence(record)
+    with pytest.raises(RejectedError, match="the formula is satisfiable"):
+        check_record(record, LIMITS)
+
+
+def true_height(format_: str) -> Record:
+    """Return a record whose bound is right, with a proof of some format."""
+    return with_proof(shipped_record("edge-disjoint-trees", "S5"), format_)
+
+
+@pytest.mark.parametrize("format_", ["second solver", "DRAT", "LRAT"])
+def test_a_proof_that_is_made_now_verifies_a_record_of_any_format(format_: str) -> None:
+    checked = check_record(true_height(format_), LIMITS)
+    assert (checked.verification, checked.reason) == ("verified", "")
+    assert checked.proof is not None
+
+
+@pytest.mark.parametrize(
+    ("format_", "state"), [("second solver", "not checked"), ("LRAT", "not made again")]
+)
+def test_a_record_whose_proof_takes_too_long_is_not_verified(format_: str, state: str) -> None:
+    checked = check_record(true_height(format_), Budget(seconds=0.01))
+    assert checked.verification == state
+    assert "the proof takes more than 0.01 s" in checked.reason
+    checked = check_record(true_height(format_), Budget(seconds=60, memory=1))
+    assert checked.verification == state
+    assert "MB" in checked.reason
+
+
+def test_a_search_that_ends_with_the_word_of_a_second_solver_is_not_checked() -> None:
+    settled = true_height("LRAT")
+    _require_settled([settled], Path("records"), 60)
+    with pytest.raises(UncheckedError, match="the bound of edge-disjoint-trees:S5 is not checked"):
+        _require_settled([settled, true_height("second solver")], Path("records"), 60)
+
+
+def test_a_formula_that_does_not_fit_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = true_height("LRAT")
+    problem = replace(
+        find_problem(record.problem), literals=lambda *_: 10**12, rebuild=_must_not_be_called
+    )
+    monkeypatch.setattr("starcast.search.proofs.find_problem", lambda _: problem)
+    checked = check_record(record)
+    assert checked.verification == "not made again"
+    assert "needs about" in checked.reason
+
+
+def _must_not_be_called(*_: object) -> Formula:
+    raise AssertionError("the formula is written")
+
+
+def test_the_better_evidence_is_kept() -> None:
+    records = [true_height(each) for each in ("second solver", "DRAT", "LRAT")]
+    without = replace(records[0], proof=None)
+    order = [records[0], without, records[1], records[2]]
+    for worse, better in pairwise(order):
+        assert is_better(better, worse)
+        assert not is_better(worse, better)
+
+
+def test_a_proof_that_takes_too_long_is_replaced_by_a_second_solver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("starcast.search.proofs.refute", lambda *_: None)
+    proof = make_proof(pigeons(5), "no place", "starcast search a b", LIMITS)
+    assert (proof.format, proof.proof_sha256) == ("second solver", "")
+    assert proof.checker.startswith("CP-SAT")
