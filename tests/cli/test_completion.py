@@ -136,6 +136,7 @@ ID = "S4:multiple:1234"
 SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 def test_bash_completes_stored_ids(bash: Terminal) -> None:
     """Ids contain colons and equal signs, at which bash divides words."""

@@ -586,6 +586,7 @@ def test_a_slow_query_reports_the_time_limit(
     assert "choose a smaller topology" in result.err
 
 
+@pytest.mark.slow
 def test_check_plans_every_query(starcast: Starcast, home: Path) -> None:
     result = starcast("query", "check", "-f", "json", home=home)
     assert result.code == 0

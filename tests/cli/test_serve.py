@@ -105,6 +105,7 @@ def test_a_missing_extra_is_one_sentence(
     )
 
 
+@pytest.mark.slow
 def test_other_commands_do_not_import_the_server() -> None:
     code = """
 import sys

@@ -131,6 +131,7 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     writer.dispose()
 
 
+@pytest.mark.slow
 def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
     bare: Engine, engine: Engine, store_url: URL, tmp_path: Path
 ) -> None:
@@ -259,6 +260,7 @@ def test_an_interrupted_backup_leaves_the_earlier_file(stored: Engine, tmp_path:
         backup.create(stored, tmp_path / "missing" / "x", PROGRAMS)
 
 
+@pytest.mark.slow
 def test_a_backup_is_one_snapshot_while_others_write(stored: Engine, tmp_path: Path) -> None:
     """Rows of a transaction that commits during the dump are in neither part of the file."""
     stop = threading.Event()

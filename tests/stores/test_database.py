@@ -444,6 +444,7 @@ def test_two_upgrades_at_once_are_one_after_the_other(fresh_database: URL) -> No
         one.dispose()
 
 
+@pytest.mark.slow
 def test_an_upgrade_that_waits_too_long_reports_another_process(
     fresh_database: URL, bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -518,6 +519,7 @@ def test_a_lost_lock_is_detected_and_can_be_taken_again(engine: Engine) -> None:
     assert done, "releasing a lost lock is not an error"
 
 
+@pytest.mark.slow
 def test_waiting_for_a_lock_takes_it_for_the_rest_of_the_transaction(engine: Engine) -> None:
     busy = BusyError("busy")
     with (

@@ -278,6 +278,7 @@ def test_a_damaged_or_foreign_file_is_refused(
         assert repository.list_experiments(opened) == []
 
 
+@pytest.mark.slow
 def test_the_commands_hand_runs_to_another_store(
     stored: Engine,
     colleague: Engine,

@@ -129,6 +129,7 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
         create_indexes(stores.graph)
 
 
+@pytest.mark.slow
 def test_a_sample_depends_on_its_seed(stores: Stores, stored_plan: Plan) -> None:
     """All rows at sampled nodes are compared; edits elsewhere are not detected."""
     topology = stored_plan.artifacts[0].topology

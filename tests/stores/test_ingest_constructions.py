@@ -117,6 +117,7 @@ def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
     assert [row["edges"] for row in edges] == [size - 1 for size in original.sizes.tolist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", SPECS)
 def test_all_means_all_that_need_no_arguments(stores: Stores, spec: str) -> None:
     """As in `starcast ingest SPEC --trees all --schedules all`."""

@@ -442,6 +442,7 @@ def test_a_home_without_a_stack(tmp_path: Path) -> None:
     assert not home.exists()
 
 
+@pytest.mark.slow
 def test_a_home_that_is_a_file(tmp_path: Path) -> None:
     """The error is one line, not a traceback."""
     home = tmp_path / "file"

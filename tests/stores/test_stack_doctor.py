@@ -182,6 +182,7 @@ def test_a_wrong_password(migrated: Settings, tmp_path: Path) -> None:
     assert "refuses the login of 'starcast'" in by_check(findings)["PostgreSQL"].found
 
 
+@pytest.mark.slow
 def test_the_command_without_running_servers(tmp_path: Path) -> None:
     """The rows have the requested format, the exit code is 4, and no folder is created."""
     command = [

@@ -21,22 +21,33 @@ FOLDERS = {
     "packs": "packs",
     "stores": "stores",
     "cli": "cli",
-    "compose": "cli",
+    "compose": "unit",
     "campaign": "cli",
 }
-#: Modules of tests/stores in another group, by the beginning of their names. Those of `runs` mostly
-#: wait for servers that start and stop; those of `packs` need no PostgreSQL.
-STORES = {
-    "test_graph_": "packs",
-    "test_claim_runs": "runs",
-    "test_database": "runs",
-    "test_experiments": "runs",
-    "test_offline": "runs",
-    "test_repository": "runs",
-    "test_stack": "runs",
+#: Modules in another group than their folder, by the beginning of their paths. Those of `runs`
+#: mostly wait for servers that start and stop; those of `packs` need no PostgreSQL, and those of
+#: `unit` no server.
+MODULES = {
+    "cli/test_app": "unit",
+    "cli/test_cost": "unit",
+    "cli/test_draw": "unit",
+    "cli/test_flags": "unit",
+    "cli/test_forest": "unit",
+    "cli/test_formats": "unit",
+    "cli/test_output": "unit",
+    "cli/test_schedule": "unit",
+    "cli/test_search": "unit",
+    "cli/test_serve": "unit",
+    "stores/test_graph_": "packs",
+    "stores/test_claim_runs": "runs",
+    "stores/test_database": "runs",
+    "stores/test_experiments": "runs",
+    "stores/test_offline": "runs",
+    "stores/test_repository": "runs",
+    "stores/test_stack": "runs",
 }
 
-GROUPS = {*FOLDERS.values(), *STORES.values()}
+GROUPS = {*FOLDERS.values(), *MODULES.values()}
 
 
 def group(path: Path) -> str:
@@ -45,14 +56,13 @@ def group(path: Path) -> str:
     Raises:
         pytest.UsageError: no group is known for the module's folder.
     """
-    folder = path.relative_to(TESTS).parts[0]
-    if folder == "stores":
-        for prefix, name in STORES.items():
-            if path.name.startswith(prefix):
-                return name
-    if folder not in FOLDERS:
+    module = path.relative_to(TESTS)
+    for prefix, name in MODULES.items():
+        if module.as_posix().startswith(prefix):
+            return name
+    if module.parts[0] not in FOLDERS:
         raise pytest.UsageError(f"{path} belongs to no group of tests: add it to {__file__}")
-    return FOLDERS[folder]
+    return FOLDERS[module.parts[0]]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.markers import GROUPS, STORES, TESTS, group
+from support.markers import GROUPS, MODULES, TESTS, group
 
 
 def test_every_test_module_has_a_group() -> None:
@@ -29,8 +29,8 @@ def test_every_group_is_declared_and_has_a_job(pytestconfig: pytest.Config) -> N
 
 
 def test_every_prefix_is_that_of_a_module() -> None:
-    for prefix in STORES:
-        assert list((TESTS / "stores").glob(f"{prefix}*.py"))
+    for prefix in MODULES:
+        assert list(TESTS.glob(f"{prefix}*.py")), prefix
 
 
 def test_the_group_follows_from_the_folder_and_the_module() -> None:

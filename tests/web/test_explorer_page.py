@@ -276,6 +276,7 @@ def test_steps_by_keys_and_buttons_show_who_holds_what(open_page: Open) -> None:
     expect(page.locator("#step-text")).to_contain_text(f"step {built.steps - 2} of")
 
 
+@pytest.mark.slow
 def test_playing_moves_packets_and_ends_at_the_last_step(open_page: Open) -> None:
     page = open_page("S4", reduced_motion="no-preference")
     page.goto(address(page).partition("#")[0] + "#schedule=broadcast:multiple&step=6")
