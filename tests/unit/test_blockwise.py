@@ -25,7 +25,7 @@ from starcast.blockwise import (
     verify_blocks,
 )
 from starcast.blockwise.tables import build_tables
-from starcast.blockwise.verification import examine_range
+from starcast.blockwise.verification import RangeResult, examine_range
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.support import shards
 from starcast.support.processes import local_processes
@@ -273,11 +273,13 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return files
 
 
-def test_merged_shards_are_the_results_of_all_tasks(written: list[Path]) -> None:
-    from starcast.blockwise.verification import RangeResult
+def merged(files: list[Path], kind: shards.Kind = "forest") -> tuple[shards.Job, list[Any]]:
+    return shards.merge_shards(files, kind, {"id": str}, RangeResult.SHAPE)
 
+
+def test_merged_shards_are_the_results_of_all_tasks(written: list[Path]) -> None:
     source = closed_form("S6", "multiple", m=4)
-    job, results = shards.merge_shards([written[2], *written[:2]], "forest")
+    job, results = merged([written[2], *written[:2]])
     assert (job.tasks, job.description) == (6, {"id": source.id})
     found = combine(source, map(RangeResult.from_json, results))
     assert found == verify_blocks(source, jobs=1)
@@ -286,7 +288,7 @@ def test_merged_shards_are_the_results_of_all_tasks(written: list[Path]) -> None
 def refusal(files: list[Path], kind: shards.Kind = "forest") -> str:
     """Return the message with which shards are refused."""
     with pytest.raises((InputError, RejectedError)) as caught:
-        shards.merge_shards(files, kind)
+        merged(files, kind)
     return caught.value.message
 
 

@@ -20,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the wheel is installed, without its dependencies."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
-    subprocess.run(build, check=True, capture_output=True)
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir"]
+    subprocess.run([*build, folder, ROOT], check=True, capture_output=True)
     (built,) = folder.glob("*.whl")
     install = ["-m", "pip", "install", "--quiet", "--no-compile", "--no-deps"]
     subprocess.run([sys.executable, *install, "--target", folder / "site", built], check=True)

@@ -18,7 +18,7 @@ of greatest potential that is followed to the root and has this level proves tha
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache, partial
 from math import factorial
 from typing import Any, ClassVar
@@ -78,7 +78,7 @@ class RangeResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as JSON values."""
-        return {name: list(map(_plain, getattr(self, name))) for name in self.__dataclass_fields__}
+        return {field.name: list(map(_plain, getattr(self, field.name))) for field in fields(self)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RangeResult":
