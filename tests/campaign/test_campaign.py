@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from neo4j import Driver
 from sqlalchemy import URL
 
 from campaign.actions import KINDS, choose, perform
@@ -44,10 +45,13 @@ SLICE = {
 
 @pytest.fixture(scope="module")
 def servers(
-    graph_address: GraphAddress, store_url: URL, tmp_path_factory: pytest.TempPathFactory
+    graph_address: GraphAddress,
+    graph_driver: Driver,
+    store_url: URL,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Servers]:
     """The stores of the campaign with their baseline: a database of their own, an empty graph."""
-    empty(graph_address)
+    empty(graph_address, graph_driver)
     with new_database(store_url) as url:
         engine = sessions.connect(url)
         sessions.upgrade(engine, Silent())
@@ -55,7 +59,7 @@ def servers(
         prepared = Servers(graph_address, url, tmp_path_factory.mktemp("campaign"))
         prepared.prepare()
         yield prepared
-    empty(graph_address)
+    empty(graph_address, graph_driver)
 
 
 @pytest.mark.parametrize("kind", SLICE)

@@ -209,6 +209,7 @@ def test_zsh_completes_stored_ids(shell_home: Path) -> None:
             terminal.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "address",
     [

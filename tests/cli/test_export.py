@@ -45,6 +45,7 @@ def refused(result: Result, code: int, *words: str) -> None:
     assert all(word in result.err for word in words), result.err
 
 
+@pytest.mark.slow
 def test_files_contain_stored_and_requested_artifacts(
     starcast: Starcast, stores: Stores, tmp_path: Path
 ) -> None:

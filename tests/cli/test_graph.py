@@ -43,6 +43,7 @@ def what(stores: Stores) -> Plan:
     return wanted
 
 
+@pytest.mark.slow
 def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
     """One line is printed to stderr; other formats print an empty list."""
     del what

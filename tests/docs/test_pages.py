@@ -74,6 +74,7 @@ def test_a_query_is_asked_with_the_keyboard_alone(tab: Page) -> None:
     expect(tab.get_by_role("alert")).to_contain_text("starcast ingest S4 --trees multiple")
 
 
+@pytest.mark.slow
 def test_curves_are_read_off_with_keyboard_and_pointer(tab: Page) -> None:
     tab.goto("/experiments/wide")
     slider = tab.get_by_role("slider")
@@ -106,6 +107,7 @@ def test_experiments_are_chosen_and_compared(tab: Page) -> None:
     expect(tab.get_by_role("region", name="comparison").locator("td.worse").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_counterexample_opens_in_the_explorer(tab: Page) -> None:
     tab.goto("/claims/TS.T1.time")
     link = tab.get_by_role("link", name="See it in the explorer")

@@ -40,6 +40,7 @@ def missing(case: Case, messages: int, copies: int) -> int:
     return simulate(sent, [*case["dead_nodes"], *links]).missing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FAULTS, ids=str)
 def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: Case) -> None:
     """Message m uses tree m, so it is missing at the nodes that this tree does not reach."""

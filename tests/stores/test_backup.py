@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from neo4j import Driver
 from sqlalchemy import URL, Engine, inspect, select, text
 
 from starcast.claims.claim_run import verify_claims
@@ -104,13 +105,14 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     create: Callable[[Engine, Path], None],
     target: Engine,
     clean_graph: GraphAddress,
+    graph_driver: Driver,
     role_url: Callable[[URL, Role], URL],
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "store.backup"
     create(stored, file)
     before = content(stored)
-    empty(clean_graph)
+    empty(clean_graph, graph_driver)
     settings = settings_for(target.url, clean_graph)
     restore(settings, file, Silent())
     after = content(target)
@@ -148,14 +150,15 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
     # The shared database goes on with the identity of the backup, and without its rows.
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("place", ["postgres", "neo4j"])
 def test_a_store_that_is_not_empty_is_refused_and_unchanged(
-    file: Path, bare: Engine, clean_graph: GraphAddress, place: str
+    file: Path, bare: Engine, clean_graph: GraphAddress, graph_driver: Driver, place: str
 ) -> None:
     sessions.upgrade(bare, Silent())
     if place == "postgres":
-        empty(clean_graph)
+        empty(clean_graph, graph_driver)
         with bare.begin() as connection:
             connection.execute(text("insert into experiment (name) values ('mine')"))
     before = content(bare)

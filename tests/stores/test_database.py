@@ -619,6 +619,7 @@ def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its databas
         gc.collect()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_no_garbage")
 def test_ctrl_c_during_an_exchange_is_not_a_connection_error(
     engine: Engine, capfd: pytest.CaptureFixture[str]

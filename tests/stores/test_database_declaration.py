@@ -374,6 +374,7 @@ def large(store_url: URL) -> Iterator[Engine]:
         engine.dispose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "index"),
     [
@@ -525,6 +526,7 @@ def test_a_role_that_is_created_later_gets_its_rights_by_an_upgrade(migrated: En
         assert connection.scalar(query)
 
 
+@pytest.mark.slow
 def test_the_command_alembic_declares_everything_too(
     bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

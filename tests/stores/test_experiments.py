@@ -363,6 +363,7 @@ def test_a_grid_stored_during_a_single_run_does_not_take_it(
     assert len(runs(engine, ADHOC)) == 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_remark_is_told_once_with_the_runs_that_it_is_of(engine: Engine, jobs: int) -> None:
     heard = Recorder()

@@ -120,6 +120,7 @@ def test_asynchronous_runs_are_stored_compared_repeated_and_exchanged(
     assert import_experiments(colleague, exported) == [Imported("models", 0, 4)]
 
 
+@pytest.mark.slow
 def test_a_second_import_keeps_what_is_stored(file: Path, colleague: Engine) -> None:
     import_experiments(colleague, file)
     before = rows(colleague)
@@ -128,6 +129,7 @@ def test_a_second_import_keeps_what_is_stored(file: Path, colleague: Engine) -> 
     assert rows(colleague) == before
 
 
+@pytest.mark.slow
 def test_an_incomplete_experiment_is_completed(file: Path, colleague: Engine) -> None:
     run_experiment(colleague, "a", GRID, Silent(), jobs=1)
     with session(colleague) as opened:
@@ -168,6 +170,7 @@ def test_a_run_with_other_figures_is_refused_and_nothing_is_stored(
     assert rows(colleague) == before
 
 
+@pytest.mark.slow
 def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engine) -> None:
     run_experiment(colleague, "a", SMALL, Silent(), jobs=1)
     before = rows(colleague)
@@ -176,6 +179,7 @@ def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engin
     assert rows(colleague) == before
 
 
+@pytest.mark.slow
 def test_an_experiment_that_another_process_runs_is_busy(file: Path, colleague: Engine) -> None:
     with exclusive(colleague, "a"), pytest.raises(BusyError, match="using the experiment 'a'"):
         import_experiments(colleague, file)

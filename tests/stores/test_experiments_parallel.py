@@ -21,6 +21,7 @@ from starcast.progress import Silent
 from support.experiments import FAULTY, figures, runs
 
 
+@pytest.mark.slow
 def test_several_processes_store_what_one_does(engine: Engine) -> None:
     alone = run_experiment(engine, "alone", FAULTY, Silent(), jobs=1)
     parallel = run_experiment(engine, "parallel", FAULTY, Silent(), jobs=2)

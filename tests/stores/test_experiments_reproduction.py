@@ -18,6 +18,7 @@ POINT = Point(
 )
 
 
+@pytest.mark.slow
 def test_a_stored_experiment_reproduces_in_all_figures(engine: Engine) -> None:
     run_experiment(engine, "faulty", FAULTY, Silent())
     repeated = reproduce(engine, "faulty", Silent())

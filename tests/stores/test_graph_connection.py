@@ -448,6 +448,7 @@ def busy(graph: Graph, striking: threading.Thread) -> None:
     time.sleep(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(8))
 def test_ctrl_c_during_an_exchange_is_not_a_connection_error(graph: Graph, moment: int) -> None:
     """At any moment: the driver itself would wait forever, or report a protocol error."""
@@ -464,6 +465,7 @@ def patient(graph: Graph, striking: threading.Thread) -> None:
     )
 
 
+@pytest.mark.slow
 def test_ctrl_c_does_not_wait_for_the_end_of_a_statement(graph: Graph) -> None:
     began = time.monotonic()
     with ctrl_c(0.2) as striking, pytest.raises(KeyboardInterrupt):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pytest
+from neo4j import Driver
 from sqlalchemy import URL
 
 from starcast.database import sessions
@@ -30,9 +31,11 @@ WHAT = plan("S4", "greedy", "multiple", segments=2)
 
 
 @pytest.fixture(scope="module")
-def stored_before(graph_address: GraphAddress, store_url: URL) -> Iterator[Stores]:
+def stored_before(
+    graph_address: GraphAddress, graph_driver: Driver, store_url: URL
+) -> Iterator[Stores]:
     """S4 with the multiple trees, the greedy tree and a broadcast, stored."""
-    empty(graph_address)
+    empty(graph_address, graph_driver)
     with new_database(store_url) as url, Graph.open(graph_address) as graph:
         engine = sessions.connect(url)
         sessions.upgrade(engine, Silent())
@@ -40,7 +43,7 @@ def stored_before(graph_address: GraphAddress, store_url: URL) -> Iterator[Store
         ingest(stores, WHAT)
         yield stores
         engine.dispose()
-    empty(graph_address)
+    empty(graph_address, graph_driver)
 
 
 @pytest.fixture

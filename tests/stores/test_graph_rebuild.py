@@ -187,6 +187,7 @@ def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> 
     assert_correct(stores, stored_plan)
 
 
+@pytest.mark.slow
 def test_foreign_relationships_need_the_option(stores: Stores, stored_plan: Plan) -> None:
     """Those at recreated nodes are deleted only on request; rebuilding trees keeps them."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
@@ -205,6 +206,7 @@ def test_foreign_relationships_need_the_option(stores: Stores, stored_plan: Plan
     assert_correct(stores, stored_plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema"])
 def test_an_edited_owner_is_refused_on_a_server_of_the_user(
     stores: Stores, stored_plan: Plan, edit: str
@@ -220,6 +222,7 @@ def test_an_edited_owner_is_refused_on_a_server_of_the_user(
     assert_correct(stores, stored_plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema", "SET s.schema = 0"]
 )

@@ -89,6 +89,7 @@ def test_a_deleted_node_changes_all_counts(stores: Stores, stored_plan: Plan) ->
     assert_stored(stores, stored_plan)
 
 
+@pytest.mark.slow
 def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
     """Ends are identified by keys, so all rows at the node differ, and the node is unexpected."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
@@ -158,6 +159,7 @@ def test_a_sample_depends_on_its_seed(stores: Stores, stored_plan: Plan) -> None
     assert all(topology.label(inside) in line for line in gone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole_store", [True, False])
 def test_a_sample_describes_every_kind_of_edit(
     stores: Stores, stored_plan: Plan, whole_store: bool
@@ -187,6 +189,7 @@ def test_a_sample_describes_every_kind_of_edit(
     assert (properties in described(verify(stores, ids, depth))) == whole_store
 
 
+@pytest.mark.slow
 def test_a_sample_reads_only_what_is_sampled(stores: Stores) -> None:
     """The server accesses as many records for a topology thirty times as large."""
     profiled = ProfiledGraph(stores.graph)
@@ -278,6 +281,7 @@ INDEXES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INDEXES, ids=str)
 def test_wrong_indexes_are_described_and_recreated(
     stores: Stores, stored_plan: Plan, name: str

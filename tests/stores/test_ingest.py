@@ -65,6 +65,7 @@ def test_plans_are_refreshed_after_the_last_artifact(
     assert reported == [len(S4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("root", ["1234", "4321", "2143"])
 def test_any_root(stores: Stores, root: str) -> None:
     """The root is in ids, arrays and nodes."""

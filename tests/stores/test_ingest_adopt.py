@@ -142,6 +142,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "known"),
     [*((damage, True) for damage in DAMAGES), ("a relationship is missing", False)],

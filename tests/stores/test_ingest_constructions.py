@@ -167,6 +167,7 @@ def test_invalid_arguments_are_refused_before_building(text: str) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.slow
 def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
     """Their arguments are part of their ids, and a property in the graph."""
     ingest(

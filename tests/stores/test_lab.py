@@ -146,6 +146,7 @@ def test_nothing_is_printed_and_progress_goes_to_the_callback(
 # Forests of the user
 
 
+@pytest.mark.slow
 def test_forests_of_the_user_are_stored_under_their_own_names(lab: Lab) -> None:
     array = forest("S4", "greedy", root="4321").parent_port
     mine = Forest(S4, array, 23, construction="mine", arguments={"i": 2})
@@ -434,12 +435,14 @@ def test_a_topology_with_dependents_is_dropped_only_with_them(filled: Lab) -> No
     assert len(filled.forests()) == 0
 
 
+@pytest.mark.slow
 def test_a_sample_is_compared_and_its_seed_noted(filled: Lab) -> None:
     assert filled.verify(sample=5, seed=7).note == (
         "the graph matches the generators; 5 nodes drawn with seed 7"
     )
 
 
+@pytest.mark.slow
 def test_files_for_an_offline_import_are_written(filled: Lab, tmp_path: Path) -> None:
     export = filled.export_files(tmp_path / "files", "S3", trees="greedy")
     assert {"S3", "S3:greedy:123", "S4", MULTIPLE} <= set(export.artifacts)
@@ -447,6 +450,7 @@ def test_files_for_an_offline_import_are_written(filled: Lab, tmp_path: Path) ->
     assert filled.adopt() == []
 
 
+@pytest.mark.slow
 def test_a_backup_is_restored_into_empty_stores_only(
     filled: Lab,
     tmp_path: Path,

@@ -140,6 +140,7 @@ def test_without_the_plug_in_a_schedule_is_compared_with_its_record(
     assert verify(stores) == []
 
 
+@pytest.mark.slow
 def test_without_the_plug_in_a_family_is_skipped_and_nothing_is_deleted(
     stores: Stores, registries: Callable[[], None]
 ) -> None:

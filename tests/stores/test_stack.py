@@ -425,6 +425,7 @@ def test_status_of_a_running_stack(stack_settings: Settings) -> None:
     assert 5 < postgres["memory_mb"] < 500
 
 
+@pytest.mark.slow
 def test_a_home_without_a_stack(tmp_path: Path) -> None:
     """Every command reports that no server is running, and none creates the folder."""
     home = tmp_path / "nothing"

@@ -66,6 +66,7 @@ def test_listings_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
     assert [line["id"] for line in lines] == filled.forests()["id"]
 
 
+@pytest.mark.slow
 def test_a_forest_of_the_user_comes_from_the_store(client: TestClient, filled: Lab) -> None:
     assert get(client, f"/forests/{MINE}")["height"] == filled.forest(MINE).height
     response = client.get(f"{API}/forests/{MINE}/parent-ports")
@@ -91,6 +92,7 @@ def test_answers_are_those_of_the_lab(client: TestClient, filled: Lab) -> None:
         assert problem["hint"]
 
 
+@pytest.mark.slow
 def test_a_picture_of_an_answer_is_drawn(client: TestClient) -> None:
     values = "topology=S4&source=1234&target=4321"
     query = next(
@@ -107,6 +109,7 @@ def test_a_picture_of_an_answer_is_drawn(client: TestClient) -> None:
     assert "CALL" in page or "MATCH" in page
 
 
+@pytest.mark.slow
 def test_experiments_with_too_many_runs_are_left_to_the_command_line(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +215,7 @@ def test_the_role_that_only_reads_suffices(
     service.close()
 
 
+@pytest.mark.slow
 def test_a_store_that_goes_away_is_reported_and_comes_back(client: TestClient) -> None:
     """No connection of the pool is lost, however often requests fail."""
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]

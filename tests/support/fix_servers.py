@@ -175,7 +175,7 @@ def _is_running(settings: Settings) -> bool:
 
 
 def _versions(settings: Settings) -> str:
-    with psycopg.connect(_plain(url_of(settings))) as connection:
+    with psycopg.connect(plain_url(url_of(settings))) as connection:
         row = connection.execute("SHOW server_version").fetchone()
     return (
         f"{_neo4j_version(address_of(settings))}, PostgreSQL {row[0] if row else 'of no version'}"
@@ -231,7 +231,7 @@ def new_database(store_url: URL, template: URL | None = None) -> Iterator[URL]:
     """Create a new database, by default empty; drop it afterwards, disconnecting its clients."""
     name = f"test_{secrets.token_hex(6)}"
     source = template.database if template else "template1"
-    with psycopg.connect(_plain(store_url), autocommit=True) as connection:
+    with psycopg.connect(plain_url(store_url), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {source}".encode())
         try:
             yield store_url.set(database=name)
@@ -239,24 +239,30 @@ def new_database(store_url: URL, template: URL | None = None) -> Iterator[URL]:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
+@pytest.fixture(scope="session")
+def graph_driver(graph_address: GraphAddress) -> Iterator[Driver]:
+    """A driver for all tests; it connects again after the server was restarted."""
+    with _driver(graph_address) as driver:
+        yield driver
+
+
 @pytest.fixture
-def clean_graph(graph_address: GraphAddress) -> GraphAddress:
+def clean_graph(graph_address: GraphAddress, graph_driver: Driver) -> GraphAddress:
     """The graph store without nodes; its constraints and indexes stay."""
-    empty(graph_address)
+    empty(graph_address, graph_driver)
     return graph_address
 
 
-def empty(graph_address: GraphAddress) -> None:
+def empty(graph_address: GraphAddress, driver: Driver) -> None:
     """Delete all nodes of the graph store."""
-    with (
-        _driver(graph_address) as driver,
-        driver.session(database=graph_address.database) as session,
-    ):
+    with driver.session(database=graph_address.database) as session:
         session.run("MATCH (n) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 500 ROWS").consume()
 
 
 def _driver(address: GraphAddress) -> Driver:
-    return GraphDatabase.driver(address.uri, auth=(address.user, address.password))
+    return GraphDatabase.driver(
+        address.uri, auth=(address.user, address.password), liveness_check_timeout=0
+    )
 
 
 def without_password(url: URL) -> str:
@@ -266,6 +272,6 @@ def without_password(url: URL) -> str:
     )
 
 
-def _plain(url: URL) -> str:
+def plain_url(url: URL) -> str:
     """Return the URL in the form that psycopg accepts."""
     return url.set(drivername="postgresql").render_as_string(hide_password=False)

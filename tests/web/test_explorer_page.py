@@ -318,6 +318,7 @@ def test_paths_of_a_node_in_all_trees_are_listed_hop_by_hop(open_page: Open) -> 
             assert topology("S5").label(parent) == one
 
 
+@pytest.mark.slow
 def test_trees_are_switched_off_and_their_load_is_the_width_of_links(open_page: Open) -> None:
     page = open_page("S4", "forest=multiple")
     assert page.locator(".view > g[fill=none] path").count() == 3 * 23
