@@ -24,6 +24,8 @@ import pytest
 from _pytest.python import CallSpec
 from hypothesis import HealthCheck, settings
 
+from support.examples import SWEEP_EXAMPLES
+
 pytest_plugins = [
     "support.fix_servers",
     "support.fix_cli",
@@ -43,7 +45,10 @@ MAX_SECONDS = 2.0
 
 #: Examples have no time limit, so that slow machines pass too.
 settings.register_profile(
-    "sweep", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow]
+    "sweep",
+    deadline=None,
+    max_examples=SWEEP_EXAMPLES,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("quick", settings.get_profile("sweep"), max_examples=10)
 

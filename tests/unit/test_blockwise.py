@@ -55,7 +55,13 @@ def arrays_of(source: Source) -> NDArray[np.uint8]:
     return ports
 
 
-@pytest.mark.parametrize(("spec", "construction", "arguments", "root", "m"), FORESTS)
+@pytest.mark.parametrize(
+    ("spec", "construction", "arguments", "root", "m"),
+    [
+        pytest.param(*each, marks=pytest.mark.slow if each[0] in {"S6", "S7"} else ())
+        for each in FORESTS
+    ],
+)
 def test_blocks_have_the_ports_heights_and_loads_of_the_arrays(
     spec: str, construction: str, arguments: dict[str, int | str], root: str | None, m: int
 ) -> None:

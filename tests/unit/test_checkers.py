@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -17,6 +17,7 @@ from starcast import checkers
 from starcast.checkers import Evidence
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
+from support.examples import max_examples
 from support.meeting import refused
 
 
@@ -391,7 +392,7 @@ def leads_to_root(trees: Forest, row: list[int]) -> bool:
 
 
 @pytest.mark.parametrize("case", SPOILT, ids=name)
-@settings(max_examples=25)
+@max_examples(25)
 @given(st.data())
 def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
     """Either the array is rejected with its tree, or the load of two links changes."""
@@ -483,7 +484,7 @@ def test_every_checker_is_run() -> None:
 
 
 @pytest.mark.parametrize("case", plain_cases("S3", "S4", "S4,2", "S5,3", "Q4"), ids=name)
-@settings(max_examples=12)
+@max_examples(12)
 @given(st.data())
 def test_translations_preserve_every_measurement(case: Case, data: st.DataObject) -> None:
     root = data.draw(st.integers(0, topology(case.spec).nodes - 1))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import costs
@@ -25,6 +25,7 @@ from support.cost_cases import (
     run,
     simulated_cost,
 )
+from support.examples import max_examples
 
 #: Executions cost the same as their form: start-ups, bytes and transmissions, by port model.
 EXACT = {
@@ -260,7 +261,7 @@ def test_theorem_11_s_bytes_are_a_lower_bound() -> None:
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
-@settings(max_examples=10)
+@max_examples(10)
 @given(*[st.fractions(min_value=0, max_value=10**4, max_denominator=100)] * 3)
 def test_no_execution_beats_the_bound(
     which: tuple[str, str, str], m: Fraction, start_up: Fraction, byte: Fraction

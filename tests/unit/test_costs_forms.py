@@ -6,7 +6,7 @@ from math import factorial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import costs
@@ -20,6 +20,7 @@ from starcast.trees.catalogue import single_trees
 from starcast.trees.edge_disjoint_levels import level_sum
 from support import oracles, oracles_costs
 from support.cost_cases import ALGORITHMS, SMALL, Case, built, cases, priced, unit
+from support.examples import max_examples
 from support.meeting import refused
 from support.oracles_costs import Asked
 
@@ -51,7 +52,7 @@ def test_every_algorithm_of_the_papers_has_a_form_and_no_other_has() -> None:
 
 
 @pytest.mark.parametrize("key", oracles_costs.PAGE, ids=" by ".join)
-@settings(max_examples=10)
+@max_examples(10)
 @given(amounts, amounts, amounts)
 def test_forms_are_the_pages_for_any_message_and_machine(
     key: tuple[str, str], m: Fraction, start_up: Fraction, byte: Fraction

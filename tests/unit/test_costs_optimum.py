@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import isqrt
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import costs
@@ -13,6 +13,7 @@ from starcast.costs.forms import find_optimum
 from starcast.errors import InputError
 from starcast.topologies import Topology, as_topology
 from support.cost_cases import ALGORITHMS, MACHINE
+from support.examples import max_examples
 from support.meeting import refused
 
 CUT = [key for key, algorithm in ALGORITHMS.items() if algorithm.split_argument]
@@ -47,7 +48,7 @@ MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
 
 
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
-@settings(max_examples=15, deadline=None)
+@max_examples(15)
 @given(st.integers(2, 6), cheap, st.integers(1, 6), st.booleans())
 def test_the_best_whole_number_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool

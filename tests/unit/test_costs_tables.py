@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import costs
@@ -20,6 +20,7 @@ from starcast.simulator import simulate
 from starcast.topologies import as_topology
 from support import oracles, oracles_costs
 from support.cost_cases import MACHINE
+from support.examples import max_examples
 from support.meeting import refused
 
 #: Printed rows of the tables, by family, collective and port model.
@@ -108,7 +109,7 @@ def test_a_table_has_its_rows_by_time_and_no_gap_below_one(
 
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S12", "S2,1", "S5,1", "S6,3", "S6,5"])
-@settings(max_examples=10)
+@max_examples(10)
 @given(amounts, amounts, amounts, st.integers(1, 50))
 def test_printed_rows_cost_what_the_pages_say(
     spec: str, m: Fraction, start_up: Fraction, byte: Fraction, pieces: int

@@ -5,7 +5,7 @@ from functools import cache
 from itertools import combinations, islice, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import Schedule, catalogue
@@ -14,6 +14,7 @@ from starcast.simulator import simulate
 from starcast.topologies import topology
 from support import oracles
 from support import oracles_edge_disjoint_schedules as page
+from support.examples import max_examples
 from support.meeting import refused
 from support.oracles import Node, Plain
 
@@ -73,7 +74,7 @@ def test_every_row_is_the_page_s(d: int, messages: int, copies: int) -> None:
         assert late == 0
 
 
-@settings(max_examples=15, deadline=None)
+@max_examples(15)
 @given(st.integers(1, 6), st.integers(1, 9), st.data())
 def test_every_row_is_the_page_s_wherever_one_looks(
     d: int, messages: int, data: st.DataObject

@@ -6,7 +6,7 @@ from math import factorial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import catalogue
@@ -26,6 +26,7 @@ from support.edge_disjoint_cases import (
     rows,
     tree_levels,
 )
+from support.examples import max_examples
 from support.meeting import refused, roots
 from support.oracles import identity
 
@@ -106,7 +107,7 @@ def test_every_row_is_the_page_s_at_other_roots(collective: str, n: int) -> None
         assert set(rows(collective, n, 2, n - 1, root)) == PAGES[collective](root, 2, n - 1)
 
 
-@settings(max_examples=12, deadline=None)
+@max_examples(12)
 @given(st.sampled_from(COLLECTIVES), st.integers(2, 5), st.data())
 def test_every_row_is_the_page_s_wherever_one_looks(
     collective: str, n: int, data: st.DataObject

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import Schedule, catalogue
@@ -16,6 +16,7 @@ from starcast.simulator import simulate
 from starcast.topologies import as_topology
 from support import oracles
 from support import oracles_exact as page
+from support.examples import max_examples
 from support.meeting import plain_rows, refused
 from support.oracles_balanced import near_balanced
 
@@ -71,7 +72,7 @@ def test_the_figures_that_issue_5_names() -> None:
 
 
 @given(st.integers(2, 5), st.integers(1, 60))
-@settings(max_examples=30, deadline=None)
+@max_examples(30)
 def test_any_number_of_messages_takes_the_fewest_steps(n: int, messages: int) -> None:
     assert array_problems(build(f"S{n}", "alltoall", "exact", messages=messages)) == set()
 

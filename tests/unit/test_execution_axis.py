@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import execution_models
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import costs, timing
@@ -18,6 +18,7 @@ from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Grid, Point, group_by_structure
 from starcast.topologies import topology
 from starcast.vocabulary import EXECUTION_MODELS, Ports
+from support.examples import max_examples
 from support.stored_runs import along, side
 
 POINT = Point("S4", "broadcast", "multiple", "all", 4, Fraction(768), Fraction(100), Fraction(1))
@@ -34,7 +35,7 @@ def in_model(execution: str, point: Point = POINT) -> Point:
 
 
 @pytest.mark.parametrize("entry", algorithms_on(S4), ids=str)
-@settings(max_examples=8, deadline=None)
+@max_examples(8)
 @given(m=numbers, t_s=numbers, t_c=numbers, data=st.data())
 def test_an_asynchronous_run_takes_the_time_of_the_library(
     entry: Algorithm, m: Fraction, t_s: Fraction, t_c: Fraction, data: st.DataObject

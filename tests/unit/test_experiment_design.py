@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import algorithms
@@ -14,6 +14,7 @@ from starcast.experiments.design import Design, examples, read_design
 from starcast.experiments.execution import BYTES_PER_ROW, required_memory
 from starcast.experiments.grid import Grid
 from starcast.topologies import topology
+from support.examples import max_examples
 from support.meeting import refused
 
 GIVEN = {"topology": "S4", "algorithm": "multiple", "message_bytes": [1, "23/3"]}
@@ -54,14 +55,14 @@ def file(tmp_path: Path) -> Callable[[str], str]:
     return write
 
 
-@settings(max_examples=20)
+@max_examples(20)
 @given(designs)
 def test_a_design_reads_back_equal_from_its_stored_form_and_from_its_file(design: Design) -> None:
     assert Design.from_json(design.as_json()) == design
     assert Design.from_json(tomllib.loads(design.toml())) == design
 
 
-@settings(max_examples=20)
+@max_examples(20)
 @given(designs)
 def test_the_points_are_the_union_of_the_grids_each_once(design: Design) -> None:
     points = design.points()

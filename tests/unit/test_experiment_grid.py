@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import costs
@@ -20,6 +20,7 @@ from starcast.experiments.grid import AXES, Grid, Point, group_by_structure
 from starcast.experiments.values import check_name, read_number
 from starcast.support import provenance
 from starcast.topologies import topology
+from support.examples import max_examples
 from support.meeting import refused
 
 POINT = Point("S5", "broadcast", "multiple", "all", 4, Fraction(1024), Fraction(100), Fraction(1))
@@ -40,7 +41,7 @@ grids = st.builds(
 )
 
 
-few = settings(max_examples=25)
+few = max_examples(25)
 #: Grids over all arguments; each algorithm is defined on each topology.
 wide = st.builds(
     Grid,

@@ -37,7 +37,8 @@ try:
     print("read")
 except StarcastError as error:
     print(f"{{error.exit_code}} {{error.message}}")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+# Unlike ru_maxrss, this does not begin with the memory of the process that started this one.
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 EXPERIMENTS = (

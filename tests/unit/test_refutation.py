@@ -151,7 +151,7 @@ def test_a_satisfiable_formula_is_an_error() -> None:
 def test_at_the_time_limit_and_beyond_the_longest_proof_there_is_no_refutation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert refute(pigeons(11), Budget(seconds=1), "pigeons") is None
+    assert refute(pigeons(14), Budget(seconds=1), "pigeons") is None
     with pytest.raises(LimitError, match="needs more than 100 MB"):
         refute(pigeons(60), Budget(seconds=60, memory=100), "pigeons")
     monkeypatch.setattr(refutation, "race", lambda *_: "too long")

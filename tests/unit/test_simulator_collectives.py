@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import Schedule
@@ -17,6 +17,7 @@ from starcast.simulator.ownership import ArrivalTimes, Journeys, Pairs, Table
 from starcast.simulator.postconditions import Postcondition, derive_postcondition
 from starcast.simulator.rows import Rows
 from starcast.topologies import topology
+from support.examples import max_examples
 from support.meeting import refused
 from support.simulator_cases import (
     MUTATIONS,
@@ -73,7 +74,7 @@ def assert_violated(schedule: Schedule, step: int) -> None:
 
 
 @pytest.mark.parametrize("base", bases("S4"), ids=" ".join)
-@settings(max_examples=4)
+@max_examples(4)
 @given(st.data())
 def test_mutated_schedules_get_the_same_verdict(base: Base, data: st.DataObject) -> None:
     assert_same_verdict(data.draw(mutated(built(base))))
@@ -89,7 +90,7 @@ def test_every_mutation_gets_the_same_verdict_for_every_collective(
 
 
 @every_small
-@settings(max_examples=5)
+@max_examples(5)
 @given(st.data())
 def test_another_receiver_port_or_unit_is_caught(base: Base, data: st.DataObject) -> None:
     """The unit that the row no longer carries is missing."""
@@ -115,7 +116,7 @@ def test_another_receiver_port_or_unit_is_caught(base: Base, data: st.DataObject
     assert not simulate(changed(schedule, row, unit=unit)).complete
 
 
-@settings(max_examples=100)
+@max_examples(100)
 @given(st.data())
 def test_random_schedules_get_the_same_verdict(data: st.DataObject) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S3,1", "S4,2", "S4,1"))
@@ -124,7 +125,7 @@ def test_random_schedules_get_the_same_verdict(data: st.DataObject) -> None:
         names_the_first(run, schedule)
 
 
-@settings(max_examples=60)
+@max_examples(60)
 @given(st.data())
 def test_random_schedules_lose_the_same_units_under_faults(data: st.DataObject) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S3,1", "S4,2"))
@@ -169,7 +170,7 @@ def by_pairs(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes
     return ArrivalTimes(postcondition, rows, end, Pairs(postcondition, rows, end))
 
 
-@settings(max_examples=40)
+@max_examples(40)
 @given(st.data())
 def test_tables_sorted_pairs_and_journeys_agree(data: st.DataObject) -> None:
     schedule = data.draw(
@@ -191,7 +192,7 @@ def test_tables_sorted_pairs_and_journeys_agree(data: st.DataObject) -> None:
         assert (run.undelivered, run.violation) == (runs[0].undelivered, runs[0].violation)
 
 
-@settings(max_examples=40)
+@max_examples(40)
 @given(st.data())
 def test_tables_and_sorted_pairs_agree_under_faults(data: st.DataObject) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2"))

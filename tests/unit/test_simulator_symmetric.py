@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.simulator import simulate
+from support.examples import max_examples
 from support.meeting import refused
 from support.simulator_cases import (
     Base,
@@ -42,7 +43,7 @@ def test_one_source_gives_the_results_of_the_expansion(base: Base) -> None:
 
 
 @pytest.mark.parametrize("base", [base for base in SMALL if base[0] != "S5,3"], ids=" ".join)
-@settings(max_examples=6)
+@max_examples(6)
 @given(st.data())
 def test_mutated_schedules_get_the_verdict_of_their_expansion(
     base: Base, data: st.DataObject
@@ -52,7 +53,7 @@ def test_mutated_schedules_get_the_verdict_of_their_expansion(
         same(simulate(schedule), simulate(schedule.expand()))
 
 
-@settings(max_examples=80)
+@max_examples(80)
 @given(random_schedules("S3", "S4", "Q2", "Q3", "S3,1", "S4,2", "S4,3", symmetric=True))
 def test_random_schedules_get_the_verdict_of_their_expansion(schedule: Schedule) -> None:
     same(simulate(schedule), simulate(schedule.expand()))

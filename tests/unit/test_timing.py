@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import Schedule, Timing, schedule, simulate, timing
@@ -18,6 +18,7 @@ from starcast.simulator import Fault, packets
 from starcast.topologies import as_topology, topology
 from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel
 from support import oracles_timing
+from support.examples import max_examples
 from support.simulator_cases import Base, bases, built, changed, down, fault_sets, plan_of
 
 #: The schedules of all sources of these have at most some ten thousand rows.
@@ -131,7 +132,7 @@ def test_segments_messages_and_copies(
 
 @BOTH
 @given(data=st.data())
-@settings(max_examples=60)
+@max_examples(60)
 def test_faults(execution: ExecutionModel, data: st.DataObject) -> None:
     small = [base for base in BASES if base[0] in ("S3", "S4", "S3,1", "Q2")]
     base = data.draw(st.sampled_from([base for base in small if base[:2] != ("S4", "alltoall")]))
@@ -141,7 +142,7 @@ def test_faults(execution: ExecutionModel, data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60)
+@max_examples(60)
 def test_steps_executed_together_take_the_times_of_single_steps(data: st.DataObject) -> None:
     """The number of rows per batch changes nothing."""
     judged = built(data.draw(st.sampled_from(BASES)))
@@ -201,7 +202,7 @@ def test_a_delivery_of_a_later_step_can_be_the_earlier_one(
 
 @BOTH
 @given(data=st.data())
-@settings(max_examples=40)
+@max_examples(40)
 def test_rows_moved_to_other_steps(execution: ExecutionModel, data: st.DataObject) -> None:
     """Schedules with gaps between steps, in any order of rows."""
     base = data.draw(st.sampled_from([base for base in BASES if base[0] in ("S3", "S4", "Q3")]))
