@@ -476,6 +476,7 @@ def test_latex_has_the_rows_of_markdown_with_a_caption(starcast: Starcast) -> No
     assert read_table(crossovers.out).rows
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("suffix", [".svg", ".pdf"])
 def test_plots_are_written_next_to_the_listing(

@@ -62,6 +62,7 @@ def test_files_contain_stored_and_requested_artifacts(
     assert sorted(tmp_path.iterdir()) == [folder]
 
 
+@pytest.mark.slow
 def test_an_artifact_that_is_stored_and_requested_is_written_once(
     starcast: Starcast, stores: Stores, tmp_path: Path
 ) -> None:
@@ -72,6 +73,7 @@ def test_an_artifact_that_is_stored_and_requested_is_written_once(
     assert names(tmp_path / "files", "topology.csv") == ["S3"]
 
 
+@pytest.mark.slow
 def test_the_stored_forest_is_written(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
     """The edges are those of the ingested forest, with its root, from PostgreSQL."""
     ingest(stores, plan("S4", ["multiple"], root="3142"))

@@ -85,6 +85,7 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
     assert_stored(stores, what)
 
 
+@pytest.mark.slow
 def test_a_random_seed_is_reported(starcast: Starcast, what: Plan) -> None:
     """The same nodes can be compared again with this seed."""
     del what

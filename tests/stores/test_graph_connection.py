@@ -321,6 +321,7 @@ def test_a_query_of_a_server_that_does_not_come_back_ends_with_one_sentence(
     assert "\n" not in lost.value.message
 
 
+@pytest.mark.slow
 def test_a_write_whose_connection_is_lost_is_complete_or_absent(
     cut_at: Callable[..., GraphAddress], graph: Graph
 ) -> None:

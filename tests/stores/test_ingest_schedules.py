@@ -30,7 +30,7 @@ def profile(original: Schedule) -> list[tuple[int, int, int, int]]:
     return [(step, used, used, size) for step, (used, size) in enumerate(pairs, start=1)]
 
 
-@pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
+@pytest.mark.parametrize("spec", [pytest.param("S4", marks=pytest.mark.slow), "S4,2", "Q3"])
 def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) -> None:
     """In each port model, with a root that is not the identity, and with its step profile."""
     network = topology(spec)

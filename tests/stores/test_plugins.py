@@ -160,6 +160,7 @@ def test_without_the_plug_in_a_family_is_skipped_and_nothing_is_deleted(
     assert verify(stores) == []
 
 
+@pytest.mark.slow
 def test_a_changed_plug_in_is_reported(stores: Stores, ring: Path) -> None:
     ingest(stores, plan("S4", schedules=["one-by-one"]))
     ring.write_text(ROUND.replace("ORDER", " + 0"))

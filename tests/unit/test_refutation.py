@@ -204,6 +204,7 @@ def test_the_verified_checker_has_to_accept_too(
     assert found.checker == f"{CHECKER} and cake_lpr"
 
 
+@pytest.mark.slow
 def test_a_verified_checker_that_takes_too_long_leaves_the_proof_unchecked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

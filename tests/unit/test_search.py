@@ -354,6 +354,7 @@ def test_groups_of_translations_move_classes_on_as_stated() -> None:
         assert (classes[images] == (classes + step) % 2).all()
 
 
+@pytest.mark.slow
 def test_a_solver_without_memory_ends_with_the_limit() -> None:
     with pytest.raises(LimitError, match="needs more than 150 MB"):
         solve(pigeons(14), Budget(seconds=60, memory=150), "pigeons")

@@ -216,6 +216,7 @@ def test_a_client_that_stops_reading_is_disconnected(
         assert len(read_all(connection)) < len(LARGE)
 
 
+@pytest.mark.slow
 def test_a_client_that_reads_slowly_receives_everything(
     large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -357,6 +358,7 @@ def test_a_computation_has_a_memory_limit(service: Service) -> None:
     assert service.workers.run(np.ones, 1_000, np.uint8).sum() == 1_000
 
 
+@pytest.mark.slow
 def test_waiting_for_a_worker_counts_as_time_of_the_request(service: Service) -> None:
     """A killed worker is replaced in the background."""
     workers = service.workers

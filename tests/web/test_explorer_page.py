@@ -299,6 +299,7 @@ def test_reduced_motion_shows_steps_without_moving_packets(open_page: Open) -> N
     assert places
 
 
+@pytest.mark.slow
 def test_paths_of_a_node_in_all_trees_are_listed_hop_by_hop(open_page: Open) -> None:
     page = open_page("S5", "forest=multiple")
     node(page, "54321").click()
