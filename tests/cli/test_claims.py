@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from neo4j import Driver
 from sqlalchemy import URL
 
 from starcast import check, forest, schedule
@@ -315,10 +316,10 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
 
 
 @pytest.fixture(scope="module")
-def graph(store_url: URL, graph_address: GraphAddress) -> Iterator[Graph]:
+def graph(store_url: URL, graph_address: GraphAddress, graph_driver: Driver) -> Iterator[Graph]:
     """A graph that the ingests of all places have filled."""
     commands = dict.fromkeys(ingest_of(failed(place, of)) for place, of, _ in PLACES.values())
-    yield from filled(store_url, graph_address, commands)
+    yield from filled(store_url, graph_address, graph_driver, commands)
 
 
 def ingest_of(verdict: Verdict) -> str:
@@ -330,12 +331,14 @@ def ingest_of(verdict: Verdict) -> str:
     )
 
 
-def filled(store_url: URL, address: GraphAddress, commands: dict[str, None]) -> Iterator[Graph]:
+def filled(
+    store_url: URL, address: GraphAddress, driver: Driver, commands: dict[str, None]
+) -> Iterator[Graph]:
     """The graph after these commands, empty at the end."""
     from starcast.database import sessions
     from support.fix_servers import empty, new_database
 
-    empty(address)
+    empty(address, driver)
     with new_database(store_url) as url, Graph.open(address) as opened:
         engine = sessions.connect(url)
         sessions.upgrade(engine, Silent())
@@ -347,7 +350,7 @@ def filled(store_url: URL, address: GraphAddress, commands: dict[str, None]) -> 
             ingest(Stores(engine, opened, 1_000), parse_request(spec, **words))  # type: ignore[arg-type]
         yield opened
         engine.dispose()
-    empty(address)
+    empty(address, driver)
 
 
 @pytest.mark.slow

@@ -10,5 +10,5 @@ SWEEP_EXAMPLES = 40
 
 def max_examples(number: int) -> settings:
     """Try so many examples in the sweep, and as small a part as of all others in `make test`."""
-    share = settings.default.max_examples / SWEEP_EXAMPLES
+    share = settings().max_examples / SWEEP_EXAMPLES
     return settings(max_examples=ceil(number * share))
