@@ -133,6 +133,7 @@ def part(name: str) -> str:
 
 
 NAMES = {module_name(path): path for path in MODULES}
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 PARTS = {part(name) for name in NAMES}
 
 
@@ -146,7 +147,7 @@ def imports(name: str) -> frozenset[str]:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(TREES[path]):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -217,7 +218,7 @@ def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
         modules = {module.stem for module in path.parent.glob("*.py")}
         modules |= {folder.name for folder in path.parent.iterdir() if folder.is_dir()}
         hidden = set[str]()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(TREES[path]):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 hidden.add(node.name)
             elif isinstance(node, ast.ImportFrom):
@@ -229,7 +230,7 @@ def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
 def test_no_class_name_stands_for_three_things() -> None:
     modules = defaultdict[str, list[str]](list)
     for name, path in NAMES.items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in TREES[path].body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 modules[node.name].append(name)
     assert {name: found for name, found in modules.items() if len(found) > 2} == {}
@@ -259,7 +260,7 @@ def test_no_file_names_a_package_registry() -> None:
 
 def test_every_public_module_function_and_class_is_documented() -> None:
     for name, path in NAMES.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = TREES[path]
         public = [
             node
             for node in tree.body
