@@ -34,10 +34,18 @@ def test_every_command_and_option_has_a_help_text(
         assert re.search(r"\s{2,}\S|\n\s+\S", option), f"{' '.join(path)} {option} has no help"
 
 
+#: Pages whose creation takes more than two seconds.
+SLOW_PAGES = {"commands.md", "records.md"}
+
+
 # tests/claims compares claims.md, with the verdicts that its other tests need as well, and
 # tests/unit/test_execution_axis.py the columns of execution-models.md that take seconds.
 @pytest.mark.parametrize(
-    "page", sorted(generate.PAGES.keys() - {"claims.md", "execution-models.md"})
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page in SLOW_PAGES else ())
+        for page in sorted(generate.PAGES.keys() - {"claims.md", "execution-models.md"})
+    ],
 )
 def test_generated_pages_are_up_to_date(page: str) -> None:
     assert (generate.HERE / page).read_text(encoding="utf-8") == generate.PAGES[page](), (

@@ -114,7 +114,10 @@ def test_labels_of_a_page_can_begin_with_0(starcast: Starcast) -> None:
         (("S4", "--schedule", "broadcast:telepathy"), 2, "telepathy"),
         (("S4", "--schedule", "broadcast:multiple", "--root", "9999"), 2, "9999"),
         (("S9",), 7, "S9 has 362,880 nodes"),
-        (("S8", "--schedule", "broadcast:multiple(segments=99)"), 7, "rows, and a page shows"),
+        pytest.param(
+            *(("S8", "--schedule", "broadcast:multiple(segments=99)"), 7, "rows, and a page shows"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_an_impossible_page_is_refused_and_not_written(

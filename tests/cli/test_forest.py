@@ -450,6 +450,7 @@ def test_every_listing_can_be_printed_as_latex(starcast: Starcast) -> None:
 # Verification by blocks
 
 
+@pytest.mark.slow
 def test_blocks_print_heights_congestion_and_loads(starcast: Starcast) -> None:
     result = starcast("forest", "verify", "S7", "multiple", "--blocks", "--format", "json")
     assert result.code == 0, result.err

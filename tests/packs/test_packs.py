@@ -44,7 +44,13 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
 
 def all_cases() -> list[object]:
     return [
-        pytest.param(name, case, id=" ".join([name, *(str(value) for value in case.values())]))
+        pytest.param(
+            name,
+            case,
+            id=" ".join([name, *(str(value) for value in case.values())]),
+            # The oracles on S6 take seconds.
+            marks=pytest.mark.slow if "S6" in str(case.values()) else (),
+        )
         for name, oracle in ORACLES.items()
         for case in oracle.cases
     ]

@@ -299,7 +299,10 @@ def test_an_experiment_takes_its_runs_costs_and_profiles_with_it(engine: Engine)
         assert [count(opened, table) for table in tables] == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("rows", [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 1])
+@pytest.mark.parametrize(
+    "rows",
+    [0, 1, BLOCK - 1, BLOCK, pytest.param(2 * BLOCK + 1, marks=pytest.mark.slow)],
+)
 def test_copied_columns_read_back_equal_at_every_length(bare: Engine, rows: int) -> None:
     kinds = {"small": SmallInteger, "whole": Integer, "large": BigInteger, "real": Double}
     table = Table("copied", MetaData(), *(Column(name, kind) for name, kind in kinds.items()))

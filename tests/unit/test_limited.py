@@ -130,19 +130,24 @@ def _directory(folder: Path) -> Path:
     return file
 
 
+def _broadcast_record(folder: Path, witness: bytes) -> Path:
+    record = load_record(path_of(shipped_folder(), "one-port-broadcast", "S4"))
+    return bombs.record_files(folder, witness, **record.fields())
+
+
 def _witness(folder: Path) -> Path:
     ports = (bombs.npy_header((1_000 * bombs.MB,), "|u1"), 1_000)
-    return bombs.record_files(folder, bombs.zip_of({"parent_port.npy": ports}))
+    return _broadcast_record(folder, bombs.zip_of({"parent_port.npy": ports}))
 
 
 def _huge_header(folder: Path) -> Path:
     header = (bombs.npy_header((80 * 10**12,), "|u1"), 0)
-    return bombs.record_files(folder, bombs.zip_of({"parent_port.npy": header}, 2**32 - 2))
+    return _broadcast_record(folder, bombs.zip_of({"parent_port.npy": header}, 2**32 - 2))
 
 
 def _empty_values(folder: Path) -> Path:
     header = (bombs.npy_header((10**18,), "|V0"), 0)
-    return bombs.record_files(folder, bombs.zip_of({"parent_port.npy": header}))
+    return _broadcast_record(folder, bombs.zip_of({"parent_port.npy": header}))
 
 
 def _large_topology(folder: Path) -> Path:

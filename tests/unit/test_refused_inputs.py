@@ -241,7 +241,7 @@ SHARDS = {
     ),
     "a record as text": Case(shard("search", set_result("record")), "is not an object"),
     "a witness that is not base64": Case(
-        shard("search", lambda all_: all_["results"]["0"].update(witness="x")), "damaged"
+        shard("search", lambda all_: all_["results"]["0"].update(witness="x")), "base64"
     ),
     "a witness as a number": Case(
         shard("search", lambda all_: all_["results"]["0"].update(witness=1)), "witness"

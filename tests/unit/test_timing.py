@@ -80,7 +80,13 @@ def assert_path_is_tight(found: Timing, expected: oracles_timing.Times) -> None:
 # The catalogue
 
 
-@pytest.mark.parametrize("spec", sorted(SMALL, key="S3".__ne__))
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(spec, marks=pytest.mark.slow if spec == "S4" else ())
+        for spec in sorted(SMALL, key="S3".__ne__)
+    ],
+)
 def test_the_whole_catalogue_takes_the_times_of_the_plain_implementation(spec: str) -> None:
     """Synchronous times are the prices of the simulation too, and asynchronous ones no longer."""
     for base in bases(spec):
