@@ -125,6 +125,7 @@ def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
     expect(tab.locator("#notices")).to_be_empty()
 
 
+@pytest.mark.slow
 def test_the_explorer_shows_what_its_url_says(tab: Page) -> None:
     """Its data come from the API; requests elsewhere and errors of the console fail the test."""
     for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):

@@ -93,7 +93,9 @@ def create(
     return write
 
 
-@pytest.fixture(params=["without tables", "with empty tables"])
+@pytest.fixture(
+    params=["without tables", pytest.param("with empty tables", marks=pytest.mark.slow)]
+)
 def target(bare: Engine, request: pytest.FixtureRequest) -> Engine:
     if request.param == "with empty tables":
         sessions.upgrade(bare, Silent())

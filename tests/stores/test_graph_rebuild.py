@@ -133,6 +133,7 @@ BREAKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "error"),
     [

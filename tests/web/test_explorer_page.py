@@ -417,6 +417,7 @@ def test_faults_cost_what_the_simulator_counts(
     assert counts == expected.tolist()
 
 
+@pytest.mark.slow
 def test_a_click_kills_a_node_from_the_step_on_and_another_repairs_it(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=2")
     node(page, "2134").click()
