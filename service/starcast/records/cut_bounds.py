@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from starcast.errors import RejectedError
 from starcast.topologies import Topology
 
-#: Nodes up to which certificates are checked: the matrices over all pairs need 30 bytes per pair.
+#: Nodes up to which certificates are checked; the matrices over all pairs need 30 bytes per pair.
 LARGEST = 1_000
 #: Largest absolute value of an entry of a vector.
 MAX_ENTRY = 10**6
