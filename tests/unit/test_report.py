@@ -1,5 +1,6 @@
 """The report of a comparison: self-contained, complete, and its plots show the stored figures."""
 
+import importlib
 import json
 import re
 import sys
@@ -23,6 +24,13 @@ from starcast.database.models import Run
 from starcast.errors import InputError, UnavailableError
 from starcast.progress import Silent
 from support.stored_runs import PROVENANCE, along, priced_run, side
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fonts() -> None:
+    """Matplotlib's list of the fonts of this machine: it takes seconds in a new home."""
+    importlib.import_module("matplotlib.font_manager")
+
 
 SIZES = (16, 256, 4096, 65536)
 WRITTEN = datetime(2026, 11, 21, tzinfo=UTC)
@@ -605,7 +613,7 @@ def test_the_same_schedules_are_drawn_once_and_preferably_without_faults() -> No
 # Files
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".pdf", ".SVG"])
+@pytest.mark.parametrize("suffix", [".svg", pytest.param(".pdf", marks=pytest.mark.slow), ".SVG"])
 def test_every_plot_of_the_report_is_a_file_with_the_number_of_its_panel(suffix: str) -> None:
     comparison = three()
     out = Path("folder") / f"plot{suffix}"
