@@ -17,22 +17,12 @@ from starcast.search import Budget, check_record, find_problem, make_proof, refu
 from starcast.search.formula import Formula
 from starcast.search.proofs import check_record_proof, formula_of
 from starcast.search.refutation import refute
+from support.formulas import pigeons
 
 LIMITS = Budget(seconds=60)
 #: The clauses a, not a or b, not b, and a proof of their contradiction.
 CLAUSES = [[1], [-1, 2], [-2]]
 PROOF = ["4 2 0 1 2 0", "5 0 4 3 0"]
-
-
-def pigeons(count: int) -> Formula:
-    """Return the unsatisfiable formula that places pigeons into one hole less."""
-    formula = Formula()
-    place = formula.new(count, count - 1)
-    for row in place.tolist():
-        formula.add(*row)
-    for column in place.T.tolist():
-        formula.at_most_one(column)
-    return formula
 
 
 def satisfiable() -> Formula:

@@ -38,6 +38,7 @@ from starcast.search.hamiltonian import two_factors
 from starcast.search.proofs import check_record_proof, formula_of
 from starcast.search.symmetry import check_automorphism, fixing_root, link_list, orbits, rotation
 from starcast.topologies import topology
+from support.formulas import pigeons
 from support.recorder import Recorder
 
 PANCAKE = Path(__file__).parents[2] / "examples" / "plugins" / "pancake.py"
@@ -193,17 +194,6 @@ def _is_satisfiable(formula: Formula) -> bool:
 
     with Solver(name="cadical195", bootstrap_with=formula.clauses) as solver:
         return bool(solver.solve())
-
-
-def pigeons(count: int) -> Formula:
-    """Return the formula that ``count`` pigeons fit into one hole less."""
-    formula = Formula()
-    place = formula.new(count, count - 1)
-    for row in place.tolist():
-        formula.add(*row)
-    for column in place.T.tolist():
-        formula.at_most_one(column)
-    return formula
 
 
 @pytest.mark.parametrize("engine", ["cadical", "cp-sat"])

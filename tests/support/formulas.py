@@ -1,0 +1,14 @@
+"""Formulas for the tests of solvers and proofs."""
+
+from starcast.search.formula import Formula
+
+
+def pigeons(count: int) -> Formula:
+    """Return the unsatisfiable formula that places pigeons into one hole less."""
+    formula = Formula()
+    place = formula.new(count, count - 1)
+    for row in place.tolist():
+        formula.add(*row)
+    for column in place.T.tolist():
+        formula.at_most_one(column)
+    return formula
