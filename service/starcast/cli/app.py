@@ -12,22 +12,18 @@ from typing import Annotated, Any
 import typer
 
 from starcast.cli import (
-    backup,
     claims,
+    commands,
     compare,
     completion,
     config,
     context,
     cost,
-    db,
     demo,
     experiment,
     explore,
-    export,
     flags,
     forest,
-    graph,
-    ingest,
     query,
     records,
     renamed,
@@ -38,9 +34,10 @@ from starcast.cli import (
     search,
     serve,
     stack,
-    topology,
 )
+from starcast.cli.operations import command
 from starcast.errors import LimitError, StarcastError
+from starcast.lab import Lab
 
 INTERRUPTED = 130
 #: Error numbers of a full disk or an exhausted quota.
@@ -58,18 +55,14 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("demo")(demo.demo)
-app.command("up")(stack.up)
-app.command("down")(stack.down)
-app.command("status")(stack.status)
-app.command("doctor")(stack.doctor)
+commands.add_servers(app)
 app.command("serve")(serve.serve)
 app.command("uninstall")(stack.uninstall)
 app.command("config")(config.show)
-app.command("ingest")(ingest.ingest)
-app.command("export")(export.export)
-app.command("backup")(backup.back_up)
-app.command("restore")(backup.restore)
-app.add_typer(topology.app, name="topology")
+command(app, "ingest", Lab.ingest)
+command(app, "backup", Lab.backup)
+command(app, "restore", Lab.restore)
+app.add_typer(commands.topology, name="topology")
 app.add_typer(forest.app, name="forest")
 schedule_files.add_commands(schedule.app)
 app.add_typer(schedule.app, name="schedule")
@@ -83,8 +76,8 @@ app.command("compare")(compare.compare)
 app.add_typer(claims.app, name="claims")
 app.command("search")(search.search)
 app.add_typer(records.app, name="records")
-app.add_typer(graph.app, name="graph")
-app.add_typer(db.app, name="db")
+app.add_typer(commands.graph, name="graph")
+app.add_typer(commands.db, name="db")
 renamed.add_old_commands(app, claims=claims.app)
 
 

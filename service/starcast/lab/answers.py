@@ -3,21 +3,17 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from starcast import drawing
-from starcast.comparison.compare import Comparison
-from starcast.comparison.stored import check_plot, tabulate_crossovers, tabulate_layout
-from starcast.database.models import Run
 from starcast.errors import InputError
-from starcast.graph.connection import QueryResult
 from starcast.lab.choices import choose
-from starcast.queries import Query
-from starcast.queries.listing import as_read
-from starcast.queries.picture import build_picture
-from starcast.support.atomic import atomic_write
 from starcast.support.table import Table
 from starcast.vocabulary import Layout
+
+if TYPE_CHECKING:
+    from starcast.comparison.compare import Comparison
+    from starcast.database.models import Run
+    from starcast.queries import Query
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +34,7 @@ class Answer(Table):
     cypher: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     more: bool = False
-    _query: Query | None = None
+    _query: "Query | None" = None
 
     def svg(self, layout: Layout | str | None = None) -> str:
         """Return a picture of the nodes and links that the rows name, as an SVG document.
@@ -50,6 +46,10 @@ class Answer(Table):
             InputError: no column is declared to contain nodes, or the result has none.
             LimitError: the picture has too many nodes.
         """
+        from starcast import drawing
+        from starcast.graph.connection import QueryResult
+        from starcast.queries.picture import build_picture
+
         if self._query is None:
             raise InputError(
                 "the answer of a free statement cannot be drawn: its columns declare no nodes",
@@ -60,6 +60,8 @@ class Answer(Table):
         return drawing.sketch(picture, None if layout is None else choose(Layout, layout, "layout"))
 
     def _repr_html_(self) -> str:
+        from starcast.queries.listing import as_read
+
         read = as_read(self.head())
         return Table(read.columns, read.rows, self.head().note).html()
 
@@ -72,7 +74,7 @@ class RunTable(Table):
         run: the run. Its number ``run.id`` is None if it was not stored.
     """
 
-    run: Run = field(default_factory=Run)
+    run: "Run" = field(kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +88,7 @@ class ComparisonTable(Table):
         comparison: the matched runs.
     """
 
-    comparison: Comparison = field(default_factory=lambda: Comparison((), ()))
+    comparison: "Comparison" = field(kw_only=True)
     _everything: bool = False
     _render: Callable[[], str] | None = None
     _plot: Callable[[Path], Mapping[Path, bytes]] | None = None
@@ -109,6 +111,9 @@ class ComparisonTable(Table):
             InputError: the name ends in something else, or there is nothing to plot.
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
+        from starcast.comparison.stored import check_plot
+        from starcast.support.atomic import atomic_write
+
         check_plot(Path(file))
         pictures = {} if self._plot is None else self._plot(Path(file))
         for path, content in pictures.items():
@@ -118,11 +123,15 @@ class ComparisonTable(Table):
 
     def crossovers(self) -> Table:
         """Return the message sizes at which another side becomes the fastest."""
+        from starcast.comparison.stored import tabulate_crossovers
+
         return tabulate_crossovers(self.comparison)
 
     def _repr_html_(self) -> str:
+        from starcast.comparison.stored import tabulate_layout
+
         table, best = tabulate_layout(self.comparison, everything=self._everything)
-        return _Emphasized(table.columns, table.rows, self.note, best).head().html()
+        return _Emphasized(table.columns, table.rows, self.note, best=best).head().html()
 
 
 @dataclass(frozen=True, repr=False)
