@@ -35,9 +35,13 @@ command(topology, "draw", Lab.draw_topology, labelled=True)
 command(topology, "export", Lab.export_topology, labelled=True)
 command(topology, "drop", Lab.drop, kind="topology")
 
-graph = typer.Typer(no_args_is_help=True, help="The graph in Neo4j: verify it, or rebuild it.")
+graph = typer.Typer(
+    no_args_is_help=True,
+    help="The graph in Neo4j: verify it, rebuild it, or adopt an offline import.",
+)
 command(graph, "verify", Lab.verify)
 command(graph, "rebuild", Lab.rebuild)
+command(graph, "adopt", Lab.adopt)
 
 
 def add_servers(app: typer.Typer) -> None:

@@ -122,6 +122,7 @@ class Administration(Connection):
         from starcast.database import sessions
         from starcast.endpoints import migration_url
 
+        self._check_open()
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = sessions.current(owner)
@@ -151,6 +152,7 @@ class Administration(Connection):
         """
         from starcast.ingest.backup import back_up
 
+        self._check_open()
         manifest = back_up(self.settings, Path(file))
         size = Path(file).stat().st_size
         done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"
@@ -180,6 +182,7 @@ class Administration(Connection):
         """
         from starcast.ingest.backup import restore
 
+        self._check_open()
         self._close_graph()
         manifest = restore(self.settings, Path(file), self.reporter, rebuild_graph=graph)
         made = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"

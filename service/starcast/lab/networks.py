@@ -42,9 +42,10 @@ class Networks(Artifacts):
         """
         from starcast.topologies import as_topology
 
-        found = as_topology(topology)
         if stored or verify:
-            return self.show(found.spec, kind="topology", verify=verify)
+            spec = topology if isinstance(topology, str) else topology.spec
+            return self.show(spec, kind="topology", verify=verify)
+        found = as_topology(topology)
         return Facts(
             {
                 "spec": found.spec,
