@@ -1,8 +1,10 @@
 """Generator of the reference pages in docs/.
 
-``make docs`` runs it; a test compares them with the files.
+``make docs`` runs it; a test compares them with the files. ``python docs/generate.py commands.md``
+writes one page.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -226,11 +228,11 @@ PAGES = {
 }
 
 
-def main() -> None:
-    """Write all generated pages."""
-    for name, page in PAGES.items():
-        (HERE / name).write_text(page(), encoding="utf-8")
+def main(names: Sequence[str]) -> None:
+    """Write the named pages, by default all."""
+    for name in names or PAGES:
+        (HERE / name).write_text(PAGES[name](), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
