@@ -16,7 +16,6 @@ from starcast.cli import (
     commands,
     compare,
     completion,
-    config,
     context,
     cost,
     demo,
@@ -26,7 +25,6 @@ from starcast.cli import (
     forest,
     query,
     records,
-    renamed,
     run,
     schedule,
     schedule_draw,
@@ -45,7 +43,7 @@ _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 app = typer.Typer(
     name="starcast",
-    cls=renamed.RootGroup,
+    cls=flags.RootGroup,
     help=(
         "A laboratory for collective communication on star graphs: build, verify by execution, "
         "store, query and compare."
@@ -58,7 +56,7 @@ app.command("demo")(demo.demo)
 commands.add_servers(app)
 app.command("serve")(serve.serve)
 app.command("uninstall")(stack.uninstall)
-app.command("config")(config.show)
+command(app, "config", Lab.config)
 command(app, "ingest", Lab.ingest)
 command(app, "export", Lab.export_files)
 command(app, "backup", Lab.backup)
@@ -79,7 +77,6 @@ app.command("search")(search.search)
 app.add_typer(records.app, name="records")
 app.add_typer(commands.graph, name="graph")
 app.add_typer(commands.db, name="db")
-renamed.add_old_commands(app, claims=claims.app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from starcast.lab import Lab
 
 _CODE = re.compile(r"``([^`]+)``|`([^`]+)`")
-#: A sentence of a docstring that says nothing to people at a terminal.
+#: A sentence of a docstring that says nothing to people at a terminal, and the mark of one that
+#: says nothing to others.
 _FOR_PYTHON = re.compile(r"\s*\bIn Python\b.*?\.(?=\s|$)", re.DOTALL)
+_FOR_SHELL = re.compile(r"\bIn a shell, (\w)")
 _LABELS = Parameter("labels", Parameter.KEYWORD_ONLY, default=None, annotation=LabelsOption)
 
 Operation = Callable[..., Any]
@@ -162,7 +164,8 @@ def _plain(text: str, flags: Mapping[str, str]) -> str:
         shown = flags.get(name, name).partition("/")[0]
         return f"'{shown}'" if " " in shown else shown
 
-    return _CODE.sub(replace, _FOR_PYTHON.sub("", text))
+    ours = _FOR_SHELL.sub(lambda found: found[1].upper(), _FOR_PYTHON.sub("", text))
+    return _CODE.sub(replace, ours)
 
 
 def _sentence(text: str) -> str:

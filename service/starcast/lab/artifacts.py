@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Trees = Annotated["str | Forest | Iterable[str | Forest]", Shell(str, completes="constructions")]
 Schedules = Annotated["str | Iterable[str]", Shell(str, completes="schedules")]
-Ports = Annotated[str, Shell(default="default")]
 
 
 class IngestOptions(TypedDict, total=False):
@@ -45,7 +44,7 @@ class IngestOptions(TypedDict, total=False):
     """
 
     root: Root
-    ports: Ports
+    ports: str
     segments: int | None
     messages: int | None
 
@@ -86,7 +85,7 @@ class Artifacts(Connection):
                 stored under the name that it has in the file. Can be repeated.
             method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
             wait: wait for another ingest or drop instead of failing.
-            dry_run: return the estimated cost only. No server is needed.
+            dry_run: only estimate the cost. No server is needed.
             options: `IngestOptions`.
 
         Returns:

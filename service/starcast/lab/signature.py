@@ -47,7 +47,9 @@ class Shell:
 
 
 TopologyName = Annotated["str | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies")]
-StoredTopology = Annotated["str | Topology | None", Shell(str, completes="stored_topologies")]
+StoredTopology = Annotated[
+    "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="stored_topologies")
+]
 ArtifactId = Annotated[str, Shell(metavar="ID", completes="artifacts")]
 Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
 #: Labels; Python also takes ranks.
