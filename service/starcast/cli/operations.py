@@ -88,6 +88,7 @@ def command(
         *printing,
     ]
     keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
+    run.operation = operation.__name__  # type: ignore[attr-defined]  # for the reference
     run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in keywords}
     run.__doc__ = _plain(about.text, flags)
