@@ -89,17 +89,19 @@ class Administration(Connection):
         current, newest = sessions.current(self.database), sessions.head()
         values: dict[str, Any] = {"revision": current, "newest": newest, "differences": []}
         if current != newest:
-            hint = "run 'starcast db upgrade'"
-            what = (
-                f"is {current}, this starcast needs {newest}" if current else "does not exist yet"
+            sentence = f"the schema is {current or 'missing'}, the newest is {newest}"
+            failure = RejectedError(
+                f"the database has {'an old schema' if current else 'no schema yet'}",
+                hint="run 'starcast db upgrade'",
             )
-            return Facts(values, failure=RejectedError(f"the schema {what}", hint=hint))
+            return Facts(values, sentence, failure)
         if found := sessions.differences(self.database):
             failure = RejectedError(
                 f"the tables differ from revision {newest}: {'; '.join(found)}",
                 hint="undo the manual changes, or start with an empty database",
             )
-            return Facts(values | {"differences": found}, failure=failure)
+            sentence = f"the schema has the newest revision ({newest})"
+            return Facts(values | {"differences": found}, sentence, failure)
         return Facts(
             values, f"the schema has the newest revision ({newest}) and its tables match the models"
         )
