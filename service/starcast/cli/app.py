@@ -20,9 +20,7 @@ from starcast.cli import (
     cost,
     demo,
     experiment,
-    explore,
     flags,
-    forest,
     query,
     records,
     run,
@@ -62,12 +60,12 @@ command(app, "export", Lab.export_files)
 command(app, "backup", Lab.backup)
 command(app, "restore", Lab.restore)
 app.add_typer(commands.topology, name="topology")
-app.add_typer(forest.app, name="forest")
+app.add_typer(commands.forest, name="forest")
 schedule_files.add_commands(schedule.app)
 app.add_typer(schedule.app, name="schedule")
 schedule.app.command("draw")(schedule_draw.draw)
 app.add_typer(cost.app, name="cost")
-app.command("explore")(explore.explore)
+command(app, "explore", Lab.explore, labelled=True)
 app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")

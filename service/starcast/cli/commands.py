@@ -35,6 +35,22 @@ command(topology, "draw", Lab.draw_topology, labelled=True)
 command(topology, "export", Lab.export_topology, labelled=True)
 command(topology, "drop", Lab.drop, kind="topology")
 
+forest = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "Forests: build, verify, measure, draw and export them; list, show and drop stored forests."
+    ),
+)
+command(forest, "constructions", Lab.constructions)
+command(forest, "build", Lab.build_forest, labelled=True)
+command(forest, "verify", Lab.verify_forest, labelled=True)
+command(forest, "merge", Lab.merge_forest)
+command(forest, "list", Lab.forests)
+command(forest, "show", Lab.show_forest, labelled=True)
+command(forest, "draw", Lab.draw_forest, labelled=True)
+command(forest, "export", Lab.export_forest, labelled=True)
+command(forest, "drop", Lab.drop, kind="forest")
+
 graph = typer.Typer(
     no_args_is_help=True,
     help="The graph in Neo4j: verify it, rebuild it, or adopt an offline import.",

@@ -10,7 +10,6 @@ from starcast.cli import axes, completion, run_output
 from starcast.cli.db import store
 from starcast.cli.output import (
     Format,
-    check_suffix,
     emit,
     fits,
     narrowed,
@@ -19,6 +18,7 @@ from starcast.cli.output import (
     write_text,
 )
 from starcast.errors import InputError
+from starcast.lab.files import check_suffix
 from starcast.support.table import with_numbers
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcast.cli import axes
-from starcast.cli.output import check_suffix, say
+from starcast.cli.output import say
 from starcast.errors import InputError
+from starcast.lab.files import check_suffix
 from starcast.vocabulary import ExecutionModel
 
 if TYPE_CHECKING:

@@ -6,7 +6,9 @@ how it is printed, and which options that adds (`starcast.cli.results`).
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -68,9 +70,13 @@ def command(
         given.pop("labels", None)
         printer = show(**{each.name: given.pop(each.name) for each in printing})
         flagged = {each.name: given.pop(each.name) for each in own}
-        workers = given.pop("workers", None)
+        opening = (
+            distribution.open_executor(given.pop("workers"), given.get("jobs"))
+            if "executor" in declared.parameters
+            else nullcontext()
+        )
         with (
-            distribution.open_executor(workers, given.get("jobs")) as executor,
+            opening as executor,
             context.open_lab(ctx, reporter(), **flagged) as lab,
         ):
             if executor is not None:
@@ -158,12 +164,11 @@ def _flag(parameter: Parameter) -> str:
 
 
 def _plain(text: str, flags: Mapping[str, str]) -> str:
-    """Return a text for a terminal: without markup, parameters as options, commands in quotes."""
+    """Return a text for a terminal: without markup, parameters as options, quotes if needed."""
 
     def replace(code: re.Match[str]) -> str:
         name = code[1] or code[2]
-        shown = flags.get(name, name).partition("/")[0]
-        return f"'{shown}'" if " " in shown else shown
+        return shlex.quote(flags.get(name, name).partition("/")[0])
 
     ours = _FOR_SHELL.sub(lambda found: found[1].upper(), _FOR_PYTHON.sub("", text))
     return _CODE.sub(replace, ours)

@@ -5,8 +5,9 @@ from typing import Annotated, get_args
 
 import typer
 
-from starcast.cli.output import check_suffix, say, write_text
+from starcast.cli.output import say, write_text
 from starcast.errors import InputError
+from starcast.lab.files import check_suffix
 from starcast.vocabulary import LayoutName
 
 OutOption = Annotated[

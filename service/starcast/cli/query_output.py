@@ -7,8 +7,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.cli.output import READABLE, Format, check_suffix, emit, say, write_text
+from starcast.cli.output import READABLE, Format, emit, say, write_text
 from starcast.errors import InputError
+from starcast.lab.files import check_suffix
 from starcast.support.limited import SMALL_TEXT, LimitedStream, read_bytes
 from starcast.vocabulary import Layout
 

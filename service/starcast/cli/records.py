@@ -11,7 +11,6 @@ from starcast.cli.db import store
 from starcast.cli.output import (
     Format,
     FormatOption,
-    check_suffix,
     emit,
     emit_outcome,
     emit_properties,
@@ -37,6 +36,7 @@ from starcast.errors import (
     RejectedError,
     UncheckedError,
 )
+from starcast.lab.files import check_suffix
 from starcast.support.text import pluralize
 
 if TYPE_CHECKING:

@@ -14,13 +14,12 @@ import typer
 from starcast.cli.output import (
     Format,
     FormatOption,
-    check_suffix,
     emit,
     emit_properties,
     say,
     write_text,
 )
-from starcast.lab.files import ExchangeFile, Picture
+from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.support.table import Facts, Table
 
 Show = Callable[[Any], None]

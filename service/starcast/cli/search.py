@@ -152,9 +152,9 @@ def search(
     """
     from starcast.search import Budget
     from starcast.search.sharding import plan_searches, run_searches, search_shard
-    from starcast.support.signals import sigterm_as_interrupt
+    from starcast.support.shards import parse_shard
 
-    part = distribution.parse_shard(shard, out)
+    part = parse_shard(shard, out)
     processes = jobs or 1
     numbers = range(seed, seed + seeds * processes, processes)
     tasks = plan_searches(problem.split(","), topologies, arguments_of(congestion), numbers)
@@ -166,7 +166,7 @@ def search(
             return None
         return find_known(ctx, folder, task.problem, task.topology, dict(task.arguments))
 
-    with sigterm_as_interrupt(), distribution.open_executor(workers, jobs) as executor:
+    with distribution.open_executor(workers, jobs) as executor:
         if part is not None and out is not None:
             done = search_shard(tasks, part, out, budget, find, executor)
             sentence = f"shard {shard}: {pluralize(done, 'search', 'searches')} written to {out}"

@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import getdoc
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.vocabulary import LoadMethod
+from starcast.vocabulary import LayoutName, LoadMethod
 
 if TYPE_CHECKING:
     from starcast.topologies import Topology
@@ -47,6 +48,9 @@ class Shell:
 
 
 TopologyName = Annotated["str | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies")]
+OptionalTopology = Annotated[
+    "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="topologies")
+]
 StoredTopology = Annotated[
     "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="stored_topologies")
 ]
@@ -55,6 +59,12 @@ Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
 #: Labels; Python also takes ranks.
 Root = Annotated["int | str | None", Shell(str)]
 All = Annotated[bool, Shell(flag="--all")]
+Layout = Annotated[LayoutName | None, Shell(completes="layouts")]
+OutFile = Annotated["str | Path", Shell(Path)]
+OptionalOutFile = Annotated["str | Path | None", Shell(Path)]
+Jobs = Annotated[int | None, Shell(default="one per core")]
+ShardName = Annotated[str | None, Shell(metavar="I/N")]
+ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)]
 
 
 @dataclass(frozen=True)
