@@ -25,9 +25,9 @@ ORDINARY = {
         --verbose --version --wait --where --with --yes
     """,
     "Python": """
-        adopt backup check_query close config doctor drop engine estimate export_files forests
-        graph ingest paper_table queries query rebuild reproduce restore schedules schema show
-        status stop topologies upgrade
+        adopt ask backup check_queries close config doctor drop engine estimate export_files forests
+        graph ingest new_query paper_table queries query rebuild reproduce restore schedules schema show
+        show_query status stop topologies upgrade
         args add_note with_traceback exit_code chunks table translation open save parse members
         spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
         neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns

@@ -23,7 +23,6 @@ from starcast.cli import (
     explore,
     flags,
     forest,
-    query,
     records,
     run,
     schedule,
@@ -68,7 +67,7 @@ app.add_typer(schedule.app, name="schedule")
 schedule.app.command("draw")(schedule_draw.draw)
 app.add_typer(cost.app, name="cost")
 app.command("explore")(explore.explore)
-app.add_typer(query.app, name="query")
+app.add_typer(commands.query, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)
