@@ -21,7 +21,6 @@ from starcast.cli import (
     demo,
     experiment,
     flags,
-    query,
     records,
     run,
     schedule,
@@ -66,7 +65,7 @@ app.add_typer(schedule.app, name="schedule")
 schedule.app.command("draw")(schedule_draw.draw)
 app.add_typer(cost.app, name="cost")
 command(app, "explore", Lab.explore, labelled=True)
-app.add_typer(query.app, name="query")
+app.add_typer(commands.query, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from starcast.cli import results
 from starcast.cli.context import HomeOption
 from starcast.cli.operations import command
 from starcast.lab import Lab
@@ -50,6 +51,17 @@ command(forest, "show", Lab.show_forest, labelled=True)
 command(forest, "draw", Lab.draw_forest, labelled=True)
 command(forest, "export", Lab.export_forest, labelled=True)
 command(forest, "drop", Lab.drop, kind="forest")
+
+query = typer.Typer(
+    no_args_is_help=True,
+    help="Cypher queries: list, show and run them; check your own queries.",
+)
+command(query, "list", Lab.queries, printer=results.wide_table)
+command(query, "show", Lab.show_query)
+command(query, "run", Lab.query)
+command(query, "ask", Lab.ask, printer=results.table)
+command(query, "new", Lab.new_query)
+command(query, "check", Lab.check_queries)
 
 graph = typer.Typer(
     no_args_is_help=True,

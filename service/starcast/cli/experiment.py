@@ -16,6 +16,7 @@ from starcast.cli.output import (
     emit,
     emit_outcome,
     narrowed,
+    omitted_columns,
     reporter,
     say,
 )
@@ -245,7 +246,7 @@ def list_experiments(
     ]
     columns.remove("points")  # part of the column runs
     shown = narrowed(short, columns, _SPARE)
-    emit(short, shown, output, below=run_output.omitted_columns(columns, shown))
+    emit(short, shown, output, below=omitted_columns(columns, shown))
 
 
 @app.command("show")

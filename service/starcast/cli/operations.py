@@ -5,6 +5,7 @@ Positional parameters become arguments, keyword-only ones options, ``*ids`` a li
 how it is printed, and which options that adds (`starcast.cli.results`).
 """
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ import typer
 from starcast.cli import completion, context, distribution, results
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import reporter
+from starcast.errors import InputError
 from starcast.lab.signature import Documentation, Shell
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ def command(
     *,
     labelled: bool = False,
     settings: Mapping[str, Any] | None = None,
+    printer: Callable[..., results.Show] | None = None,
     **fixed: Any,
 ) -> None:
     """Add the command of an operation.
@@ -49,6 +52,7 @@ def command(
         operation: a method of `Lab`.
         labelled: add ``--labels``, for operations that read or print labels of nodes.
         settings: the settings that the command has options for, with their annotations.
+        printer: the printer, where it is not that of the class of the result.
         fixed: values of parameters that the command does not ask for, such as ``kind="forest"``.
 
     Example:
@@ -56,8 +60,9 @@ def command(
     """
     declared = signature(operation)
     _, *known = declared.parameters.values()
-    asked = [each for each in _expanded(known) if each.name not in fixed]
-    show = results.PRINTERS[declared.return_annotation]
+    formats = {each.name: word for each in known if (word := _kind(each.annotation)[1].format)}
+    asked = [each for each in _expanded(known) if each.name not in {*fixed, *formats}]
+    show = printer or results.PRINTERS[declared.return_annotation]
     printing = list(signature(show).parameters.values())
     own = [
         Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -68,7 +73,9 @@ def command(
 
     def run(ctx: typer.Context, **given: Any) -> None:
         given.pop("labels", None)
-        printer = show(**{each.name: given.pop(each.name) for each in printing})
+        chosen = {each.name: given.pop(each.name) for each in printing}
+        print_result = show(**chosen)
+        given |= {name: chosen["output"] == word for name, word in formats.items()}
         flagged = {each.name: given.pop(each.name) for each in own}
         opening = (
             distribution.open_executor(given.pop("workers"), given.get("jobs"))
@@ -82,7 +89,7 @@ def command(
             if executor is not None:
                 given["executor"] = executor
             result = _call(operation, lab, known, given | fixed)
-            printer(result)
+            print_result(result)
         if failure := getattr(result, "failure", None):
             raise failure
 
@@ -107,9 +114,11 @@ def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
     """Yield the parameters that a shell has: ``**options`` by the items of their TypedDict."""
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
-            (options,) = get_args(each.annotation)
-            for name, annotation in get_type_hints(options, include_extras=True).items():
-                yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for options in get_args(each.annotation):
+                for name, annotation in get_type_hints(options, include_extras=True).items():
+                    yield Parameter(
+                        name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+                    )
         else:
             yield each
 
@@ -119,7 +128,8 @@ def _documented(operation: Operation, parameters: list[Parameter]) -> Documentat
     about = Documentation.of(operation)
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
-            about.arguments.update(Documentation.of(get_args(each.annotation)[0]).arguments)
+            for options in get_args(each.annotation):
+                about.arguments.update(Documentation.of(options).arguments)
     return about
 
 
@@ -154,6 +164,8 @@ def _kind(annotation: Any) -> tuple[Any, Shell]:
     if get_origin(annotation) is Annotated:
         annotation, shell = get_args(annotation)
     kind = shell.type or annotation
+    if kind is dict:
+        return list[str], shell
     return (list[get_args(kind)] if get_origin(kind) is Sequence else kind), shell  # type: ignore[misc]
 
 
@@ -188,5 +200,37 @@ def _call(
         if each.kind is Parameter.VAR_POSITIONAL:
             arguments += given.pop(each.name, ())
         elif each.kind is not Parameter.VAR_KEYWORD and each.kind is not Parameter.KEYWORD_ONLY:
-            arguments.append(given.pop(each.name, each.default))
+            value = given.pop(each.name, each.default)
+            is_mapping = _kind(each.annotation)[1].type is dict
+            arguments.append(_parse_values(value or ()) if is_mapping else value)
     return operation(lab, *arguments, **given)
+
+
+def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the values by name.
+
+    Args:
+        arguments: ``name=TEXT``, or ``name:=JSON`` for a value of JSON.
+
+    Raises:
+        InputError: an argument has another form, is not JSON, or repeats a name.
+    """
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        name, sign, value = argument.partition("=")
+        if not sign or not name.removesuffix(":"):
+            raise InputError(
+                f"'{argument}' is not a parameter",
+                hint="write name=TEXT, or name:=JSON for numbers, lists and truth values",
+            )
+        key = name.removesuffix(":")
+        if key in values:
+            raise InputError(f"the parameter '{key}' is given twice", hint="remove one of them")
+        try:
+            values[key] = value if key == name else json.loads(value)
+        except (ValueError, RecursionError):
+            raise InputError(
+                f"the value of '{argument}' is not JSON",
+                hint="write name:=5, name:=true or name:='[1, 2]'; name=TEXT needs no JSON",
+            ) from None
+    return values

@@ -190,6 +190,12 @@ def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str
     return kept
 
 
+def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
+    """Return the line below a table that names the omitted columns, if there are any."""
+    omitted = [name for name in columns if name not in shown]
+    return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
+
+
 def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
     listed = list(rows)
     return {

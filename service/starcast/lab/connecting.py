@@ -10,6 +10,7 @@ from starcast.lab.connection import Progress, as_reporter
 from starcast.lab.experiments import Experiments
 from starcast.lab.forests import Forests
 from starcast.lab.networks import Networks
+from starcast.lab.queries import Queries
 from starcast.lab.questions import Questions
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from starcast.settings import Settings
 
 
-class Lab(Networks, Forests, Questions, Experiments, Administration):
+class Lab(Networks, Forests, Questions, Experiments, Administration, Queries):
     """A laboratory: everything that starcast does, an operation a method.
 
     `starcast.connect` opens it. The command line, the HTTP API and notebooks are doors to the same

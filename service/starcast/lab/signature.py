@@ -25,7 +25,8 @@ class Shell:
     """What the command line needs to know of a parameter, as metadata of its annotation.
 
     Attributes:
-        type: what a shell can write, where Python takes more: ``str`` for ``str | Topology``.
+        type: what a shell can write, where Python takes more: ``str`` for ``str | Topology``, and
+            ``dict`` for a mapping, which is written as ``name=TEXT`` and ``name:=JSON``.
         flag: the name of the option, such as ``--all``; by default that of the parameter.
         short: short names of the option, such as ``("-m",)``.
         metavar: the word that stands for the value in the help.
@@ -34,6 +35,7 @@ class Shell:
         least: the least number.
         most: the greatest number.
         default: what the help shows as the default instead of the value.
+        format: the output format for which a switch is on, which then has no option of its own.
     """
 
     type: Any = None
@@ -45,6 +47,7 @@ class Shell:
     least: float | None = None
     most: float | None = None
     default: str | None = None
+    format: str | None = None
 
 
 TopologyName = Annotated["str | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies")]
