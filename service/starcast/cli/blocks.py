@@ -53,10 +53,10 @@ def verify(
         RejectedError: a tree is not a spanning tree.
     """
     from starcast import blockwise
-    from starcast.support.shards import write_shard
+    from starcast.support.shards import parse_shard, write_shard
     from starcast.trees.spec_syntax import parse_spec
 
-    shard = distribution.parse_shard(options.shard, options.out)
+    shard = parse_shard(options.shard, options.out)
     if construction is None:
         raise InputError(
             f"no construction is given after '{spec}'",

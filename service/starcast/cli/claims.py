@@ -156,10 +156,11 @@ def check(
     starcast claims check TS.L5 --sizes S4,S5 --no-store
     """
     from starcast.claims import select_claims
+    from starcast.support.shards import parse_shard
 
     if level is not None and sizes is not None:
         raise InputError("--level and --sizes cannot be combined", hint="remove one")
-    part = distribution.parse_shard(shard, out)
+    part = parse_shard(shard, out)
     specs = _specs(sizes)
     with sigterm_as_interrupt(), distribution.open_executor(workers, jobs) as executor:
         if part is not None and out is not None:

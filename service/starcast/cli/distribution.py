@@ -5,14 +5,11 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from starcast.errors import InputError
-
-if TYPE_CHECKING:
-    from starcast.support.shards import Shard
 
 _DASK = "dask:"
 
@@ -69,19 +66,3 @@ def open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | 
 
     with connect(workers.removeprefix(_DASK), pack()) as executor:
         yield executor
-
-
-def parse_shard(text: str | None, out: Path | None) -> "Shard | None":
-    """Return the shard that a command computes, or None for all of the job.
-
-    Raises:
-        InputError: the text is not a shard, or the shard or its file is given without the other.
-    """
-    if (text is None) != (out is None):
-        given, other = ("--out", "--shard I/N") if text is None else ("--shard", "--out FILE")
-        raise InputError(f"{given} is given without {other}", hint=f"add {other}")
-    if text is None:
-        return None
-    from starcast.support.shards import Shard
-
-    return Shard.parse(text)

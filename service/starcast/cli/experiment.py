@@ -105,6 +105,7 @@ def run_grid(
     from starcast.experiments.design import read_design
     from starcast.experiments.running import run_experiment
     from starcast.experiments.sharding import run_shard
+    from starcast.support.shards import parse_shard
 
     options = {
         "topology": topology, "collective": collective, "algorithm": algorithm, "base": base,
@@ -113,7 +114,7 @@ def run_grid(
         "t_s": t_s, "t_c": t_c,
     }  # fmt: skip
     design = read_design(grid, {axis: values for axis, values in options.items() if values})
-    part = distribution.parse_shard(shard, out)
+    part = parse_shard(shard, out)
     with (
         sigterm_as_interrupt(),
         ExitStack() as stack,

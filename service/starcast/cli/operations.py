@@ -16,6 +16,7 @@ from starcast.cli import completion, context, distribution, results
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import reporter
 from starcast.lab.signature import Documentation, Shell
+from starcast.support.signals import sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from starcast.lab import Lab
@@ -70,6 +71,7 @@ def command(
         flagged = {each.name: given.pop(each.name) for each in own}
         workers = given.pop("workers", None)
         with (
+            sigterm_as_interrupt(),
             distribution.open_executor(workers, given.get("jobs")) as executor,
             context.open_lab(ctx, reporter(), **flagged) as lab,
         ):
@@ -153,6 +155,8 @@ def _kind(annotation: Any) -> tuple[Any, Shell]:
 
 def _flag(parameter: Parameter) -> str:
     """Return the name of an option; a switch that is on by default can be turned off."""
+    if parameter.name == "executor":
+        return "--workers"
     name = _kind(parameter.annotation)[1].flag or f"--{parameter.name.replace('_', '-')}"
     return f"{name}/--no-{name[2:]}" if parameter.default is True else name
 

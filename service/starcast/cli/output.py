@@ -18,6 +18,7 @@ import typer
 from starcast.errors import InputError, escape
 from starcast.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support import log
+from starcast.support.atomic import check_suffix as check_suffix  # noqa: PLC0414 - exported
 from starcast.support.text import format_value, to_json
 
 if TYPE_CHECKING:
@@ -112,20 +113,6 @@ def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
 
 def _is_list_of_sentences(value: Any) -> bool:
     return isinstance(value, list) and any(" " in text for text in value if isinstance(text, str))
-
-
-def check_suffix(out: Path, *suffixes: str) -> None:
-    """Check that the suffix of an output file, if it has one, is one of the format.
-
-    Raises:
-        InputError: it is another one.
-    """
-    if out.suffix.lower() not in {"", *suffixes}:
-        held = suffixes[0].removeprefix(".").upper()
-        raise InputError(
-            f"the file would hold {held}, but its name ends in '{out.suffix}': {out}",
-            hint=f"name a file that ends in {suffixes[0]}; other programs convert it",
-        )
 
 
 def write_text(text: str, out: Path | None, sentence: str = "") -> None:

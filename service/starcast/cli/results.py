@@ -5,7 +5,7 @@ operation begins; it returns the function that prints the result.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from starcast.cli.output import (
     check_suffix,
     emit,
     emit_properties,
+    narrowed,
     say,
     write_text,
 )
@@ -36,7 +37,10 @@ def table(output: FormatOption = Format.TABLE) -> Show:
 
     def show(result: Table) -> None:
         if result.rows or not result.note or output is not Format.TABLE:
-            emit(result.rows, result.columns, output)
+            columns: Sequence[str] = result.columns
+            if output is Format.TABLE:
+                columns = narrowed(result.rows, columns, result.spare)
+            emit(result.rows, columns, output)
         if result.note:
             say(result.note)
 

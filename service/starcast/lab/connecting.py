@@ -10,13 +10,14 @@ from starcast.lab.connection import Progress, as_reporter
 from starcast.lab.experiments import Experiments
 from starcast.lab.networks import Networks
 from starcast.lab.questions import Questions
+from starcast.lab.records import Records
 
 if TYPE_CHECKING:
     from starcast.progress import Reporter
     from starcast.settings import Settings
 
 
-class Lab(Networks, Questions, Experiments, Administration):
+class Lab(Networks, Records, Questions, Experiments, Administration):
     """A laboratory: everything that starcast does, an operation a method.
 
     `starcast.connect` opens it. The command line, the HTTP API and notebooks are doors to the same

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import getdoc
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.vocabulary import LoadMethod
@@ -55,6 +56,9 @@ Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
 #: Labels; Python also takes ranks.
 Root = Annotated["int | str | None", Shell(str)]
 All = Annotated[bool, Shell(flag="--all")]
+#: Part I of N of a job, and the files of all parts.
+Shard = Annotated[str | None, Shell(metavar="I/N")]
+ShardFile = Annotated[Path, Shell(metavar="FILES", required=True)]
 
 
 @dataclass(frozen=True)

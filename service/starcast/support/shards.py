@@ -78,6 +78,22 @@ class Shard:
         return f"{self.index}/{self.count}"
 
 
+def parse_shard(shard: str | None, out: Path | None) -> Shard | None:
+    """Return the shard that an operation computes, or None for all of the job.
+
+    Args:
+        shard: the shard, such as ``2/8``.
+        out: its output file.
+
+    Raises:
+        InputError: the text is not a shard, or one of both is given without the other.
+    """
+    if (shard is None) != (out is None):
+        given, other = ("--out", "--shard I/N") if shard is None else ("--shard", "--out FILE")
+        raise InputError(f"{given} is given without {other}", hint=f"add {other}")
+    return None if shard is None else Shard.parse(shard)
+
+
 @dataclass(frozen=True)
 class Job:
     """A job that is divided into shards.
