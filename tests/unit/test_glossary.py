@@ -27,7 +27,7 @@ ORDINARY = {
     "Python": """
         adopt backup check_query close config doctor drop engine estimate export_files forests
         graph ingest paper_table queries query rebuild reproduce restore schedules schema show
-        status stop topologies upgrade
+        status stop topologies upgrade spare
         args add_note with_traceback exit_code chunks table translation open save parse members
         spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
         neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns

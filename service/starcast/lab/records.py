@@ -94,7 +94,7 @@ class Records(Connection):
 
         Example:
             >>> lab.search("congestion-trees", "S4", congestion=3)["value"]
-            [3]
+            [4]
 
             $ starcast search one-port-broadcast S5
             $ starcast search edge-disjoint-trees S4 --timeout 300 --jobs 2
@@ -229,8 +229,8 @@ class Records(Connection):
             InputError: a file is damaged.
 
         Example:
-            >>> lab.verify_records(proofs=False).failure
-            UncheckedError(...)
+            >>> lab.verify_records(Path("mine/bisection-width/S6.json"))["verification"]
+            ['verified']
 
             $ starcast records verify
             $ starcast records verify mine/bisection-width/S6.json --no-proofs
