@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 from starcast.errors import InputError, LimitError, NotFoundError, RejectedError
 from starcast.lab.connection import Connection
 from starcast.lab.signature import Shard, ShardFile, Shell, TopologyName
-from starcast.support.integers import check_count
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.vocabulary import Engine
@@ -105,6 +104,7 @@ class Records(Connection):
         from starcast.search import Budget
         from starcast.search.sharding import plan_searches, run_searches, search_shard
         from starcast.search.verification import find_unsettled
+        from starcast.support.integers import check_count
         from starcast.support.shards import parse_shard
 
         part = parse_shard(shard, out)
