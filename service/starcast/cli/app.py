@@ -21,12 +21,11 @@ from starcast.cli import (
     demo,
     experiment,
     flags,
-    records,
+    results,
     run,
     schedule,
     schedule_draw,
     schedule_files,
-    search,
     serve,
     stack,
 )
@@ -70,8 +69,8 @@ app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)
 app.add_typer(claims.app, name="claims")
-app.command("search")(search.search)
-app.add_typer(records.app, name="records")
+command(app, "search", Lab.search, printer=results.wide_table)
+app.add_typer(commands.records, name="records")
 app.add_typer(commands.graph, name="graph")
 app.add_typer(commands.db, name="db")
 

@@ -72,6 +72,19 @@ command(graph, "rebuild", Lab.rebuild)
 command(graph, "adopt", Lab.adopt)
 
 
+records = typer.Typer(
+    no_args_is_help=True,
+    help="Records of 'starcast search': list, show, verify, prove again, and store them.",
+)
+command(records, "problems", Lab.problems)
+command(records, "list", Lab.records, printer=results.wide_table)
+command(records, "show", Lab.show_record)
+command(records, "verify", Lab.verify_records)
+command(records, "prove", Lab.prove_record)
+command(records, "merge", Lab.merge_records)
+command(records, "store", Lab.store_records)
+
+
 def add_servers(app: typer.Typer) -> None:
     """Add the commands of the servers."""
     command(app, "up", Lab.start, settings=_HOME | _PORTS)

@@ -171,6 +171,8 @@ def _kind(annotation: Any) -> tuple[Any, Shell]:
 
 def _flag(parameter: Parameter) -> str:
     """Return the name of an option; a switch that is on by default can be turned off."""
+    if parameter.name == "executor":
+        return "--workers"
     name = _kind(parameter.annotation)[1].flag or f"--{parameter.name.replace('_', '-')}"
     return f"{name}/--no-{name[2:]}" if parameter.default is True else name
 

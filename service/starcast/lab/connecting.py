@@ -12,13 +12,14 @@ from starcast.lab.forests import Forests
 from starcast.lab.networks import Networks
 from starcast.lab.queries import Queries
 from starcast.lab.questions import Questions
+from starcast.lab.records import Records
 
 if TYPE_CHECKING:
     from starcast.progress import Reporter
     from starcast.settings import Settings
 
 
-class Lab(Networks, Forests, Questions, Experiments, Administration, Queries):
+class Lab(Networks, Forests, Questions, Experiments, Administration, Queries, Records):
     """A laboratory: everything that starcast does, an operation a method.
 
     `starcast.connect` opens it. The command line, the HTTP API and notebooks are doors to the same

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from starcast.lab.connection import Connection
@@ -30,59 +29,6 @@ class Questions(Connection):
 
         listing.check_paper(paper)
         return listing.list_claims(self._verdicts(), paper, verdict)
-
-    def records(self, problem: str | None = None, *, stored: bool = False) -> Table:
-        """Return the best known objects of the search problems.
-
-        Args:
-            problem: only the records of a problem, such as one-port-broadcast.
-            stored: those in PostgreSQL; by default those in files, shipped and of the user.
-
-        Raises:
-            InputError: the problem is unknown, or a file is damaged.
-        """
-        from starcast.database.records import list_stored
-        from starcast.records import listing as record_listing
-        from starcast.search import find_problem
-
-        if problem is not None:
-            find_problem(problem)
-        if stored:
-            with self._session() as session:
-                found = list_stored(session)
-        else:
-            found = record_listing.list_files(self._record_folders())
-        rows = [row for row in found.rows if problem in (None, row["problem"])]
-        return Table.of(rows, found.columns)
-
-    def store_records(self, *, proof_seconds: float = 300.0) -> int:
-        """Verify the records in files and store those that are better than what is stored.
-
-        What was checked of each is stored with it, in the column ``verification``.
-
-        Args:
-            proof_seconds: time limit for making the proof of a bound again; 0 makes no proofs.
-
-        Returns:
-            The number of records that were written.
-
-        Raises:
-            RejectedError: a record is wrong; nothing is stored.
-        """
-        from starcast.database.records import store_all
-        from starcast.records import listing as record_listing
-        from starcast.search import Budget, check_record
-
-        records = record_listing.load_files(self._record_folders())
-        budget = Budget(proof_seconds) if proof_seconds else None
-        checked = [check_record(record, budget) for record in records]
-        with self._session() as session:
-            return store_all(session, [(each.record, each.verification) for each in checked])
-
-    def _record_folders(self) -> list[Path]:
-        from starcast.records import known_folders
-
-        return known_folders(self.settings.home)
 
     def claim(self, claim_id: str) -> Row:
         """Return everything that is known of a claim, by name.
