@@ -31,9 +31,17 @@ def make_point(
     **others: Any,
 ) -> Point:
     """Return a point; its numbers may be integers."""
-    numbers = {"message_bytes": message_bytes, "t_s": t_s, "t_c": t_c}
-    exact = {axis: Fraction(number) for axis, number in numbers.items()}
-    return Point(topology, collective, algorithm, ports, segments=segments, **exact, **others)
+    return Point(
+        topology,
+        collective,
+        algorithm,
+        ports,
+        segments=segments,
+        message_bytes=Fraction(message_bytes),
+        t_s=Fraction(t_s),
+        t_c=Fraction(t_c),
+        **others,
+    )
 
 
 def runs(engine: Engine, name: str) -> list[models.Run]:

@@ -35,8 +35,6 @@ def runs(name: str) -> tuple[Run, ...]:
         if group[0].topology in specs:
             execution = execute(group[0])
             executed += [price_run(point, execution) for point in group]
-    for run in executed:
-        run.message_bytes, run.t_s, run.t_c = map(Fraction, (run.message_bytes, run.t_s, run.t_c))
     return tuple(executed)
 
 

@@ -8,7 +8,7 @@ and is used by the code that executes it.
 This module imports nothing but the standard library, so that ``starcast --help`` stays fast.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial
@@ -95,7 +95,8 @@ class Axis:
 
     def is_usual(self, value: Any) -> bool:
         """Return whether this is the usual value, which tables and commands omit."""
-        return self.has_usual and bool(value == self.usual)
+        plain = tuple(value) if isinstance(value, list) else value
+        return self.has_usual and bool(plain == self.usual)
 
 
 @dataclass(frozen=True, order=True)
@@ -116,7 +117,8 @@ class Parameters:
             1 for an algorithm that takes neither segments nor messages.
         messages: unit messages of the schedule; 1 if the algorithm takes no messages.
         copies: trees that carry each unit; 1 if the algorithm has no such argument.
-        faults: nodes and links as `starcast.simulator.Fault` writes them, in ascending order.
+        faults: nodes and links as `starcast.simulator.Fault` writes them, in ascending order; a
+            tuple, or the list that is stored.
         seed: the random seed of the faults; 0 without faults.
         t_s, t_c: time per packet and time per byte, T_s and T_c in the papers.
     """
@@ -241,7 +243,7 @@ class Parameters:
         ),
     ] = 1
     faults: Annotated[
-        tuple[str, ...],
+        Sequence[str],
         Axis(
             help="Faulty nodes and links: '21345 12345-21345@3' (from step 3), or a number drawn at"
             " random: '2 nodes', '1 link'.",

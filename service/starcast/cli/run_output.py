@@ -52,8 +52,7 @@ def emit_runs(
 def _is_usual(column: str, value: Any) -> bool:
     if column in _USUAL:
         return bool(value == _USUAL[column])
-    plain = tuple(value) if isinstance(value, list) else value
-    return column in AXES and AXES[column].is_usual(plain)
+    return column in AXES and AXES[column].is_usual(value)
 
 
 def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:

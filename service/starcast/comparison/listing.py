@@ -110,7 +110,6 @@ def run_row(run: models.Run, experiment: str) -> dict[str, Any]:
     point = {name: getattr(run, name) for name in POINT_AXES}
     row = {
         **point,
-        "faults": list(run.faults),
         **figures,
         "run": run.id,
         "experiment": experiment,

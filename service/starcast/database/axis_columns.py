@@ -1,15 +1,16 @@
 """The columns of the table ``run`` that follow from the axes, and their checks."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import BigInteger, CheckConstraint, Integer, SmallInteger, Text
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import MappedColumn, mapped_column
 
 from starcast.axes.parameters import AXES, Axis, Parameters
-from starcast.database.columns import Exact, Words, double_of, json_type, one_of, rational
+from starcast.database.columns import Exact, double_of, json_type, one_of, rational
 
 #: The axes in the order in which migrations added their columns; those of later ones follow.
 _ADDED = (
@@ -24,7 +25,7 @@ def _axis_column(axis: Axis) -> MappedColumn[Any]:
     """Return the column of an axis; rows that are older than the axis have its usual value."""
     kinds: dict[Any, Any] = {
         str: Text, str | None: Text, int: _INTEGERS[axis.bits],
-        Fraction: Exact, tuple[str, ...]: Words,
+        Fraction: Exact, Sequence[str]: JSONB,
     }  # fmt: skip
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
     return mapped_column(
@@ -43,7 +44,7 @@ def axis_checks() -> Iterator[CheckConstraint]:
             yield one_of(name, axis.words)
         elif axis.type is Fraction:
             yield rational(name)
-        elif axis.type == tuple[str, ...]:
+        elif axis.type == Sequence[str]:
             yield json_type(name, "array")
     counts = [f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int]
     yield CheckConstraint(" and ".join([*counts, "missing >= 0"]), name="counts")

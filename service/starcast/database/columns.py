@@ -53,17 +53,6 @@ class Exact(TypeDecorator[Fraction]):
         return None if value is None else Fraction(value)
 
 
-class Words(TypeDecorator[tuple[str, ...]]):
-    """Several words, stored as a JSON array."""
-
-    impl = JSONB
-    cache_ok = True
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> tuple[str, ...] | None:  # noqa: ARG002
-        """Read the words."""
-        return None if value is None else tuple(value)
-
-
 class Base(DeclarativeBase):
     """The base class of all tables; their docstrings become comments in PostgreSQL."""
 

@@ -208,7 +208,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
     with _measure(timings, "price"):
         figures = [] if simulation is None else _price(point, simulation, execution)
     return models.Run(
-        **{axis: getattr(point, axis) for axis in AXES},
+        **{axis: getattr(point, axis) for axis in AXES} | {"faults": list(point.faults)},
         missing=simulation.missing if simulation else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,

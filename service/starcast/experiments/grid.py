@@ -2,12 +2,12 @@
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import field, make_dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from starcast import costs
 from starcast.axes.parameters import AXES, POINT_AXES
@@ -37,6 +37,8 @@ _VARIED = sorted(
 if TYPE_CHECKING:
 
     class _Axes:
+        __dataclass_fields__: ClassVar[dict[str, Any]]
+
         def __init__(self, *required: Iterable[Any], **axes: Iterable[Any]) -> None: ...
         def __getattr__(self, axis: str) -> tuple[Any, ...]: ...
 
@@ -47,11 +49,13 @@ else:
         if name not in _REQUIRED
     ]
     _Axes = make_dataclass(
-        "_Axes", [*((name, tuple) for name in _REQUIRED), *_OPTIONAL], frozen=True
+        "_Axes",
+        [*((name, tuple) for name in _REQUIRED), *_OPTIONAL],
+        frozen=True,
+        namespace={"__post_init__": None},  # `Grid` defines it
     )
 
 
-@dataclass(frozen=True)
 class Grid(_Axes):
     """All combinations of the values on the axes, each axis in ascending order.
 

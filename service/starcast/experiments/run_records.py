@@ -1,6 +1,7 @@
 """Runs and their costs as they are written to files; every field is checked when they are read."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -69,7 +70,7 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
-        tuple[str, ...]: Annotated[tuple[str, ...], pydantic.FailFast()],
+        Sequence[str]: Annotated[list[str], pydantic.FailFast()],
     }
     kind = Literal[axis.words] if axis.words else kinds.get(axis.type, axis.type)
     return kind, axis.usual if axis.has_usual else ...

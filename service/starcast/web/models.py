@@ -1,5 +1,6 @@
 """The types of responses."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -266,7 +267,7 @@ class _Numbered(BaseModel):
 if TYPE_CHECKING:
     _Axes = _Numbered
 else:
-    _TYPES = {Fraction: float, tuple[str, ...]: list[str]}
+    _TYPES = {Fraction: float, Sequence[str]: list[str]}
     _Axes = create_model(
         "_Axes",
         __base__=_Numbered,
