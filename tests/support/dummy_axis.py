@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from types import ModuleType
 
+AXIS = "noise"
 DECLARATION = """
     noise: Annotated[
         Fraction,
@@ -62,7 +63,7 @@ def check_without_a_server() -> None:
     assert 'noise = ["0", "1/2"]' in Design((grid,)).toml()
     assert "--noise 0 --noise 1/2" in grid.command("e")
     usual, noisy = grid.points()
-    assert (usual.noise, noisy.noise) == (0, Fraction(1, 2))
+    assert [getattr(point, AXIS) for point in (usual, noisy)] == [0, Fraction(1, 2)]
     assert usual == Grid.from_json(GIVEN).points()[0]
     assert usual.structure != noisy.structure
     assert "--noise 1/2" in noisy.command()
@@ -79,10 +80,11 @@ def check_without_a_server() -> None:
         assert "Noise of the links." in result.output
 
     # Columns and views
-    columns = Run.__table__.columns
+    table = Run.metadata.tables["run"]
+    columns = table.columns
     assert columns["noise"].comment == "noise of all links, exact"
     assert "noise_value" in columns
-    (unique,) = (each for each in Run.__table__.constraints if isinstance(each, UniqueConstraint))
+    (unique,) = (each for each in table.constraints if isinstance(each, UniqueConstraint))
     assert "noise" in unique.columns
     assert RUN_SUMMARY.columns["noise"] == COMPARISON.columns["noise"] == "noise of all links"
     assert "b.noise = a.noise" in COMPARISON.query
@@ -110,7 +112,7 @@ def check_without_a_server() -> None:
 
 def check_in_a_store(address: str) -> None:
     """Store an experiment, take it to another name through a file, and compare by SQL."""
-    from sqlalchemy import text
+    from sqlalchemy import make_url, text
 
     from starcast.comparison.sides import load_side
     from starcast.database import sessions
@@ -122,7 +124,7 @@ def check_in_a_store(address: str) -> None:
     from starcast.experiments.running import run_experiment
     from starcast.progress import Silent
 
-    engine = sessions.connect(address)
+    engine = sessions.connect(make_url(address))
     with engine.begin() as connection:
         Base.metadata.create_all(connection)
         connection.execute(text("create table alembic_version (version_num text)"))
@@ -136,7 +138,7 @@ def check_in_a_store(address: str) -> None:
         assert import_experiments(engine, file, "copy")[0].created == 2
     assert all(each.agrees for each in reproduce(engine, "copy", Silent()))
     with sessions.session(engine) as opened:
-        assert [run.noise for run in load_side(opened, "copy").runs] == [0, 0.5]
+        assert [getattr(run, AXIS) for run in load_side(opened, "copy").runs] == [0, 0.5]
         query = "select experiment, noise from {} order by experiment, noise"
         rows = opened.execute(text(query.format("run_summary"))).all()
         assert rows == [("copy", 0), ("copy", 0.5), ("e", 0), ("e", 0.5)]

@@ -170,7 +170,7 @@ def test_every_algorithm_meets_the_same_faults() -> None:
     })  # fmt: skip
     lots = {point.seed: set[tuple[str, ...]]() for point in grid.points()}
     for point in grid.points():
-        lots[point.seed].add(point.faults)
+        lots[point.seed].add(tuple(point.faults))
     assert [len(lot) for lot in lots.values()] == [1, 1]
     assert lots[4] != lots[5]
 
