@@ -40,6 +40,12 @@ def _select(table: str, axes: Iterable[str], prefix: str = "") -> str:
     )
 
 
+def _equal(axis: str) -> str:
+    """Return the condition that the runs b and a have the same value on an axis."""
+    operator = "is not distinct from" if AXES[axis].type == str | None else "="
+    return f"b.{axis} {operator} a.{axis}"
+
+
 RUN_SUMMARY = View(
     "run_summary",
     "One row per run: parameters, simulated figures, closed form and lower bound. Exact figures are"
@@ -111,7 +117,7 @@ COMPARISON = View(
         case when ca.time = cb.time then 'same'
             when cb.time_value < ca.time_value then 'better' else 'worse' end as verdict
     from run as a
-    join run as b on {" and ".join(f"b.{name} = a.{name}" for name in QUESTION)} and b.id <> a.id
+    join run as b on {" and ".join(map(_equal, QUESTION))} and b.id <> a.id
     join cost as ca on ca.run = a.id and ca.kind = 'simulated'
     join cost as cb on cb.run = b.id and cb.kind = 'simulated'
     join experiment as ea on ea.id = a.experiment
