@@ -144,7 +144,7 @@ class Servers:
         try:
             with sessions.session(engine) as session:
                 runs = session.scalars(
-                    select(models.Run).where(models.Run.topology == "S4").order_by(models.Run.id)
+                    select(models.Run).filter_by(topology="S4").order_by(models.Run.id)
                 )
                 rows = [
                     (run.id, run.algorithm, str(run.message_bytes), str(run.finished_at),

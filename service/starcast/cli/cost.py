@@ -292,13 +292,13 @@ def _machine(t_s: str, t_c: str) -> "Machine":
 
 
 def _exact(text: str, name: str) -> Any:
-    from starcast.experiments.values import read_number
+    from starcast.axes.values import read_number
 
     return read_number(text, name)
 
 
 def _pieces(text: str) -> int | None:
-    from starcast.experiments.values import BEST, read_count
+    from starcast.axes.values import BEST, read_count
 
     value = read_count(text, "segments", (BEST,))
     return None if value == BEST else int(value)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes
+from starcast.axes.parameters import AXES
 from starcast.cli.output import say
 from starcast.errors import InputError
 from starcast.lab.files import check_suffix
@@ -21,10 +21,10 @@ UnitBytesOption = Annotated[
     typer.Option(help="Bytes of a unit, for goal and chrome-trace.", show_default="64"),
 ]
 StartUpOption = Annotated[
-    str | None, typer.Option(help=f"{axes.T_S_HELP} For chrome-trace.", show_default="100")
+    str | None, typer.Option(help=f"{AXES['t_s'].help} For chrome-trace.", show_default="100")
 ]
 ByteTimeOption = Annotated[
-    str | None, typer.Option(help=f"{axes.T_C_HELP} For chrome-trace.", show_default="1")
+    str | None, typer.Option(help=f"{AXES['t_c'].help} For chrome-trace.", show_default="1")
 ]
 ExecutionOption = Annotated[
     ExecutionModel | None,

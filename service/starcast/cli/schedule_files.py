@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from starcast.axes.parameters import AXES
 from starcast.cli import axes, completion, formats
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import Format, FormatOption, emit_properties, say
@@ -91,7 +92,7 @@ def import_schedule(
             autocompletion=completion.collectives,
         ),
     ],
-    ports: Annotated[str, typer.Option(help=axes.PORTS_HELP)] = "all",
+    ports: Annotated[str, typer.Option(help=AXES["ports"].help)] = "all",
     root: RootOption = None,
     to: ToOption = None,
     out: formats.OutOption = None,

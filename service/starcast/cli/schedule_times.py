@@ -51,7 +51,7 @@ def read_parameters(
     Raises:
         InputError: they are invalid, or cannot be combined with the other options.
     """
-    from starcast.experiments.values import read_number
+    from starcast.axes.values import read_number
 
     values: dict[str, Any] = {
         name: read_number(text, name) for name, text in given.items() if text is not None
