@@ -18,7 +18,6 @@ from starcast.cli import (
     completion,
     config,
     context,
-    cost,
     demo,
     experiment,
     explore,
@@ -28,9 +27,6 @@ from starcast.cli import (
     records,
     renamed,
     run,
-    schedule,
-    schedule_draw,
-    schedule_files,
     search,
     serve,
     stack,
@@ -64,10 +60,8 @@ command(app, "backup", Lab.backup)
 command(app, "restore", Lab.restore)
 app.add_typer(commands.topology, name="topology")
 app.add_typer(forest.app, name="forest")
-schedule_files.add_commands(schedule.app)
-app.add_typer(schedule.app, name="schedule")
-schedule.app.command("draw")(schedule_draw.draw)
-app.add_typer(cost.app, name="cost")
+app.add_typer(commands.schedule, name="schedule")
+app.add_typer(commands.cost, name="cost")
 app.command("explore")(explore.explore)
 app.add_typer(query.app, name="query")
 app.add_typer(run.app, name="run")

@@ -12,14 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from starcast.cli.output import (
+    AllOption,
     Format,
     FormatOption,
     check_suffix,
     emit,
     emit_properties,
+    narrowed,
     say,
     write_text,
 )
+from starcast.lab.costs import COLUMNS, CostTable
 from starcast.lab.files import ExchangeFile, Picture
 from starcast.support.table import Facts, Table
 
@@ -39,6 +42,26 @@ def table(output: FormatOption = Format.TABLE) -> Show:
             emit(result.rows, result.columns, output)
         if result.note:
             say(result.note)
+
+    return show
+
+
+def cost_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
+    """Print a table per collective and port model, with the columns that fit."""
+
+    def show(result: CostTable) -> None:
+        if output not in (Format.TABLE, Format.LATEX):
+            table(output)(result)
+            return
+        for part in result.parts:
+            if everything:
+                emit(part.rows, COLUMNS, output, part.title)
+            elif output is Format.LATEX:
+                emit(part.rows, part.columns, output, "; ".join([part.title, *part.sources]))
+                print()
+            else:
+                fitting = narrowed(part.rows, part.columns, part.spare)
+                emit(part.rows, fitting, output, part.title, below=[*part.sources, ""])
 
     return show
 
@@ -103,6 +126,7 @@ def exchange_file(out: OutFile = None) -> Show:
 #: The printer of each kind of result.
 PRINTERS: dict[Any, Callable[..., Show]] = {
     Table: table,
+    CostTable: cost_table,
     Facts: facts,
     Picture: picture,
     ExchangeFile: exchange_file,

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from inspect import getdoc
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.vocabulary import LoadMethod
+from starcast.vocabulary import Collective, LoadMethod
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from starcast.topologies import Topology
 
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$", re.MULTILINE)
@@ -50,6 +52,9 @@ TopologyName = Annotated["str | Topology", Shell(str, metavar="TOPOLOGY", comple
 StoredTopology = Annotated["str | Topology | None", Shell(str, completes="stored_topologies")]
 ArtifactId = Annotated[str, Shell(metavar="ID", completes="artifacts")]
 Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
+CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
+#: An exact number: 100, 2.5 or 23/3.
+Number = Annotated["float | str | Fraction", Shell(str)]
 #: Labels; Python also takes ranks.
 Root = Annotated["int | str | None", Shell(str)]
 All = Annotated[bool, Shell(flag="--all")]
