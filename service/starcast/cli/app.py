@@ -17,15 +17,11 @@ from starcast.cli import (
     compare,
     completion,
     context,
-    cost,
     demo,
     experiment,
     flags,
     results,
     run,
-    schedule,
-    schedule_draw,
-    schedule_files,
     serve,
     stack,
 )
@@ -59,10 +55,8 @@ command(app, "backup", Lab.backup)
 command(app, "restore", Lab.restore)
 app.add_typer(commands.topology, name="topology")
 app.add_typer(commands.forest, name="forest")
-schedule_files.add_commands(schedule.app)
-app.add_typer(schedule.app, name="schedule")
-schedule.app.command("draw")(schedule_draw.draw)
-app.add_typer(cost.app, name="cost")
+app.add_typer(commands.schedule, name="schedule")
+app.add_typer(commands.cost, name="cost")
 command(app, "explore", Lab.explore, labelled=True)
 app.add_typer(commands.query, name="query")
 app.add_typer(run.app, name="run")

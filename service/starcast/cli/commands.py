@@ -63,6 +63,33 @@ command(query, "ask", Lab.ask, printer=results.table)
 command(query, "new", Lab.new_query)
 command(query, "check", Lab.check_queries)
 
+schedule = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "Schedules: simulate, time, draw and export them; check files of rows; list, show and drop "
+        "stored schedules."
+    ),
+)
+command(schedule, "algorithms", Lab.algorithms)
+command(schedule, "simulate", Lab.simulate_schedule, labelled=True)
+command(schedule, "profile", Lab.profile_schedule, labelled=True)
+command(schedule, "time", Lab.time_schedule, labelled=True)
+command(schedule, "check", Lab.check_schedule, labelled=True)
+command(schedule, "rows", Lab.schedule_rows, labelled=True)
+command(schedule, "draw", Lab.draw_schedule, labelled=True)
+command(schedule, "export", Lab.export_schedule, labelled=True)
+command(schedule, "list", Lab.schedules)
+command(schedule, "show", Lab.show, kind="schedule")
+command(schedule, "steps", Lab.schedule_steps)
+command(schedule, "drop", Lab.drop, kind="schedule")
+
+cost = typer.Typer(
+    no_args_is_help=True,
+    help="Costs by the papers' closed forms, compared with lower bounds and simulations.",
+)
+command(cost, "table", Lab.cost_table)
+command(cost, "optimum", Lab.optimum)
+
 graph = typer.Typer(
     no_args_is_help=True,
     help="The graph in Neo4j: verify it, rebuild it, or adopt an offline import.",

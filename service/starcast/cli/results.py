@@ -27,6 +27,7 @@ from starcast.cli.output import (
 )
 from starcast.errors import InputError
 from starcast.lab.answers import Answer
+from starcast.lab.costs import COLUMNS, CostTable
 from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.support.table import Facts, Table
 from starcast.vocabulary import Layout
@@ -117,6 +118,26 @@ def answer(
     return show
 
 
+def cost_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
+    """Print a table per collective and port model, with the columns that fit."""
+
+    def show(result: CostTable) -> None:
+        if output not in (Format.TABLE, Format.LATEX):
+            table(output)(result)
+            return
+        for part in result.parts:
+            if everything:
+                emit(part.rows, COLUMNS, output, part.title)
+            elif output is Format.LATEX:
+                emit(part.rows, part.columns, output, "; ".join([part.title, *part.sources]))
+                print()
+            else:
+                fitting = narrowed(part.rows, part.columns, part.spare)
+                emit(part.rows, fitting, output, part.title, below=[*part.sources, ""])
+
+    return show
+
+
 def text() -> Show:
     """Print a text, or the name of a file."""
     return lambda result: print(str(result).rstrip())
@@ -185,6 +206,7 @@ PRINTERS: dict[Any, Callable[..., Show]] = {
     Answer: answer,
     str: text,
     Path: text,
+    CostTable: cost_table,
     Facts: facts,
     Picture: picture,
     ExchangeFile: exchange_file,

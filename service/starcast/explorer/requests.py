@@ -1,10 +1,8 @@
 """Schedules by the short names that the explorer's URLs have."""
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.catalogue import check_topology, find
 from starcast.errors import InputError
 from starcast.topologies import Topology
-from starcast.trees.spec_syntax import parse_spec
 
 
 def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedule:
@@ -26,9 +24,5 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
             f"'{name}' does not name a schedule",
             hint="write COLLECTIVE:ALGORITHM, such as 'broadcast:multiple(segments=4)'",
         )
-    collective, text, *ports = parts
-    algorithm, arguments = parse_spec(text, "algorithm")
-    entry = find(collective, algorithm)
-    check_topology(entry, topology)
-    values = entry.resolve_arguments(topology, arguments)
-    return schedule(topology, collective, algorithm, ports[0] if ports else None, root, **values)
+    collective, algorithm, *ports = parts
+    return schedule(topology, collective, algorithm, ports[0] if ports else None, root)

@@ -19,22 +19,31 @@ class Picture:
     Attributes:
         svg: an SVG document.
         subject: what it shows.
+        animated: whether it moves, which only SVG can show.
     """
 
     svg: str
     subject: str
+    animated: bool = False
 
     def save(self, file: str | Path) -> None:
         """Write the picture in the format that the file's name says: SVG, PNG or PDF.
 
         Raises:
-            InputError: the file cannot be written, or a package for its format is not installed.
+            InputError: the file cannot be written, a package for its format is not installed, or
+                its format cannot hold an animation.
         """
         from starcast.drawing.files import convert
         from starcast.support.atomic import atomic_write
 
         formats: dict[str, PictureFormat] = {".png": "png", ".pdf": "pdf"}
-        data = convert(self.svg, formats.get(Path(file).suffix.lower(), "svg"))
+        suffix = Path(file).suffix.lower()
+        if self.animated and suffix in formats:
+            raise InputError(
+                f"an animation cannot be written as {suffix}: {file}",
+                hint="name a file that ends in .svg, or draw steps",
+            )
+        data = convert(self.svg, formats.get(suffix, "svg"))
         with atomic_write(Path(file)) as opened:
             opened.write(data)
 

@@ -339,7 +339,7 @@ class Records(Connection):
         from starcast.search.sharding import merge_searches
 
         best = []
-        for found in merge_searches(files):
+        for found in merge_searches([Path(file) for file in files]):
             known = self._find(found.problem, found.topology, found.arguments, folder)
             best.append(improve_record(known, found, partial(self._keep, folder)))
         return as_table(best)

@@ -11,9 +11,11 @@ from inspect import getdoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.vocabulary import LayoutName, LoadMethod
+from starcast.vocabulary import Collective, LayoutName, LoadMethod
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from starcast.topologies import Topology
 
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$", re.MULTILINE)
@@ -59,6 +61,9 @@ StoredTopology = Annotated[
 ]
 ArtifactId = Annotated[str, Shell(metavar="ID", completes="artifacts")]
 Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
+CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
+#: An exact number: 100, 2.5 or 23/3.
+Number = Annotated["float | str | Fraction", Shell(str)]
 #: Labels; Python also takes ranks.
 Root = Annotated["int | str | None", Shell(str)]
 All = Annotated[bool, Shell(flag="--all")]
