@@ -135,7 +135,7 @@ class Forests(Artifacts):
         out: OptionalOutFile = None,
         **options: Unpack[ForestOptions],
     ) -> Table:
-        """Verify that every node of each tree reaches the root. Exit code 6 if not.
+        """Verify that every node of each tree reaches the root. In a shell, exit code 6 if not.
 
         A file whose forest is named after a construction must hold the trees of that construction.
         No server is needed.
