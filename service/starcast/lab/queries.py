@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 #: Greatest time limit in seconds.
 _DAY = 86_400
 
-QueryName = Annotated["str | Path", Shell(str, completes="queries")]
-Values = Annotated["Mapping[str, Any] | None", Shell(dict, completes="query_values")]
+QueryName = Annotated[str | Path, Shell(str, completes="queries")]
+Values = Annotated[Mapping[str, Any] | None, Shell(dict, completes="query_values")]
 RowLimit = Annotated[int | None, Shell(flag="--limit", default="the setting row_limit")]
 Timeout = Annotated[float | None, Shell(default="the setting timeout")]
 
@@ -217,7 +217,7 @@ class Queries(Connection):
         return row_limit, timeout
 
     def check_queries(
-        self, target: Annotated["str | Path | None", Shell(str, completes="queries")] = None
+        self, target: Annotated[str | Path | None, Shell(str, completes="queries")] = None
     ) -> Table:
         """Check query files, and the plans that Neo4j makes for them.
 
