@@ -103,12 +103,12 @@ records = typer.Typer(
     no_args_is_help=True,
     help="Records of 'starcast search': list, show, verify, prove again, and store them.",
 )
-command(records, "problems", Lab.problems)
+command(records, "problems", Lab.problems, printer=results.wide_table)
 command(records, "list", Lab.records, printer=results.wide_table)
 command(records, "show", Lab.show_record)
-command(records, "verify", Lab.verify_records)
+command(records, "verify", Lab.verify_records, printer=results.wide_table)
 command(records, "prove", Lab.prove_record)
-command(records, "merge", Lab.merge_records)
+command(records, "merge", Lab.merge_records, printer=results.wide_table)
 command(records, "store", Lab.store_records)
 
 

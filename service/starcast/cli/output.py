@@ -18,7 +18,6 @@ import typer
 from starcast.errors import InputError, escape
 from starcast.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support import log
-from starcast.support.atomic import check_suffix as check_suffix  # noqa: PLC0414 - exported
 from starcast.support.text import format_value, to_json
 
 if TYPE_CHECKING:

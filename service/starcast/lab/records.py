@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from starcast.errors import InputError, LimitError, NotFoundError, RejectedError
 from starcast.lab.connection import Connection
+from starcast.lab.files import check_suffix
 from starcast.lab.signature import ShardFiles, ShardName, Shell, TopologyName
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
@@ -288,7 +289,7 @@ class Records(Connection):
         from starcast.records import verify
         from starcast.search import Budget, check_record_proof, prove_again
         from starcast.search.proofs import compare_proof, formula_of
-        from starcast.support.atomic import atomic_write, check_suffix
+        from starcast.support.atomic import atomic_write
 
         if out is not None:
             check_suffix(out, ".lrat")

@@ -27,20 +27,6 @@ _NO_UNNAMED_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
 _GRACE = 60
 
 
-def check_suffix(out: Path, *suffixes: str) -> None:
-    """Check that the suffix of an output file, if it has one, is one of the format.
-
-    Raises:
-        InputError: it is another one.
-    """
-    if out.suffix.lower() not in {"", *suffixes}:
-        held = suffixes[0].removeprefix(".").upper()
-        raise InputError(
-            f"the file would hold {held}, but its name ends in '{out.suffix}': {out}",
-            hint=f"name a file that ends in {suffixes[0]}; other programs convert it",
-        )
-
-
 @contextmanager
 def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
     """Open a file that replaces ``path`` when the context ends without an error.
