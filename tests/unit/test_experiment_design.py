@@ -114,7 +114,7 @@ def test_options_replace_the_axis_in_every_grid(file: Callable[[str], str]) -> N
         (f"[[grid]]\n{TABLE}segments = []", "own.toml: grid 1: the grid has no segments"),
         (
             f"[[grid]]\n{TABLE}segments = 0",
-            "own.toml: grid 1: a message cannot have 0 segments",
+            "own.toml: grid 1: segments is 0, less than 1",
         ),
         (
             f"[[grid]]\n{TABLE}segments = [1, 1.5]",

@@ -95,8 +95,7 @@ class Axis:
 
     def is_usual(self, value: Any) -> bool:
         """Return whether this is the usual value, which tables and commands omit."""
-        plain = tuple(value) if isinstance(value, list) else value
-        return self.has_usual and bool(plain == self.usual)
+        return self.has_usual and bool(value == self.usual)
 
 
 @dataclass(frozen=True, order=True)

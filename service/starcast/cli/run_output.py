@@ -7,8 +7,12 @@ from starcast.axes.parameters import AXES, POINT_AXES
 from starcast.cli.output import PAGE, Format, emit, fits, narrowed, omitted_columns
 from starcast.support.text import format_value
 
-#: Usual values of figures; a table omits a column in which all runs have them.
-_USUAL = {"missing": 0, "status": "complete"}
+#: Usual values; a table omits a column in which all runs have them.
+_USUAL: dict[str, Any] = {"missing": 0, "status": "complete"} | {
+    name: list(axis.usual) if isinstance(axis.usual, tuple) else axis.usual
+    for name, axis in AXES.items()
+    if axis.has_usual
+}
 #: The axes whose columns a narrow table omits, the first one first.
 SPARE_AXES = sorted(
     (name for name, axis in AXES.items() if axis.spare), key=lambda name: -AXES[name].spare
@@ -34,7 +38,11 @@ def emit_runs(
     if everything or output in (Format.JSON, Format.CSV):
         emit(rows, columns, output)
         return
-    informative = [name for name in columns if not all(_is_usual(name, row[name]) for row in rows)]
+    informative = [
+        name
+        for name in columns
+        if name not in _USUAL or any(row[name] != _USUAL[name] for row in rows)
+    ]
     if output is not Format.TABLE or fits(rows, informative, PAGE):
         emit(rows, informative, output)
         return
@@ -47,12 +55,6 @@ def emit_runs(
     parts = [f"{name} {format_value(value)}" for name, value in shared.items() if value is not None]
     below = omitted_columns(informative, (*shown, *shared))
     emit(short, shown, output, ", ".join(parts), below=below)
-
-
-def _is_usual(column: str, value: Any) -> bool:
-    if column in _USUAL:
-        return bool(value == _USUAL[column])
-    return column in AXES and AXES[column].is_usual(value)
 
 
 def _distinctive(rows: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Self
 
 from starcast.axes.parameters import AXES, POINT_AXES, Parameters
-from starcast.axes.values import LARGEST, LARGEST_SEED
+from starcast.axes.values import LARGEST, read_seed
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.errors import InputError
@@ -48,29 +48,24 @@ class Point(Parameters):
         object.__setattr__(self, "messages", self.segments if takes_messages else 1)
 
     def _check_numbers(self) -> None:
-        for axis in ("segments", "message_bytes", "t_s", "t_c"):
-            value = Fraction(getattr(self, axis))
+        for name in POINT_AXES:
+            axis, value = AXES[name], getattr(self, name)
+            if not isinstance(value, int | Fraction):
+                continue
             if max(abs(value.numerator), value.denominator) > LARGEST:
                 raise InputError(
-                    f"{axis} is out of range", hint="numerator and denominator are at most 10^30"
+                    f"{name} is out of range", hint="numerator and denominator are at most 10^30"
                 )
-        if self.segments < 1:
+            if value < axis.least:
+                raise InputError(
+                    f"{name} is {value}, less than {axis.least}",
+                    hint=f"give {axis.option} {axis.least} or more",
+                )
+        if self.t_s == self.t_c == 0:
             raise InputError(
-                f"a message cannot have {self.segments} segments", hint="give --segments 1 or more"
+                "t_s = 0 and t_c = 0 do not describe a machine", hint="give one that is not 0"
             )
-        if self.message_bytes < 0:
-            raise InputError(
-                f"a message cannot have {self.message_bytes} bytes", hint="give -m 0 or more"
-            )
-        if min(self.t_s, self.t_c) < 0 or self.t_s == self.t_c == 0:
-            raise InputError(
-                f"t_s = {self.t_s} and t_c = {self.t_c} do not describe a machine",
-                hint="give 0 or more, and not 0 for both",
-            )
-        if not 0 <= self.seed <= LARGEST_SEED:
-            raise InputError(
-                f"{self.seed} is not a valid seed", hint=f"give --seed 0 to {LARGEST_SEED}"
-            )
+        read_seed(self.seed)
 
     def _normalize_algorithm(self, topology: Topology) -> str:
         name, own = parse_spec(self.algorithm, "algorithm")
