@@ -240,7 +240,7 @@ def _emit_verdicts(verdicts: "Sequence[Verdict]", output: Format) -> int:
     listed = report.rows(verdicts)
     table = listing.list_verdicts(verdicts)
     short = ("id", "verdict", "sizes", "counterexample")
-    few = [f"{row.claim.id}: {row.verdict.detail}" for row in listed] if len(listed) <= _FEW else []
+    few = [f"{row.claim.id}: {row.detail}" for row in listed] if len(listed) <= _FEW else []
     if output is Format.TABLE:
         emit(
             [{**row, "sizes": one.sizes} for row, one in zip(table, listed, strict=True)],

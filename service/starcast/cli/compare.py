@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Output(StrEnum):
-    """The formats of a comparison: those of all listings, and an HTML report."""
+    """The formats of a comparison: those of all listings, and a page."""
 
     TABLE = "table"
     JSON = "json"
@@ -81,7 +81,10 @@ def compare(
         bool, typer.Option("--crossovers", help="List the crossovers in message size.")
     ] = False,
     output: Annotated[
-        Output, typer.Option("--format", "-f", help="Output format; html is a report with plots.")
+        Output,
+        typer.Option(
+            "--format", "-f", help="Output format; html is the page of 'serve' as one file."
+        ),
     ] = Output.TABLE,
     out: Annotated[
         Path | None,
@@ -89,7 +92,7 @@ def compare(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the plots of the report to .svg or .pdf files."),
+        typer.Option(metavar="FILE", help="Write the page's plots to .svg, .pdf or .png files."),
     ] = None,
 ) -> None:
     """Compare experiments, or single runs, at their common points.
@@ -102,7 +105,7 @@ def compare(
 
     With --plot FILE.svg the plots are written on their own, next to the listing. A single plot has
     this name; several are called FILE-times-N.svg (time against message size) and FILE-links-N.svg
-    (links busy in each step), with the number N of the panel in the HTML report.
+    (links busy in each step), with the number N of the panel on the page. They need matplotlib.
 
     Runs on different topologies answer different questions. With --across topology, each side may
     have its own network; the sizes of the networks are listed and nothing is normalised.
@@ -113,8 +116,9 @@ def compare(
     starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
     from starcast.comparison.networks import check_crossed
+    from starcast.comparison.page import render_file
     from starcast.comparison.sides import read_conditions
-    from starcast.comparison.stored import check_plot, compare_stored, plot_stored, render_stored
+    from starcast.comparison.stored import compare_stored, load_profiles
     from starcast.database.sessions import session
 
     if out is not None and output is not Output.HTML:
@@ -125,6 +129,8 @@ def compare(
     if out is not None:
         check_suffix(out, ".html", ".htm")
     if plot is not None:
+        from starcast.comparison.plots import check_plot, plot_files
+
         check_plot(plot)
     check_crossed(across or ())  # before a server is needed
     read_conditions(conditions or ())
@@ -139,11 +145,12 @@ def compare(
             baseline=baseline,
             sort=sort,
         )
-        pictures = {} if plot is None else plot_stored(opened, comparison, plot, listener)
+        if plot is not None or output is Output.HTML:
+            profiles = load_profiles(opened, comparison)
+        pictures = {} if plot is None else plot_files(comparison, profiles, plot)
         _explain(comparison, output, everything=everything)
         if output is Output.HTML:
-            page = render_stored(opened, comparison, listener, everything=everything)
-            write_text(page, out)
+            write_text(render_file(comparison, profiles, everything=everything), out)
         elif crossovers:
             _emit_crossovers(comparison, Format(output))
         else:
@@ -156,7 +163,7 @@ def compare(
 
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     """Print the rows: laid out for people, or with one value per cell for programs."""
-    from starcast.comparison.stored import as_cells, tabulate
+    from starcast.comparison.layout import as_cells, tabulate
 
     if output in (Format.JSON, Format.CSV):
         table = tabulate(comparison, everything=everything)
@@ -180,8 +187,7 @@ def _lay_out(
     comparison: "Comparison", output: Format, *, everything: bool
 ) -> tuple["Comparison", "Layout"]:
     """Return the comparison as shown, and its layout: the first that fits on the terminal."""
-    from starcast.comparison.layout import MOST_ABREAST, lay_out
-    from starcast.comparison.stored import as_cells
+    from starcast.comparison.layout import MOST_ABREAST, as_cells, lay_out
 
     short = comparison.with_short_names()
     if output is not Format.TABLE:

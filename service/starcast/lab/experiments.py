@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from starcast.comparison import listing
+from starcast.comparison.layout import tabulate
+from starcast.comparison.page import Profiles
 from starcast.comparison.paper_rows import load_table
 from starcast.comparison.paper_rows import tabulate as tabulate_paper
 from starcast.comparison.sides import experiment_side
-from starcast.comparison.stored import compare_stored, plot_stored, render_stored, tabulate
+from starcast.comparison.stored import compare_stored, load_profiles
 from starcast.database import repository
 from starcast.errors import InputError
 from starcast.experiments.design import Design, read_design, stored_design
@@ -184,19 +186,13 @@ class Experiments(Connection):
                 sort=sort,
             )
             table = tabulate(comparison, everything=everything)
-        hidden = len(comparison.matches) - len(table)
-        note = f"{hidden} of {len(comparison.matches)} rows are the same on all sides"
 
-        def render() -> str:
+        def profiles() -> Profiles:
             with self._session() as opened:
-                return render_stored(opened, comparison, self.reporter, everything=everything)
-
-        def plot(file: Path) -> Mapping[Path, bytes]:
-            with self._session() as opened:
-                return plot_stored(opened, comparison, file, self.reporter)
+                return load_profiles(opened, comparison)
 
         return ComparisonTable(
-            table.columns, table.rows, note if hidden else "", comparison, everything, render, plot
+            table.columns, table.rows, table.note, comparison, everything, profiles
         )
 
     def paper_table(
