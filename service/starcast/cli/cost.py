@@ -1,5 +1,6 @@
-"""``starcast cost``: the papers' cost tables for any topology, and optimal numbers of segments."""
+"""``starcast cost``: the papers' cost tables, of any topology or of stored runs, and optima."""
 
+import re
 from collections.abc import Iterator
 from itertools import count, product
 from string import ascii_lowercase
@@ -8,10 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcast.cli import axes, completion
-from starcast.cli.output import AllOption, Format, FormatOption, emit, narrowed, say
+from starcast.cli.db import store
+from starcast.cli.output import (
+    READABLE,
+    AllOption,
+    Format,
+    FormatOption,
+    emit,
+    narrowed,
+    reporter,
+    say,
+)
+from starcast.errors import InputError
 
 if TYPE_CHECKING:
     from starcast.costs import Machine
+    from starcast.costs.paper_tables import Case, PaperTable, Row
     from starcast.costs.tables import CostRow, Problem
 
 app = typer.Typer(
@@ -43,12 +56,25 @@ NARROW = (
 )  # fmt: skip
 #: Columns of `NARROW` that are removed if they do not fit, in this order.
 OPTIONAL = ("start_ups", "bytes", "simulated_time", "pieces")
+#: The parameters of `table` that are for computed costs only.
+_COMPUTED = {
+    "topology", "collective", "ports", "message_bytes", "t_s", "t_c", "segments", "messages",
+    "copies", "hypercube", "simulate", "execution", "max_rows", "everything",
+}  # fmt: skip
 COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 
 @app.command("table")
 def table(
-    topology: axes.TopologyArgument,
+    ctx: typer.Context,
+    topology: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TOPOLOGY",
+            help="A topology, such as S5, S6,3 or Q4.",
+            autocompletion=completion.topologies,
+        ),
+    ] = None,
     collective: Annotated[
         str | None,
         typer.Option(
@@ -97,24 +123,62 @@ def table(
     max_rows: Annotated[
         int, typer.Option(min=0, help="Largest schedule to simulate, in rows.")
     ] = MAX_ROWS,
+    experiment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Print the stored runs of this experiment as a paper's table instead.",
+            autocompletion=completion.experiments,
+        ),
+    ] = None,
+    paper: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            metavar="TABLE",
+            help="With --experiment: the paper's table, such as tseng-sheu-1997-table-1.",
+            show_default="that of the experiment's shipped grid",
+        ),
+    ] = None,
+    conditions: axes.ConditionsOption = None,
     everything: AllOption = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Print the papers' cost tables for a topology, the fastest algorithm first.
+    """Print the papers' cost tables: costs on a topology, or the stored runs of an experiment.
 
-    No server is needed.
+    For a topology, no server is needed, and the fastest algorithm is the first. A row is an
+    algorithm of starcast or a row of a paper's table. Its time is start_ups T_s + bytes T_c, exact,
+    by the closed form of its source. pieces is the number of segments or unit messages, by default
+    the optimum, and real_pieces the optimum over the real numbers. The gap is time / lower bound
+    for the same number of copies. Simulated figures are those of the executed schedule; a note
+    explains where they differ from the closed form.
 
-    A row is an algorithm of starcast or a row of a paper's table. Its time is start_ups T_s +
-    bytes T_c, exact, by the closed form of its source. pieces is the number of segments or unit
-    messages, by default the optimum, and real_pieces the optimum over the real numbers. The gap is
-    time / lower bound for the same number of copies. Simulated figures are those of the executed
-    schedule; a note explains where they differ from the closed form.
+    With --experiment, rows and columns are those of the paper, one table per topology and message.
+    The figures of a row are those of the fastest stored run of the algorithm that is its basis. A
+    row about a work that the paper cites and starcast cannot execute is marked as cited; its
+    figures are those of the paper's closed form, if it has one. References are keys of
+    references.bib.
 
     \b
     starcast cost table S7 --collective broadcast --ports all
     starcast cost table S5 --collective allgather -m 1024 --no-simulate -f markdown
     starcast cost table S6 --collective scatter --messages 5 --copies 2
+    starcast experiment run ts1 --grid tseng-sheu-1997-table-1
+    starcast cost table --experiment ts1 --where topology=S5 -f latex > table.tex
     """
+    if experiment is not None:
+        _check_options(ctx)
+        _print_experiment(ctx, experiment, paper, conditions or [], output)
+        return
+    if topology is None:
+        raise InputError(
+            "a topology or an experiment is missing",
+            hint="give a topology, such as S5, or --experiment NAME",
+        )
+    if paper is not None or conditions:
+        raise InputError(
+            "--table and --where are for stored runs", hint="add --experiment NAME, or omit them"
+        )
     from starcast import topologies
     from starcast.collectives.model import COLLECTIVES, PORT_MODELS
     from starcast.costs.tables import Problem
@@ -221,6 +285,70 @@ def _print_tables(
             continue
         fitting = narrowed(narrow, columns, OPTIONAL)
         emit(narrow, fitting, output, heading, below=[*sources, ""])
+
+
+def _check_options(ctx: typer.Context) -> None:
+    """Check that no option of computed costs is given.
+
+    Raises:
+        InputError: one is given.
+    """
+    for option in ctx.command.params:
+        source = ctx.get_parameter_source(str(option.name))
+        if option.name in _COMPUTED and source is not None and source.name == "COMMANDLINE":
+            raise InputError(
+                f"{option.opts[0]} is for computed costs, and --experiment prints stored runs",
+                hint="omit it; --where selects runs, such as --where topology=S5",
+            )
+
+
+def _print_experiment(
+    ctx: typer.Context, name: str, table: str | None, conditions: list[str], output: Format
+) -> None:
+    """Print the stored runs of an experiment as a paper's table."""
+    from starcast.comparison.paper_rows import find_table, load_table, tabulate
+    from starcast.comparison.sides import read_conditions
+    from starcast.database.sessions import session
+
+    read_conditions(conditions)  # before a server is needed
+    if table is not None:
+        find_table(table)
+    with store(ctx) as engine, session(engine) as opened:
+        paper = load_table(opened, name, reporter(), table=table, conditions=conditions)
+    if output in READABLE:
+        for case, rows in paper.cases:
+            _print_case(paper.table, paper.name, case, rows, output)
+        return
+    records = tabulate(paper)
+    emit(records.rows, records.columns, output)
+
+
+def _print_case(
+    table: "PaperTable", name: str, case: "Case", rows: list["Row"], output: Format
+) -> None:
+    """Print the table of a case under the paper's headings; repeated models are left empty."""
+    from starcast.comparison.paper_rows import case_values
+    from starcast.support.table import with_numbers
+
+    values = case_values(table, case)
+    shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
+    title = f"{table.source}. {table.caption}: {shown}"
+    columns = [column for column in table.headings if any(row[column] is not None for row in rows)]
+    printed = []
+    before = None
+    for row in map(with_numbers, rows):
+        cells = {column: row[column] for column in columns}
+        if "model" in cells and cells["model"] == before:
+            cells["model"] = None
+        before = row.get("model")
+        printed.append({table.headings[column]: cell for column, cell in cells.items()})
+    headings = [table.headings[column] for column in columns]
+    label = re.sub(r"[^\w.+-]", "-", "-".join([name, *map(str, values.values())]), flags=re.ASCII)
+    if output is Format.MARKDOWN:
+        print(f"{title}\n")
+    emit(printed, headings, output, title=title, label=f"tab:{label}")
+    if output is not Format.TABLE:
+        print()
 
 
 def _letters() -> Iterator[str]:

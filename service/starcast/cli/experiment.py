@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from starcast.cli import axes, completion, distribution, paper_table, run_output
+from starcast.cli import axes, completion, distribution, run_output
 from starcast.cli.db import store
 from starcast.cli.output import (
     AllOption,
@@ -276,9 +276,6 @@ def show(
     if runs.note:
         say(runs.note)
     run_output.emit_runs(runs.rows, runs.columns, output, everything=everything)
-
-
-app.command("table")(paper_table.print_table)
 
 
 @app.command("export")
