@@ -97,7 +97,7 @@ def test_an_unexpected_exception_is_logged_with_its_traceback(
 def test_passwords_on_the_command_line_are_not_logged(starcast: Starcast, log_file: Path) -> None:
     starcast("--neo4j-uri", "bolt://neo4j:topsecret@host", "config")
     starcast("query", "ask", "RETURN 1 AS a", "b=1", "--limit", "0")
-    starcast("--postgres-uri", "postgresql://u@h/d?password=topsecret", "db", "current")
+    starcast("--postgres-uri", "postgresql://u@h/d?password=topsecret", "db", "check")
     assert "topsecret" not in log_file.read_text()
 
 

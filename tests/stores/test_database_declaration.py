@@ -434,7 +434,6 @@ WRITING = [
     ("experiment", "drop", "e"),
     ("claims", "check", "TS.L1"),
     ("db", "upgrade"),
-    ("db", "downgrade", "0004", "--yes"),
 ]
 
 

@@ -20,7 +20,7 @@ from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
 from support.dumps import load_dump
 from support.experiments import runs
-from support.fix_cli import Starcast, name_store
+from support.fix_cli import name_store
 
 pytestmark = pytest.mark.slow
 
@@ -172,25 +172,3 @@ def test_a_bare_alembic_drops_no_verification_run_unasked(
     allowed = alembic("-x", "allow-data-loss=yes", "downgrade", "-1")
     assert allowed.returncode == 0, allowed.stderr
     assert sessions.current(stored) == "0002"
-
-
-def test_the_command_line_asks_before_it_downgrades(
-    stored: Engine, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name_store(monkeypatch, stored.url)
-    asked = starcast("db", "downgrade", "0002")
-    assert asked.code == 2
-    assert "it deletes 1 verification run" in asked.err
-    assert "nothing was changed: there is no terminal to ask" in asked.err
-    assert sessions.current(stored) == sessions.head()
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    for answer, code in ((False, sessions.head()), (True, "0004")):
-        monkeypatch.setattr("typer.confirm", lambda *_, answer=answer, **__: answer)
-        result = starcast("db", "downgrade", "0004")
-        assert result.code == 0
-        assert "no rows are lost" in result.err
-        assert sessions.current(stored) == code
-    done = starcast("db", "downgrade", "base", "--yes")
-    assert done.code == 0
-    assert "309 runs" in done.err
-    assert sessions.current(stored) is None

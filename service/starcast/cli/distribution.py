@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,8 @@ WorkersOption = Annotated[
         help="Compute on the workers of a Dask cluster, such as dask:tcp://HOST:8786.",
     ),
 ]
+#: What ``executor`` of an operation is in a shell.
+WORKERS = Parameter("workers", Parameter.KEYWORD_ONLY, default=None, annotation=WorkersOption)
 ShardOption = Annotated[
     str | None,
     typer.Option(

@@ -9,22 +9,27 @@ from starcast.cli import (
     axes,
     blocks,
     completion,
+    context,
     distribution,
     forest_source,
     formats,
     pictures,
-    stored,
+    results,
 )
 from starcast.cli.labels import LabelsOption
+from starcast.cli.operations import command
 from starcast.cli.output import (
     Format,
     FormatOption,
     check_suffix,
     emit,
     emit_properties,
+    reporter,
     say,
 )
 from starcast.errors import InputError, RejectedError
+from starcast.lab import Lab
+from starcast.support.table import Facts
 from starcast.vocabulary import ForestFormat
 
 if TYPE_CHECKING:
@@ -38,14 +43,6 @@ app = typer.Typer(
 )
 
 _OTHER_NAME = "save it under another name: Forest(..., construction='mine'); or build it again"
-
-IdArgument = Annotated[
-    str,
-    typer.Argument(
-        help="Id of a stored forest, such as S5:multiple:12345; see 'forest list'.",
-        autocompletion=completion.stored_forests,
-    ),
-]
 
 
 @app.command("constructions")
@@ -177,14 +174,7 @@ def merge(files: distribution.ShardFilesArgument, output: FormatOption = Format.
     emit([row], list(row), output)
 
 
-@app.command("list")
-def list_stored(
-    ctx: typer.Context,
-    topology: stored.TopologyOption = None,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """List the stored forests and their states."""
-    stored.list_artifacts(ctx, "forest", topology, output)
+command(app, "list", Lab.forests)
 
 
 @app.command("show")
@@ -202,7 +192,9 @@ def show(
     root: forest_source.RootOption = None,
     base: forest_source.BaseOption = None,
     i: forest_source.PlacesOption = None,
-    verify: stored.VerifyOption = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Recompute counts and checksums in Neo4j and compare.")
+    ] = False,
     labels: LabelsOption = None,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -228,8 +220,8 @@ def show(
                 "--labels is for constructions and files; stored forests have labels from 1",
                 hint="remove it, or name a topology and a construction",
             )
-        with labels_from(1):
-            stored.show_artifact(ctx, "forest", source, verify, output)
+        with labels_from(1), context.open_lab(ctx, reporter()) as lab:
+            results.facts(output)(lab.show(source, kind="forest", verify=verify))
         return
     if verify:
         raise InputError(
@@ -240,7 +232,7 @@ def show(
     forest.verify()
     if sentence := forest_source.describe_other_trees(source, forest):
         say(sentence)
-    emit_properties(stored.readable(_measured(forest), output), output)
+    results.facts(output)(Facts(_measured(forest)))
 
 
 def _measured(forest: "Forest") -> dict[str, Any]:
@@ -344,4 +336,4 @@ def export_forest(
     formats.write(forest, to, out, tree=number)
 
 
-stored.add_drop_command(app, "forest", completion.stored_forests)
+command(app, "drop", Lab.drop, kind="forest")

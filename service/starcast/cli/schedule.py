@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from starcast.cli import axes, completion, schedule_times, stored
+from starcast.cli import axes, completion, schedule_times
 from starcast.cli.labels import LabelsOption
+from starcast.cli.operations import command
 from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
 from starcast.errors import InputError, RejectedError
+from starcast.lab import Lab
 
 if TYPE_CHECKING:
     from starcast.collectives import Schedule
@@ -22,13 +24,6 @@ app = typer.Typer(
 
 _DEFECT = "this is a defect of starcast: please report it"
 
-IdArgument = Annotated[
-    str,
-    typer.Argument(
-        help="Id of a stored schedule; see 'starcast schedule list'.",
-        autocompletion=completion.stored_schedules,
-    ),
-]
 PortsOption = Annotated[
     str | None, typer.Option(help="Port model: all or one (default: the algorithm's first).")
 ]
@@ -251,34 +246,12 @@ def rows(
     emit((dict(zip(columns, row, strict=True)) for row in values), list(columns), output)
 
 
-@app.command("list")
-def list_stored(
-    ctx: typer.Context,
-    topology: stored.TopologyOption = None,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """List the stored schedules and their states."""
-    stored.list_artifacts(ctx, "schedule", topology, output)
+command(app, "list", Lab.schedules)
 
 
-@app.command("show")
-def show(
-    ctx: typer.Context,
-    schedule_id: IdArgument,
-    verify: stored.VerifyOption = False,
-    steps: Annotated[
-        bool, typer.Option("--steps", help="Print the load of each step instead.")
-    ] = False,
-    output: FormatOption = Format.TABLE,
-) -> None:
-    """Show the parameters, simulation results and state of a stored schedule."""
-    if steps:
-        stored.show_steps(ctx, schedule_id, output)
-        return
-    stored.show_artifact(ctx, "schedule", schedule_id, verify, output)
-
-
-stored.add_drop_command(app, "schedule", completion.stored_schedules)
+command(app, "show", Lab.show, kind="schedule")
+command(app, "steps", Lab.schedule_steps)
+command(app, "drop", Lab.drop, kind="schedule")
 
 
 def build(

@@ -3,22 +3,18 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from starcast import drawing
-from starcast.comparison.compare import Comparison
-from starcast.comparison.layout import tabulate_crossovers, tabulate_layout
-from starcast.comparison.page import Profiles, render_file
-from starcast.database.models import Run
 from starcast.errors import InputError
-from starcast.graph.connection import QueryResult
 from starcast.lab.choices import choose
-from starcast.queries import Query
-from starcast.queries.listing import as_read
-from starcast.queries.picture import build_picture
-from starcast.support.atomic import atomic_write
 from starcast.support.table import Table
 from starcast.vocabulary import Layout
+
+if TYPE_CHECKING:
+    from starcast.comparison.compare import Comparison
+    from starcast.comparison.page import Profiles
+    from starcast.database.models import Run
+    from starcast.queries import Query
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,7 +35,7 @@ class Answer(Table):
     cypher: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     more: bool = False
-    _query: Query | None = None
+    _query: "Query | None" = None
 
     def svg(self, layout: Layout | str | None = None) -> str:
         """Return a picture of the nodes and links that the rows name, as an SVG document.
@@ -51,6 +47,10 @@ class Answer(Table):
             InputError: no column is declared to contain nodes, or the result has none.
             LimitError: the picture has too many nodes.
         """
+        from starcast import drawing
+        from starcast.graph.connection import QueryResult
+        from starcast.queries.picture import build_picture
+
         if self._query is None:
             raise InputError(
                 "the answer of a free statement cannot be drawn: its columns declare no nodes",
@@ -61,6 +61,8 @@ class Answer(Table):
         return drawing.sketch(picture, None if layout is None else choose(Layout, layout, "layout"))
 
     def _repr_html_(self) -> str:
+        from starcast.queries.listing import as_read
+
         read = as_read(self.head())
         return Table(read.columns, read.rows, self.head().note).html()
 
@@ -73,7 +75,7 @@ class RunTable(Table):
         run: the run. Its number ``run.id`` is None if it was not stored.
     """
 
-    run: Run = field(default_factory=Run)
+    run: "Run" = field(kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,9 +89,9 @@ class ComparisonTable(Table):
         comparison: the matched runs.
     """
 
-    comparison: Comparison = field(default_factory=lambda: Comparison((), ()))
+    comparison: "Comparison" = field(kw_only=True)
     _everything: bool = False
-    _load_profiles: Callable[[], Profiles] = dict
+    _load_profiles: "Callable[[], Profiles]" = dict
 
     def html(self) -> str:
         """Return the page of the comparison as one HTML file with its data and scripts.
@@ -97,6 +99,8 @@ class ComparisonTable(Table):
         Raises:
             UnavailableError: the lab is closed.
         """
+        from starcast.comparison.page import render_file
+
         return render_file(self.comparison, self.profiles(), everything=self._everything)
 
     def plots(self, file: str | Path) -> list[Path]:
@@ -109,7 +113,8 @@ class ComparisonTable(Table):
             InputError: the name ends in something else, or there is nothing to plot.
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
-        from starcast.comparison.plots import check_plot, plot_files  # noqa: PLC0415 - matplotlib
+        from starcast.comparison.plots import check_plot, plot_files
+        from starcast.support.atomic import atomic_write
 
         check_plot(Path(file))
         pictures = plot_files(self.comparison, self.profiles(), Path(file))
@@ -118,7 +123,7 @@ class ComparisonTable(Table):
                 opened.write(content)
         return list(pictures)
 
-    def profiles(self) -> Profiles:
+    def profiles(self) -> "Profiles":
         """Return the directed links used in each step, by the numbers of the runs that are plotted.
 
         Raises:
@@ -128,12 +133,16 @@ class ComparisonTable(Table):
 
     def crossovers(self) -> Table:
         """Return the message sizes at which another side becomes the fastest."""
+        from starcast.comparison.layout import tabulate_crossovers
+
         return tabulate_crossovers(self.comparison)
 
     def _repr_html_(self) -> str:
+        from starcast.comparison.layout import tabulate_layout
+
         layout = tabulate_layout(self.comparison, everything=self._everything)
         table = Table.of(layout.rows, layout.columns, self.note)
-        return _Emphasized(table.columns, table.rows, table.note, layout.best).head().html()
+        return _Emphasized(table.columns, table.rows, table.note, best=layout.best).head().html()
 
 
 @dataclass(frozen=True, repr=False)

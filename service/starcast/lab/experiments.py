@@ -4,28 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from starcast.comparison import listing
-from starcast.comparison.layout import tabulate
-from starcast.comparison.page import Profiles
-from starcast.comparison.paper_rows import load_table
-from starcast.comparison.paper_rows import tabulate as tabulate_paper
-from starcast.comparison.sides import experiment_side
-from starcast.comparison.stored import compare_stored, load_profiles
-from starcast.database import repository
 from starcast.errors import InputError
-from starcast.experiments.design import Design, read_design, stored_design
-from starcast.experiments.exchange import Imported, export_experiments, import_experiments
-from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Grid
-from starcast.experiments.reproduction import reproduce
-from starcast.experiments.running import ADHOC, Outcome, drop_experiment, run_experiment, run_once
 from starcast.lab.answers import ComparisonTable, RunTable
 from starcast.lab.connection import Connection
-from starcast.plugins import ORIGINS
 from starcast.support.table import Row, Table
-from starcast.topologies import Topology
+
+if TYPE_CHECKING:
+    from starcast.comparison.page import Profiles
+    from starcast.experiments.design import Design
+    from starcast.experiments.exchange import Imported
+    from starcast.experiments.running import Outcome
+    from starcast.topologies import Topology
+
 
 #: A number as in the papers; text keeps it exact, such as ``23/3``.
 Number = int | float | str | Fraction
@@ -43,7 +35,7 @@ class Experiments(Connection):
         jobs: int | None = None,
         executor: Executor | None = None,
         **axes: Any,
-    ) -> Outcome:
+    ) -> "Outcome":
         """Execute and store every combination of the axes that the experiment does not hold yet.
 
         Args:
@@ -70,6 +62,9 @@ class Experiments(Connection):
             >>> lab.experiment("e1", topology="S5", algorithm="multiple", message_bytes=[64, 4096])
             Outcome(name='e1', kept=0, created=2, failed=0)
         """
+        from starcast.experiments.design import Design, read_design
+        from starcast.experiments.running import run_experiment
+
         given = {axis: _values(value) for axis, value in axes.items()}
         if isinstance(grid, Mapping):
             texts = {key: _values(value) for key, value in grid.items()}
@@ -90,12 +85,12 @@ class Experiments(Connection):
 
     def run(
         self,
-        topology: str | Topology,
+        topology: "str | Topology",
         collective: str,
         algorithm: str,
         *,
         message_bytes: Number,
-        experiment: str = ADHOC,
+        experiment: str = "adhoc",
         store: bool = True,
         **axes: Any,
     ) -> RunTable:
@@ -121,6 +116,11 @@ class Experiments(Connection):
             >>> lab.run("S5", "broadcast", "multiple", message_bytes=1024)["cost"]
             ['simulated', 'closed form', 'lower bound']
         """
+        from starcast.comparison import listing
+        from starcast.experiments.execution import execute, price_run
+        from starcast.experiments.grid import Grid
+        from starcast.experiments.running import run_once
+
         values = {
             "topology": topology, "collective": collective, "algorithm": algorithm,
             "message_bytes": message_bytes, **axes,
@@ -143,7 +143,7 @@ class Experiments(Connection):
         rows = listing.cost_rows(run)
         loss = listing.describe_loss(run) if run.faults else ""
         table = Table.of(rows, listing.COST_COLUMNS, loss)
-        return RunTable(table.columns, table.rows, table.note, run)
+        return RunTable(table.columns, table.rows, table.note, run=run)
 
     def compare(
         self,
@@ -174,6 +174,9 @@ class Experiments(Connection):
         Example:
             >>> lab.compare("e1", "e2").to_polars()
         """
+        from starcast.comparison.layout import tabulate
+        from starcast.comparison.stored import compare_stored, load_profiles
+
         axes = [across] if isinstance(across, str) else list(across)
         with self._session() as session:
             comparison = compare_stored(
@@ -187,12 +190,17 @@ class Experiments(Connection):
             )
             table = tabulate(comparison, everything=everything)
 
-        def profiles() -> Profiles:
+        def profiles() -> "Profiles":
             with self._session() as opened:
                 return load_profiles(opened, comparison)
 
         return ComparisonTable(
-            table.columns, table.rows, table.note, comparison, everything, profiles
+            table.columns,
+            table.rows,
+            table.note,
+            comparison=comparison,
+            _everything=everything,
+            _load_profiles=profiles,
         )
 
     def paper_table(
@@ -213,6 +221,9 @@ class Experiments(Connection):
             NotFoundError: no such experiment is stored, or no run executes a row of the table.
             InputError: there is no such table, or a condition is wrong.
         """
+        from starcast.comparison.paper_rows import load_table
+        from starcast.comparison.paper_rows import tabulate as tabulate_paper
+
         with self._session() as session:
             return tabulate_paper(
                 load_table(
@@ -243,16 +254,23 @@ class Experiments(Connection):
         Raises:
             NotFoundError: no such experiment or run is stored.
         """
+        from starcast.comparison import listing
+        from starcast.experiments.reproduction import reproduce
+
         repetitions = reproduce(self.engine, str(name), self.reporter, _jobs(jobs), executor)
         return listing.list_repetitions(repetitions, str(name))
 
     def experiments(self) -> Table:
         """Return the stored experiments with their grids, stored runs and points."""
+        from starcast.comparison import listing
+
         with self._session() as session:
             return listing.list_experiments(session)
 
     def examples(self) -> Table:
         """Return the shipped experiments, which `experiment` takes as ``grid``."""
+        from starcast.comparison import listing
+
         return listing.list_examples()
 
     def runs(self, experiment: str | None = None) -> Table:
@@ -261,6 +279,9 @@ class Experiments(Connection):
         Raises:
             NotFoundError: no such experiment is stored.
         """
+        from starcast.comparison import listing
+        from starcast.comparison.sides import experiment_side
+
         with self._session() as session:
             if experiment is None:
                 return listing.list_runs(session)
@@ -272,6 +293,9 @@ class Experiments(Connection):
         Raises:
             NotFoundError: no such run is stored.
         """
+        from starcast.comparison import listing
+        from starcast.database import repository
+
         with self._session() as session:
             run = repository.load_run(session, number)
             return listing.run_facts(run, repository.experiment_name(session, run.experiment))
@@ -282,17 +306,23 @@ class Experiments(Connection):
         Raises:
             NotFoundError: no such run is stored.
         """
+        from starcast.comparison import listing
+        from starcast.database import repository
+
         with self._session() as session:
             repository.load_run(session, number)
             return listing.list_profile(repository.load_profile(session, number))
 
-    def grid(self, experiment: str) -> Design:
+    def grid(self, experiment: str) -> "Design":
         """Return the design of a stored experiment; ``design.toml()`` is a file for `experiment`.
 
         Raises:
             NotFoundError: no such experiment is stored.
             InputError: it is a collection of single runs.
         """
+        from starcast.database import repository
+        from starcast.experiments.design import stored_design
+
         with self._session() as session:
             stored = repository.load_experiment(session, experiment)
             if not stored.grid:
@@ -313,10 +343,12 @@ class Experiments(Connection):
             NotFoundError: an experiment is not stored.
             InputError: the file cannot be written.
         """
+        from starcast.experiments.exchange import export_experiments
+
         listed = [names] if isinstance(names, str) else names
         return export_experiments(self.engine, listed, Path(file))
 
-    def import_experiment(self, file: str | Path, name: str | None = None) -> list[Imported]:
+    def import_experiment(self, file: str | Path, name: str | None = None) -> "list[Imported]":
         """Store the experiments of a file; runs that are stored already are kept.
 
         Args:
@@ -327,6 +359,8 @@ class Experiments(Connection):
             InputError: the file is not valid, or an experiment of this name has another grid.
             RejectedError: a run of the file has other figures than the same run in this store.
         """
+        from starcast.experiments.exchange import import_experiments
+
         return import_experiments(self.engine, Path(file), name)
 
     def drop_experiment(self, name: str) -> int:
@@ -336,11 +370,15 @@ class Experiments(Connection):
             NotFoundError: no such experiment is stored.
             BusyError: another process is running it.
         """
+        from starcast.experiments.running import drop_experiment
+
         return drop_experiment(self.engine, name)
 
 
 def _values(value: Any) -> Any:
     """Return the values of an axis as a grid reads them: plain values, and lists of them."""
+    from starcast.topologies import Topology
+
     if isinstance(value, Topology):
         return value.spec
     if isinstance(value, str | Fraction | Mapping) or not isinstance(value, Iterable):
@@ -350,6 +388,8 @@ def _values(value: Any) -> Any:
 
 def _jobs(jobs: int | None) -> int | None:
     """Return the number of processes; other processes cannot import what a notebook defines."""
+    from starcast.plugins import ORIGINS
+
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())
     return 1 if jobs is None and is_interactive else jobs
 

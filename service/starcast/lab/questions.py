@@ -3,30 +3,19 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from starcast.claims import Verdict, claim_run, find_claim, listing, parallel, report, select_claims
-from starcast.claims import storage as claim_storage
-from starcast.database.records import list_stored, store_all
 from starcast.errors import InputError
-from starcast.graph.connection import QueryResult
 from starcast.lab.answers import Answer
 from starcast.lab.connection import Connection
-from starcast.queries import Query, find, load_library, run
-from starcast.queries.execution import narrowing_advice
-from starcast.queries.listing import list_queries
-from starcast.queries.pack import SUFFIX
-from starcast.queries.parameters import bind
-from starcast.queries.plan import find_problems, has_indexes
-from starcast.queries.statement import run_statement
-from starcast.records import known_folders
-from starcast.records import listing as record_listing
-from starcast.search import Budget, check_record, find_problem
-from starcast.search.verification import PROOF_SECONDS
 from starcast.support.integers import check_count
-from starcast.support.limited import read_text
 from starcast.support.table import Row, Table
 from starcast.vocabulary import Level, VerdictWord
+
+if TYPE_CHECKING:
+    from starcast.claims import Verdict, listing
+    from starcast.graph.connection import QueryResult
+    from starcast.queries import Query
 
 
 class Questions(Connection):
@@ -67,6 +56,11 @@ class Questions(Connection):
             >>> lab.query("MATCH (t:Topology {spec: $s}) RETURN t.nodes AS nodes", s="S5").rows
             [{'nodes': 120}]
         """
+        from starcast.queries import find, run
+        from starcast.queries.execution import narrowing_advice
+        from starcast.queries.pack import SUFFIX
+        from starcast.queries.parameters import bind
+
         given = {**(parameters or {}), **values}
         limits = _Limits(row_limit=self.settings.row_limit, timeout=self.settings.timeout)
         if row_limit is not None:
@@ -87,6 +81,8 @@ class Questions(Connection):
     def _run_statement(
         self, text: str, values: Mapping[str, Any], source: Path, limits: "_Limits"
     ) -> Answer:
+        from starcast.queries.statement import run_statement
+
         result = run_statement(self.graph, text, values, **limits, source=source)
         return _answer(result, text, values, "add LIMIT, or raise row_limit")
 
@@ -99,6 +95,9 @@ class Questions(Connection):
         Raises:
             NotFoundError: no query matches.
         """
+        from starcast.queries import load_library
+        from starcast.queries.listing import list_queries
+
         return list_queries(load_library(*self.settings.packs).search(search))
 
     def check_query(self, query: str | Path) -> list[str]:
@@ -108,6 +107,9 @@ class Questions(Connection):
             InputError: the file or its header is not valid.
             NotFoundError: no such query exists.
         """
+        from starcast.queries import find
+        from starcast.queries.plan import find_problems, has_indexes
+
         found = find(str(query), *self.settings.packs)
         return find_problems(self.graph, found, has_indexes(self.graph))
 
@@ -121,6 +123,8 @@ class Questions(Connection):
         Raises:
             InputError: the paper is unknown.
         """
+        from starcast.claims import listing
+
         listing.check_paper(paper)
         return listing.list_claims(self._verdicts(), paper, verdict)
 
@@ -134,6 +138,10 @@ class Questions(Connection):
         Raises:
             InputError: the problem is unknown, or a file is damaged.
         """
+        from starcast.database.records import list_stored
+        from starcast.records import listing as record_listing
+        from starcast.search import find_problem
+
         if problem is not None:
             find_problem(problem)
         if stored:
@@ -144,7 +152,7 @@ class Questions(Connection):
         rows = [row for row in found.rows if problem in (None, row["problem"])]
         return Table.of(rows, found.columns)
 
-    def store_records(self, *, proof_seconds: float = PROOF_SECONDS) -> int:
+    def store_records(self, *, proof_seconds: float = 300.0) -> int:
         """Verify the records in files and store those that are better than what is stored.
 
         What was checked of each is stored with it, in the column ``verification``.
@@ -158,6 +166,10 @@ class Questions(Connection):
         Raises:
             RejectedError: a record is wrong; nothing is stored.
         """
+        from starcast.database.records import store_all
+        from starcast.records import listing as record_listing
+        from starcast.search import Budget, check_record
+
         records = record_listing.load_files(self._record_folders())
         budget = Budget(proof_seconds) if proof_seconds else None
         checked = [check_record(record, budget) for record in records]
@@ -165,6 +177,8 @@ class Questions(Connection):
             return store_all(session, [(each.record, each.verification) for each in checked])
 
     def _record_folders(self) -> list[Path]:
+        from starcast.records import known_folders
+
         return known_folders(self.settings.home)
 
     def claim(self, claim_id: str) -> Row:
@@ -173,6 +187,8 @@ class Questions(Connection):
         Raises:
             NotFoundError: no claim has this id.
         """
+        from starcast.claims import find_claim, listing
+
         return listing.claim_facts(find_claim(claim_id), self._verdicts())
 
     def check_claims(
@@ -200,6 +216,8 @@ class Questions(Connection):
             InputError: a claim, the level or a size is unknown.
             BusyError: another process is checking claims.
         """
+        from starcast.claims import claim_run, listing, parallel, select_claims
+
         verdicts: Sequence[Verdict]
         if store:
             verdicts = claim_run.verify_claims(
@@ -219,6 +237,8 @@ class Questions(Connection):
 
     def claim_runs(self) -> Table:
         """Return the stored verification runs: requested claims, code, and number of verdicts."""
+        from starcast.claims import listing
+
         with self._session() as session:
             return listing.list_claim_runs(session)
 
@@ -228,6 +248,8 @@ class Questions(Connection):
         Raises:
             NotFoundError: there is no such finished run.
         """
+        from starcast.claims import listing
+
         with self._session() as session:
             return listing.list_changes(session, before, after)
 
@@ -239,6 +261,9 @@ class Questions(Connection):
         Raises:
             NotFoundError: there is no such finished run.
         """
+        from starcast.claims import listing, report
+        from starcast.claims import storage as claim_storage
+
         with self._session() as session:
             found = (
                 claim_storage.load_newest(session)
@@ -251,13 +276,17 @@ class Questions(Connection):
             return report.html(verdicts, about)
         return f"# Claims\n\n{report.markdown(verdicts, about)}"
 
-    def _verdicts(self) -> listing.Stored:
+    def _verdicts(self) -> "listing.Stored":
+        from starcast.claims import storage as claim_storage
+
         with self._session() as session:
             return claim_storage.newest_verdicts(session)
 
 
 def _is_statement(text: str) -> bool:
     """Return whether a text is Cypher rather than the name or file of a query."""
+    from starcast.queries.pack import SUFFIX
+
     is_path = text.endswith(SUFFIX) and "\n" not in text
     return not is_path and any(character.isspace() for character in text.strip())
 
@@ -267,6 +296,8 @@ def _has_header(path: Path) -> bool:
 
 
 def _read(path: Path) -> str:
+    from starcast.support.limited import read_text
+
     try:
         return read_text(path)
     except UnicodeDecodeError:
@@ -290,11 +321,19 @@ def _check_seconds(timeout: Any) -> float:
 
 
 def _answer(
-    result: QueryResult,
+    result: "QueryResult",
     cypher: str,
     values: Mapping[str, Any],
     advice: str,
-    query: Query | None = None,
+    query: "Query | None" = None,
 ) -> Answer:
     note = f"only the first {len(result.rows):,} rows: {advice}" if result.more else ""
-    return Answer(result.columns, result.rows, note, cypher, dict(values), result.more, query)
+    return Answer(
+        result.columns,
+        result.rows,
+        note,
+        cypher=cypher,
+        parameters=dict(values),
+        more=result.more,
+        _query=query,
+    )

@@ -1,0 +1,108 @@
+"""The operations on topologies, which need no server."""
+
+from typing import Annotated
+
+from starcast.lab.artifacts import Artifacts
+from starcast.lab.files import ExchangeFile, Picture
+from starcast.lab.signature import Shell, TopologyName
+from starcast.support.table import Facts
+from starcast.vocabulary import LayoutName, TopologyFormat
+
+Layout = Annotated[LayoutName | None, Shell(completes="layouts")]
+
+
+class Networks(Artifacts):
+    """Topologies, computed or as stored."""
+
+    def show_topology(
+        self, topology: TopologyName, *, stored: bool = False, verify: bool = False
+    ) -> Facts:
+        """Show the counts and distances of a topology, computed without a server, or as stored.
+
+        The distance profile counts the nodes at distance 0, 1, ... from any node. A reverse port
+        leads back over the link of the port above it; the two differ only for residual links of
+        (n,k)-stars.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            stored: show the stored figures instead; implied by ``verify``.
+            verify: recompute counts and checksums in Neo4j and compare.
+
+        Raises:
+            InputError: there is no such topology.
+            NotFoundError: it is not stored.
+            RejectedError: the graph holds something else.
+
+        Example:
+            >>> lab.show_topology("S6")["diameter"]
+            7
+
+            $ starcast topology show S6
+            $ starcast topology show S5 --stored --verify
+        """
+        from starcast.topologies import as_topology
+
+        if stored or verify:
+            spec = topology if isinstance(topology, str) else topology.spec
+            return self.show(spec, kind="topology", verify=verify)
+        found = as_topology(topology)
+        return Facts(
+            {
+                "spec": found.spec,
+                "family": found.family,
+                "nodes": found.nodes,
+                "links": found.links,
+                "degree": found.degree,
+                "ports": list(found.ports),
+                "reverse_ports": [found.reverse_port(port) for port in found.ports],
+                "diameter": found.diameter,
+                "mean_distance": float(found.mean_distance),
+                "exact_mean_distance": str(found.mean_distance),
+                "distance_profile": list(found.distance_profile()),
+            }
+        )
+
+    def draw_topology(self, topology: TopologyName, *, layout: Layout = None) -> Picture:
+        """Draw a topology, with links coloured by dimension. No server is needed.
+
+        Topologies of up to 128 nodes, such as S5, can be drawn; ``starcast explore`` shows larger
+        ones.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            layout: positions of the nodes.
+
+        Raises:
+            InputError: there is no such topology, or it does not have this layout.
+            LimitError: it has more than 128 nodes.
+
+        Example:
+            $ starcast topology draw S4 --out star.svg
+            $ starcast topology draw S4 --layout torus --out torus.pdf
+        """
+        from starcast import drawing
+        from starcast.topologies import as_topology
+
+        found = as_topology(topology)
+        return Picture(drawing.draw_topology(found, layout), found.spec)
+
+    def export_topology(self, topology: TopologyName, *, to: TopologyFormat) -> ExchangeFile:
+        """Write a topology to a file of another tool. No server is needed.
+
+        Nodes are ranks from 0, from 1 for metis. graphml, gexf and dot also hold labels and ports.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            to: format of the file.
+
+        Raises:
+            InputError: there is no such topology.
+            LimitError: it exceeds a limit of the format.
+
+        Example:
+            $ starcast topology export S5 --to graphml --out s5.graphml
+            $ starcast topology export S6 --to metis --out s6.graph
+        """
+        from starcast.topologies import as_topology
+
+        return ExchangeFile(as_topology(topology), to)
