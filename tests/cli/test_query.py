@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from starcast.cli.output import Format
-from starcast.cli.query_output import Output
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.queries import find, load_queries, measured
@@ -528,10 +526,6 @@ def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -
     result = starcast(*words, home=home)
     assert (result.code, result.out) == (2, "")
     assert "the result has no nodes" in result.err
-
-
-def test_the_formats_are_those_of_listings_and_svg() -> None:
-    assert [*Format, "svg"] == list(Output)
 
 
 def test_a_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> None:

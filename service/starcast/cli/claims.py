@@ -9,19 +9,11 @@ import typer
 
 from starcast.cli import claim_runs, completion, context, distribution
 from starcast.cli.db import store
-from starcast.cli.output import (
-    Format,
-    FormatOption,
-    emit,
-    emit_outcome,
-    emit_properties,
-    reporter,
-    say,
-)
+from starcast.cli.output import FormatOption, emit, emit_outcome, emit_properties, reporter, say
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
-from starcast.vocabulary import Level, VerdictWord
+from starcast.vocabulary import Format, Level, VerdictWord
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -1,15 +1,13 @@
 """``starcast compare``: compare stored runs."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from starcast.cli import axes, completion, run_output
 from starcast.cli.db import store
 from starcast.cli.output import (
-    Format,
     check_suffix,
     emit,
     fits,
@@ -20,21 +18,11 @@ from starcast.cli.output import (
 )
 from starcast.errors import InputError
 from starcast.support.table import with_numbers
+from starcast.vocabulary import Format, ListingFormat
 
 if TYPE_CHECKING:
     from starcast.comparison.compare import Comparison
     from starcast.comparison.layout import Layout
-
-
-class Output(StrEnum):
-    """The formats of a comparison: those of all listings, and a page."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    HTML = "html"
 
 
 #: The most crossovers printed below a table.
@@ -81,11 +69,11 @@ def compare(
         bool, typer.Option("--crossovers", help="List the crossovers in message size.")
     ] = False,
     output: Annotated[
-        Output,
+        Literal[ListingFormat, Format.HTML],
         typer.Option(
             "--format", "-f", help="Output format; html is the page of 'serve' as one file."
         ),
-    ] = Output.TABLE,
+    ] = Format.TABLE,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File for html.", show_default="stdout"),
@@ -121,7 +109,7 @@ def compare(
     from starcast.comparison.stored import compare_stored, load_profiles
     from starcast.database.sessions import session
 
-    if out is not None and output is not Output.HTML:
+    if out is not None and output is not Format.HTML:
         raise InputError(
             f"--out writes html, and the format is {output}",
             hint=f"add --format html for a page, or write the {output} with > {out}",
@@ -145,16 +133,16 @@ def compare(
             baseline=baseline,
             sort=sort,
         )
-        if plot is not None or output is Output.HTML:
+        if plot is not None or output is Format.HTML:
             profiles = load_profiles(opened, comparison)
         pictures = {} if plot is None else plot_files(comparison, profiles, plot)
         _explain(comparison, output, everything=everything)
-        if output is Output.HTML:
+        if output is Format.HTML:
             write_text(render_file(comparison, profiles, everything=everything), out)
         elif crossovers:
-            _emit_crossovers(comparison, Format(output))
+            _emit_crossovers(comparison, output)
         else:
-            _emit(comparison, Format(output), everything=everything)
+            _emit(comparison, output, everything=everything)
             _say_crossovers(comparison)
         _say_commands(comparison)
     for file, content in pictures.items():
@@ -233,7 +221,7 @@ def _write_plot(file: Path, content: bytes) -> None:
     say(f"written to {file}")
 
 
-def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> None:
+def _explain(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     baseline, *others = (side.name for side in comparison.sides)
     say(f"{', '.join(others)} against {baseline}; gap = time / lower bound")
     shared = comparison.header_parameters(everything=everything)
@@ -242,7 +230,7 @@ def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> N
     if comparison.across:
         say(_describe_crossing(comparison))
         # A table lists the networks in its title.
-        for network in comparison.networks if output is not Output.TABLE else ():
+        for network in comparison.networks if output is not Format.TABLE else ():
             say(f"  {network}")
     elif blocking := comparison.blocking_axes():
         options = " ".join(f"--across {axis}" for axis in blocking)

@@ -10,17 +10,9 @@ import typer
 
 from starcast.cli import axes, completion
 from starcast.cli.db import store
-from starcast.cli.output import (
-    READABLE,
-    AllOption,
-    Format,
-    FormatOption,
-    emit,
-    narrowed,
-    reporter,
-    say,
-)
+from starcast.cli.output import READABLE, AllOption, FormatOption, emit, narrowed, reporter, say
 from starcast.errors import InputError
+from starcast.vocabulary import Format
 
 if TYPE_CHECKING:
     from starcast.costs import Machine

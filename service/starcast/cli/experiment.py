@@ -9,19 +9,11 @@ import typer
 
 from starcast.cli import axes, completion, distribution, run_output
 from starcast.cli.db import store
-from starcast.cli.output import (
-    AllOption,
-    Format,
-    FormatOption,
-    emit,
-    emit_outcome,
-    narrowed,
-    reporter,
-    say,
-)
+from starcast.cli.output import AllOption, FormatOption, emit, emit_outcome, narrowed, reporter, say
 from starcast.errors import InputError, RejectedError
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
+from starcast.vocabulary import Format
 
 if TYPE_CHECKING:
     from starcast.database.models import Experiment

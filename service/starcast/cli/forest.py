@@ -18,19 +18,11 @@ from starcast.cli import (
 )
 from starcast.cli.labels import LabelsOption
 from starcast.cli.operations import command
-from starcast.cli.output import (
-    Format,
-    FormatOption,
-    check_suffix,
-    emit,
-    emit_properties,
-    reporter,
-    say,
-)
+from starcast.cli.output import FormatOption, check_suffix, emit, emit_properties, reporter, say
 from starcast.errors import InputError, RejectedError
 from starcast.lab import Lab
 from starcast.support.table import Facts
-from starcast.vocabulary import ForestFormat
+from starcast.vocabulary import ForestFormat, Format
 
 if TYPE_CHECKING:
     from starcast.trees import Forest

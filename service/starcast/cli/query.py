@@ -5,15 +5,14 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from starcast.cli import completion, context, query_output
-from starcast.cli.output import AllOption, Format, FormatOption, emit, say, warn
-from starcast.cli.query_output import Output
+from starcast.cli.output import AllOption, FormatOption, emit, say, warn
 from starcast.errors import RejectedError, UnavailableError
-from starcast.vocabulary import Layout
+from starcast.vocabulary import Format, Layout, ListingFormat
 
 if TYPE_CHECKING:
     from starcast.queries import Library, Query
@@ -100,8 +99,9 @@ def run_query(
         bool, typer.Option("--show-cypher", help="Print the Cypher and its parameters to stderr.")
     ] = False,
     output: Annotated[
-        Output, typer.Option("--format", "-f", help="Output format; svg is a picture.")
-    ] = Output.TABLE,
+        Literal[ListingFormat, Format.SVG],
+        typer.Option("--format", "-f", help="Output format; svg is a picture."),
+    ] = Format.TABLE,
     layout: Annotated[
         Layout | None,
         typer.Option(help="Layout of a picture; levels are distances from the source or the root."),
@@ -132,16 +132,16 @@ def run_query(
     query_output.check_options(output, layout, out)
     query = _find(name, settings.packs)
     bound = bind(query.parameters, query_output.parse_values(values or []))
-    if output is Output.SVG:
+    if output is Format.SVG:
         check_drawable(query, bound)
     if show_cypher:
         _show_cypher(query, bound)
     with Graph.open(graph_address(settings)) as graph:
         result = run(graph, query, bound, row_limit=settings.row_limit, timeout=settings.timeout)
-    if output is Output.SVG:
+    if output is Format.SVG:
         query_output.draw(query, bound, result, layout, out)
     else:
-        query_output.show(result, Format(output))
+        query_output.show(result, output)
     if result.more:
         say(
             f"only the first {settings.row_limit:,} rows are shown: "

@@ -3,38 +3,26 @@
 import json
 import sys
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.cli.output import READABLE, Format, check_suffix, emit, say, write_text
+from starcast.cli.output import READABLE, check_suffix, emit, say, write_text
 from starcast.errors import InputError
 from starcast.support.limited import SMALL_TEXT, LimitedStream, read_bytes
-from starcast.vocabulary import Layout
+from starcast.vocabulary import Format, Layout
 
 if TYPE_CHECKING:
     from starcast.graph.connection import QueryResult
     from starcast.queries import Query
 
 
-class Output(StrEnum):
-    """Format of a query result: a listing or a picture."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    SVG = "svg"
-
-
-def check_options(output: Output, layout: Layout | None, out: Path | None) -> None:
+def check_options(output: Format, layout: Layout | None, out: Path | None) -> None:
     """Refuse the options of pictures for other formats.
 
     Raises:
         InputError: an option of pictures is given for a listing.
     """
-    if output is Output.SVG:
+    if output is Format.SVG:
         if out is not None:
             check_suffix(out, ".svg")
         return

@@ -9,7 +9,6 @@ import typer
 from starcast.cli import axes, distribution
 from starcast.cli.db import store
 from starcast.cli.output import (
-    Format,
     FormatOption,
     check_suffix,
     emit,
@@ -38,6 +37,7 @@ from starcast.errors import (
     UncheckedError,
 )
 from starcast.support.text import pluralize
+from starcast.vocabulary import Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,17 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from starcast.cli.output import (
-    Format,
-    FormatOption,
-    check_suffix,
-    emit,
-    emit_properties,
-    say,
-    write_text,
-)
+from starcast.cli.output import FormatOption, check_suffix, emit, emit_properties, say, write_text
 from starcast.lab.files import ExchangeFile, Picture
 from starcast.support.table import Facts, Table
+from starcast.vocabulary import Format
 
 Show = Callable[[Any], None]
 PictureFile = Annotated[

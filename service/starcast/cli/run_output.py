@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from starcast.cli.output import PAGE, Format, emit, fits, narrowed
+from starcast.cli.output import PAGE, emit, fits, narrowed
 from starcast.support.text import format_value
+from starcast.vocabulary import Format
 
 #: Usual values; a table omits a column in which all runs have them.
 _USUAL: dict[str, Any] = {

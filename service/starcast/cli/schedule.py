@@ -8,9 +8,10 @@ import typer
 from starcast.cli import axes, completion, schedule_times
 from starcast.cli.labels import LabelsOption
 from starcast.cli.operations import command
-from starcast.cli.output import Format, FormatOption, emit, emit_properties, say
+from starcast.cli.output import FormatOption, emit, emit_properties, say
 from starcast.errors import InputError, RejectedError
 from starcast.lab import Lab
+from starcast.vocabulary import Format
 
 if TYPE_CHECKING:
     from starcast.collectives import Schedule

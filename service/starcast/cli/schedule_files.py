@@ -7,7 +7,7 @@ import typer
 
 from starcast.cli import axes, completion, formats
 from starcast.cli.labels import LabelsOption
-from starcast.cli.output import Format, FormatOption, emit_properties, say
+from starcast.cli.output import FormatOption, emit_properties, say
 from starcast.cli.schedule import (
     BaseOption,
     CopiesOption,
@@ -21,7 +21,7 @@ from starcast.cli.schedule import (
     results,
 )
 from starcast.errors import InputError
-from starcast.vocabulary import ScheduleFormat
+from starcast.vocabulary import Format, ScheduleFormat
 
 ToOption = Annotated[
     ScheduleFormat | None,

@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from starcast.cli import completion, context, distribution
-from starcast.cli.output import (
-    Format,
-    FormatOption,
-    emit,
-    emit_outcome,
-    emit_properties,
-    reporter,
-    say,
-)
+from starcast.cli.output import FormatOption, emit, emit_outcome, emit_properties, reporter, say
 from starcast.errors import LimitError, UncheckedError
 from starcast.support.text import pluralize
+from starcast.vocabulary import Format
 
 if TYPE_CHECKING:
     from starcast.records import Record

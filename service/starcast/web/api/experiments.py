@@ -17,6 +17,7 @@ from starcast.errors import LimitError
 from starcast.lab import ComparisonTable, Lab
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
+from starcast.vocabulary import Format
 from starcast.web import models
 from starcast.web.responses import (
     AfterParameter,
@@ -49,35 +50,35 @@ MOST_RUNS = 10_000
 _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 
 
-@router.get("/experiments", responses=with_formats("csv"))
+@router.get("/experiments", responses=with_formats(Format.CSV))
 def list_experiments(
     service: ServiceParameter,
     paging: PagingParameter,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> Page[models.ExperimentResource]:
     """List the stored experiments, by name."""
     with service.lab() as lab:
         rows = as_json_rows(lab.experiments().rows)
     items = [_experiment(row) for row in sorted(rows, key=lambda row: str(row["experiment"]))]
     page = paging.page(items, lambda item: item.experiment)
-    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
 
 
-@router.get("/experiments/{name}", responses=with_formats("csv"))
+@router.get("/experiments/{name}", responses=with_formats(Format.CSV))
 def show_experiment(
     request: Request,
     name: NameParameter,
     service: ServiceParameter,
     after: AfterParameter = None,
     limit: LimitParameter = 1_000,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> models.ExperimentDetail:
     """Show the runs of an experiment in the order of its points."""
     with service.lab() as lab:
         _check_size(lab, [name])
         table = lab.runs(name)
     page = Paging(request, after, limit).page(table.rows, lambda row: str(row["run"]))
-    if output == "csv":
+    if output == Format.CSV:
         return csv_response(Table(table.columns, page.items))  # type: ignore[return-value]
     runs = [models.RunResource(**row) for row in as_json_rows(page.items)]
     return models.ExperimentDetail(experiment=name, note=table.note, runs=runs, next=page.next)
@@ -97,7 +98,7 @@ def describe_experiment(service: Service, name: str) -> list[dict[str, Any]]:
         return describe_panels(alone, load_profiles(opened, alone))
 
 
-@router.get("/compare", responses=with_formats("csv"))
+@router.get("/compare", responses=with_formats(Format.CSV))
 def compare(
     service: ServiceParameter,
     names: NamesParameter,
@@ -106,14 +107,14 @@ def compare(
     baseline: Annotated[
         str | None, Query(description="side that the others are compared with", max_length=200)
     ] = None,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> models.ComparisonResource:
     """Compare experiments or runs; a single experiment is split by algorithm.
 
     The page and the file of ``starcast compare --format html`` show this object.
     """
     table, profiles = build_comparison(service, names, across, conditions, baseline)
-    if output == "csv":
+    if output == Format.CSV:
         return csv_response(table)  # type: ignore[return-value]
     return models.ComparisonResource(**describe(table.comparison, profiles))
 
