@@ -21,6 +21,26 @@ TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
 
 
+class Format(StrEnum):
+    """Format of output; each command, and each resource of the server, allows some of them."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    HTML = "html"
+    SVG = "svg"
+
+
+#: The formats of every listing.
+ListingFormat = Literal[Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX]
+#: The formats of the answer of a query, which can also be a picture.
+AnswerFormat = Literal[
+    Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX, Format.SVG
+]
+
+
 class LoadMethod(StrEnum):
     """Method of loading rows into Neo4j: over Bolt, by offline import, or the faster possible."""
 

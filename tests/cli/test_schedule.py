@@ -201,10 +201,9 @@ def test_rows_in_a_file_stand_for_an_algorithm(starcast: Starcast, tmp_path: Pat
         words = ("schedule", "export", *named, *options, "--to", form, "--out", file)
         assert starcast(*words).code == 0
         for command in ("simulate", "time", "profile", "rows"):
-            words = ("schedule", command, *named, *options)
-            meant = json.loads(starcast(*words, "-f", "json").out)
-            words = ("schedule", command, *named[:2], file)
-            read = json.loads(starcast(*words, "-f", "json").out)
+            built = starcast("schedule", command, *named, *options, "-f", "json")
+            meant = json.loads(built.out)
+            read = json.loads(starcast("schedule", command, *named[:2], file, "-f", "json").out)
             if command in ("simulate", "time"):
                 assert read.pop("id") == "S4:broadcast:rows:all::1234" != meant.pop("id")
             if form == "goal" and command == "rows":  # it has no numbers of trees

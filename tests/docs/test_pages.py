@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from math import log10
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Route, expect
 
 from starcast import Lab
+from starcast.comparison.curves import panels
 from starcast.settings import Settings
 from starcast.web.app import create_app
 from starcast.web.service import Service
@@ -79,22 +82,65 @@ def test_curves_are_read_off_with_keyboard_and_pointer(tab: Page) -> None:
     tab.goto("/experiments/wide")
     slider = tab.get_by_role("slider")
     expect(slider).to_have_attribute("aria-valuetext", "65,536 bytes")
-    caption = tab.locator(".readings caption")
+    caption = tab.locator(".times .readings caption")
     slider.press("Home")
     expect(caption).to_have_text("at a message size of 16 bytes")
     slider.press("ArrowRight")
     expect(caption).to_have_text("at a message size of 256 bytes")
-    rows = tab.locator(".readings tbody tr")
+    rows = tab.locator(".times .readings tbody tr")
     assert [text.split("\t")[0] for text in rows.all_inner_texts()] == [
         "greedy", "multiple", "lower bound",
     ]  # fmt: skip
-    box = tab.locator(".curves svg").bounding_box()
+    box = tab.locator(".times figure svg").bounding_box()
     assert box is not None
     tab.mouse.move(box["x"] + box["width"] - 20, box["y"] + 50)
     expect(caption).to_have_text("at a message size of 65,536 bytes")
-    crossovers = tab.locator(".curves ol li")
-    assert crossovers.count() == tab.locator(".curves circle.crossover").count() > 0
+    crossovers = tab.locator("ol.crossovers li")
     assert "is better below" in crossovers.first.inner_text()
+    marked = tab.locator(".number-mark").all_inner_texts()
+    numbers = sorted(int(number) for text in marked for number in text.split(","))
+    assert numbers == list(range(1, crossovers.count() + 1))
+
+
+@pytest.mark.slow
+def test_the_file_of_a_comparison_works_offline_and_draws_the_stored_figures(
+    browser: Browser, filled: Lab, tmp_path: Path
+) -> None:
+    """The same plots as on the page of a server; without scripts, tables instead."""
+    filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
+                      message_bytes=[16, 256, 4096, 65536])  # fmt: skip
+    comparison = filled.compare("wide")
+    file = tmp_path / "page.html"
+    file.write_text(comparison.html(), encoding="utf-8")
+    for has_scripts in (True, False):
+        context = browser.new_context(offline=True, java_script_enabled=has_scripts)
+        tab = context.new_page()
+        problems: list[str] = []
+        tab.on("pageerror", lambda error, found=problems: found.append(str(error)))
+        tab.on("console", lambda message, found=problems: found.append(message.text))
+        tab.goto(file.as_uri())
+        expect(tab.locator(".times figure svg")).to_have_count(1 if has_scripts else 0)
+        expect(tab.locator(".links figure svg")).to_have_count(1 if has_scripts else 0)
+        values = tab.get_by_role("region", name="times at all message sizes")
+        expect(values).to_be_visible(visible=not has_scripts)
+        if has_scripts:
+            (panel,) = panels(comparison.comparison)
+            spots = [spot for curve in panel.curves for spot in curve.spots()]
+            _check_places(tab, "cx", [log10(spot.message_bytes) for spot in spots])
+            _check_places(tab, "cy", [-log10(spot.time) for spot in spots])
+        assert problems == []
+        context.close()
+
+
+def _check_places(tab: Page, name: str, figures: list[float]) -> None:
+    """Check that the marks of a plot are at figures on one linear scale."""
+    script = f"marks => marks.map((mark) => Number(mark.getAttribute('{name}')))"
+    places = tab.locator(".times circle").evaluate_all(script)
+    low, high = min(figures), max(figures)
+    scale = (max(places) - min(places)) / (high - low)
+    expected = [min(places) + (figure - low) * scale for figure in figures]
+    assert places == pytest.approx(expected, abs=0.1)
+    assert len(places) == 8
 
 
 @pytest.mark.slow

@@ -287,7 +287,7 @@ def test_experiments_travel_in_files(lab: Lab, tmp_path: Path) -> None:
     assert lab.runs("copy").select("time", "gap", "segments", "message_bytes").rows == before
 
 
-def test_a_comparison_is_a_table_and_a_report(filled: Lab) -> None:
+def test_a_comparison_is_a_table_and_a_page(filled: Lab) -> None:
     comparison = filled.compare("ours", "theirs", sort="message_bytes")
     assert {"time_ours", "time_theirs", "verdict"} <= set(comparison.columns)
     assert comparison.to_polars().height == len(comparison) > 0
@@ -296,7 +296,7 @@ def test_a_comparison_is_a_table_and_a_report(filled: Lab) -> None:
     assert "<b>" in shown
     page = comparison.html()
     assert page.startswith("<!DOCTYPE html>")
-    assert "<svg" in page
+    assert 'id="panels"' in page
     hidden = len(filled.compare("ours", "ours"))
     assert hidden == 0
     assert filled.compare("ours", "ours", everything=True).note == ""
@@ -308,14 +308,14 @@ def test_plots_are_written_to_files(filled: Lab, tmp_path: Path) -> None:
     written = comparison.plots(tmp_path / "plot.svg")
     assert written
     assert all(b"<svg" in path.read_bytes() for path in written)
-    with pytest.raises(InputError, match="svg and pdf"):
-        comparison.plots(tmp_path / "plot.png")
+    with pytest.raises(InputError, match="svg, pdf and png"):
+        comparison.plots(tmp_path / "plot.gif")
 
 
 @pytest.mark.slow
 def test_an_experiment_is_the_table_of_its_paper(lab: Lab, starcast: Starcast) -> None:
     lab.experiment("t", "tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
-    printed = starcast("experiment", "table", "t", "--where", "t_c=1", "--format", "json")
+    printed = starcast("cost", "table", "--experiment", "t", "--where", "t_c=1", "--format", "json")
     table = lab.paper_table("t", conditions={"t_c": 1})
     assert json.loads(table.to_json()) == json.loads(printed.out)
     assert len(table) > 1

@@ -152,12 +152,15 @@ def test_a_comparison_has_the_rows_curves_and_crossovers_of_the_lab(
     expected = filled.compare("ours", "theirs")
     assert shown["rows"] == plain(expected)
     assert shown["sides"] == ["ours", "theirs"]
+    assert shown["crossovers"] == plain(expected.crossovers())
+    assert any(panel["profiles"] for panel in shown["panels"])
     panels = shown["panels"]
     times = {run["time"] for run in plain(filled.runs())}
     spots = [spot for panel in panels for curve in panel["curves"] for spot in curve["spots"]]
     assert {spot["time"] for spot in spots} <= times
     for panel in panels:
-        bound = {spot["message_bytes"]: spot["time"] for spot in panel["bound"]}
+        (each,) = panel["bounds"]
+        bound = {spot["message_bytes"]: spot["time"] for spot in each["spots"]}
         for curve in panel["curves"]:
             assert all(spot["time"] >= bound[spot["message_bytes"]] for spot in curve["spots"])
     text = client.get(f"{API}/compare.csv?name=ours&name=theirs").text
@@ -178,7 +181,7 @@ def test_pages_show_what_is_stored(client: TestClient) -> None:
     for path, word in (
         ("/", "PostgreSQL 1"),
         ("/experiments", "theirs"),
-        ("/experiments/ours", "api/v1/experiments/ours/curves"),
+        ("/experiments/ours", "links_used"),
         ("/compare?name=ours&name=theirs", "Crossovers"),
         ("/claims?verdict=holds", "TS.L5"),
         ("/artifacts", "explore/S4?forest=multiple:1234"),

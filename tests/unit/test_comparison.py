@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.comparison import report
+from starcast.comparison import page
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, compare
 from starcast.comparison.layout import MOST_ABREAST, lay_out
 from starcast.comparison.matching import PARAMETERS, Side, gap
@@ -101,7 +101,7 @@ def test_where_neither_side_has_a_run_there_is_no_verdict() -> None:
         NOT_COMPARABLE,
         "a has no run with message_bytes = 2",
     )
-    (b, c) = report.count_verdicts(comparison)[1:]
+    (b, c) = page.summarize(comparison)[1:]
     assert (b[BETTER], b[NOT_COMPARABLE], c[BETTER], c[NOT_COMPARABLE]) == (1, 0, 1, 1)
     lines = [
         line["verdict"]

@@ -42,7 +42,6 @@ COUNTERPARTS = {
     "experiment reproduce": "lab.reproduce",
     "experiment run": "lab.experiment",
     "experiment show": "lab.runs",
-    "experiment table": "lab.paper_table",
     "explore": "starcast.explorer:build_page",
     "export": "lab.export_files",
     "forest build": "starcast:forest",

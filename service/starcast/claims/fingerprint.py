@@ -27,7 +27,6 @@ _NOT_DECIDING = {
     "claims/diff.py",
     "claims/fingerprint.py",
     "claims/parallel.py",
-    "claims/report.html.j2",
     "claims/report.py",
     "claims/sharding.py",
     "claims/storage.py",

@@ -1,21 +1,19 @@
 """Reports on verdicts: Markdown for docs/claims.md, and one self-contained HTML file."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from html import escape
-
-from markupsafe import Markup
+from typing import Any
 
 from starcast.claims import catalogue
 from starcast.claims.claim_files import papers
 from starcast.claims.describe import describe_place, describe_span
+from starcast.claims.evidence import Evidence
 from starcast.claims.model import Claim
 from starcast.claims.parallel import verify_claims
 from starcast.claims.verdict import Verdict
-from starcast.support.html import render_page
+from starcast.support.html import inline_files, render_page
 from starcast.support.text import pluralize
 from starcast.vocabulary import VERDICT_WORDS
 
@@ -24,9 +22,7 @@ SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkab
 #: Number of processes for the page in docs.
 _JOBS = 2
 
-_TEMPLATE = "report.html.j2"
-_CODE = re.compile(r"`([^`]+)`")
-_EMPHASIS = re.compile(r"\*([^*\s][^*]*)\*")
+_TEMPLATE = "claims.html.j2"
 _COLUMNS = ("id", "number", "statement", "verdict", "sizes", "counterexample", "detail")
 
 
@@ -36,11 +32,11 @@ class ReportRow:
 
     Attributes:
         claim: the claim.
-        verdict: its verdict.
+        verdict: its verdict, if there is one.
     """
 
     claim: Claim
-    verdict: Verdict
+    verdict: Verdict | None
 
     @property
     def paper(self) -> str:
@@ -48,14 +44,24 @@ class ReportRow:
         return self.claim.id.partition(".")[0]
 
     @property
+    def word(self) -> str:
+        """The verdict as a word; empty without a verdict."""
+        return "" if self.verdict is None else self.verdict.verdict
+
+    @property
+    def detail(self) -> str:
+        """What was compared; empty without a verdict."""
+        return "" if self.verdict is None else self.verdict.detail
+
+    @property
     def sizes(self) -> str:
         """The sizes on which the claim was verified, in short."""
-        return describe_span(self.verdict.sizes)
+        return "" if self.verdict is None else describe_span(self.verdict.sizes)
 
     @property
     def counterexample(self) -> str:
         """The counterexample in one line; empty if there is none."""
-        place = self.verdict.counterexample
+        place = None if self.verdict is None else self.verdict.counterexample
         return "" if place is None else describe_place(place)
 
     @property
@@ -63,8 +69,7 @@ class ReportRow:
         """The failed comparisons and the counterexample; empty if nothing failed."""
         failures = (
             finding.what
-            for found in self.verdict.evidence
-            if found.size not in self.claim.sizes.beyond
+            for found in self._evidence()
             for finding in found.findings
             if finding.counterexample is not None
         )
@@ -75,9 +80,7 @@ class ReportRow:
         """The corrected statements, each with the sizes on which it was verified."""
         sizes: dict[str, list[str]] = {}
         failed: set[str] = set()
-        for found in self.verdict.evidence:
-            if found.size in self.claim.sizes.beyond:
-                continue
+        for found in self._evidence():
             for aside in found.asides:
                 if aside.kind != "instead":
                     continue
@@ -89,6 +92,11 @@ class ReportRow:
             for words, specs in sizes.items()
             if words not in failed
         )
+
+    def _evidence(self) -> list[Evidence]:
+        """Return the evidence on the sizes that the claim is about."""
+        evidence = () if self.verdict is None else self.verdict.evidence
+        return [found for found in evidence if found.size not in self.claim.sizes.beyond]
 
 
 @cache
@@ -106,7 +114,7 @@ def rows(verdicts: Iterable[Verdict]) -> list[ReportRow]:
 
 def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
     """Return the number of claims with each verdict, by paper; a conjunction counts as one."""
-    counter = Counter((row.paper, row.verdict.verdict) for row in listed)
+    counter = Counter((row.paper, row.word) for row in listed)
     by_paper: dict[str, dict[str, int]] = {}
     for paper in papers():
         numbers: dict[str, int] = {word: counter[paper, word] for word in VERDICT_WORDS}
@@ -144,25 +152,29 @@ def markdown(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None
 
 
 def html(verdicts: Iterable[Verdict], about: Mapping[str, str] | None = None) -> str:
-    """Return a report as one HTML page; the arguments are those of `markdown`."""
-    listed = rows(verdicts)
-    return render_page(
-        __package__,
-        _TEMPLATE,
-        {"words": inline_html},
-        rows=listed,
-        failing=_failing(listed),
-        counts=counts(listed),
-        papers={key: paper.citation for key, paper in papers().items()},
-        signs=SIGNS,
-        verdicts=VERDICT_WORDS,
-        about=about or {},
-    )
+    """Return the page of claims as one HTML file; the arguments are those of `markdown`."""
+    values = page_values(rows(verdicts), about)
+    return inline_files(render_page(_TEMPLATE, **values, paper="", verdict="", words=""))
+
+
+def page_values(
+    listed: Sequence[ReportRow], about: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the variables of the template for claims, besides what they are filtered by."""
+    return {
+        "rows": listed,
+        "failing": _failing(listed),
+        "counts": counts(listed),
+        "papers": {key: paper.citation for key, paper in papers().items()},
+        "signs": SIGNS,
+        "verdicts": VERDICT_WORDS,
+        "about": about or {},
+    }
 
 
 def _failing(listed: Sequence[ReportRow]) -> list[ReportRow]:
     """Return the rows that fail, without conjunctions: they fail with a part."""
-    return [row for row in listed if row.verdict.verdict == "fails" and row.claim.check is not None]
+    return [row for row in listed if row.word == "fails" and row.claim.check is not None]
 
 
 def _summary_cells(listed: Sequence[ReportRow]) -> Iterator[tuple[str, ...]]:
@@ -185,10 +197,9 @@ def _failure(row: ReportRow) -> Iterator[str]:
 
 
 def _cells(row: ReportRow) -> tuple[str, ...]:
-    claim, verdict = row.claim, row.verdict
-    word = f"{SIGNS[verdict.verdict]} {verdict.verdict}"
-    identification = (claim.id, claim.number, claim.statement, word)
-    detail = verdict.detail
+    claim = row.claim
+    identification = (claim.id, claim.number, claim.statement, f"{SIGNS[row.word]} {row.word}")
+    detail = row.detail
     if claim.record:
         detail += f" Best known: {_record_link(claim)}."
     return *identification, row.sizes, row.counterexample, detail
@@ -209,12 +220,6 @@ def _escaped(text: str) -> str:
     """Escape text for a Markdown table; an asterisk that multiplies is not emphasis."""
     escaped = text.replace("|", "\\|").replace("<", "&lt;")
     return escaped.replace(" * ", " \\* ")
-
-
-def inline_html(text: str) -> Markup:
-    """Convert the code and emphasis of a statement from Markdown to HTML."""
-    code = _CODE.sub(r"<code>\1</code>", escape(text, quote=False))
-    return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above
 
 
 def _verb(word: str, count: int) -> str:

@@ -228,7 +228,10 @@ def load_verdicts(session: Session, run: int) -> list[Verdict]:
 
 
 def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdict]]:
-    """Return the newest verdict of each claim, without evidence, and its run, by claim id."""
+    """Return the newest verdict of each claim, and its run, by claim id.
+
+    Only claims that fail have their evidence.
+    """
     runs = {run.id: run for run in list_claim_runs(session)}
     newest = select(ClaimVerdict.claim, func.max(ClaimVerdict.claim_run)).group_by(
         ClaimVerdict.claim
@@ -236,7 +239,18 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
     query = select(ClaimVerdict).where(
         tuple_(ClaimVerdict.claim, ClaimVerdict.claim_run).in_(newest)
     )
-    return {row.claim: (runs[row.claim_run], _verdict(row, ())) for row in session.scalars(query)}
+    rows = list(session.scalars(query))
+    failing: dict[int, list[str]] = {}
+    for row in rows:
+        if row.verdict == "fails":
+            failing.setdefault(row.claim_run, []).append(row.claim)
+    evidence: dict[str, list[Evidence]] = {}
+    for run, names in failing.items():
+        for each in load_evidence(session, run, names):
+            evidence.setdefault(each.claim, []).append(each)
+    return {
+        row.claim: (runs[row.claim_run], _verdict(row, evidence.get(row.claim, ()))) for row in rows
+    }
 
 
 def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:

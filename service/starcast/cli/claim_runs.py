@@ -1,24 +1,16 @@
 """``starcast claims report``, ``changed`` and ``runs``: stored verification runs."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from starcast.cli.db import store
-from starcast.cli.output import Format, FormatOption, emit, say, write_text
+from starcast.cli.output import FormatOption, emit, say, write_text
 from starcast.errors import InputError
 from starcast.lab.files import check_suffix
 from starcast.support.text import pluralize
-
-
-class Page(StrEnum):
-    """Formats of a report."""
-
-    MARKDOWN = "markdown"
-    HTML = "html"
-
+from starcast.vocabulary import Format
 
 _HTML = (".html", ".htm")
 
@@ -38,7 +30,7 @@ def report(
         Path | None, typer.Option(metavar="FILE", help="Output file.", show_default="stdout")
     ] = None,
     page: Annotated[
-        Page | None,
+        Literal[Format.MARKDOWN, Format.HTML] | None,
         typer.Option(
             "--format", "-f", help="Format; html is a self-contained page.", show_default="by FILE"
         ),
@@ -71,14 +63,14 @@ def report(
         changed(ctx, None, run)
         return
     named_html = out is not None and out.suffix.lower() in _HTML
-    chosen = page or (Page.HTML if named_html else Page.MARKDOWN)
+    chosen = page or (Format.HTML if named_html else Format.MARKDOWN)
     if out is not None:
-        check_suffix(out, *(_HTML if chosen is Page.HTML else (".md", ".markdown")))
+        check_suffix(out, *(_HTML if chosen is Format.HTML else (".md", ".markdown")))
     with store(ctx) as engine, session(engine) as opened:
         one = storage.load_newest(opened) if run is None else storage.load_finished(opened, run)
         verdicts = storage.load_verdicts(opened, one.id)
     say(f"verification run {one.id}: {storage.question(one)}, {pluralize(len(verdicts), 'claim')}")
-    if chosen is Page.HTML:
+    if chosen is Format.HTML:
         write_text(pages.html(verdicts, run_provenance(one)), out)
     else:
         write_text(f"# Claims\n\n{pages.markdown(verdicts, run_provenance(one))}", out)

@@ -9,18 +9,10 @@ import typer
 
 from starcast.cli import claim_runs, completion, context, distribution
 from starcast.cli.db import store
-from starcast.cli.output import (
-    Format,
-    FormatOption,
-    emit,
-    emit_outcome,
-    emit_properties,
-    reporter,
-    say,
-)
+from starcast.cli.output import FormatOption, emit, emit_outcome, emit_properties, reporter, say
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
 from starcast.support.text import pluralize
-from starcast.vocabulary import Level, VerdictWord
+from starcast.vocabulary import Format, Level, VerdictWord
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -240,7 +232,7 @@ def _emit_verdicts(verdicts: "Sequence[Verdict]", output: Format) -> int:
     listed = report.rows(verdicts)
     table = listing.list_verdicts(verdicts)
     short = ("id", "verdict", "sizes", "counterexample")
-    few = [f"{row.claim.id}: {row.verdict.detail}" for row in listed] if len(listed) <= _FEW else []
+    few = [f"{row.claim.id}: {row.detail}" for row in listed] if len(listed) <= _FEW else []
     if output is Format.TABLE:
         emit(
             [{**row, "sizes": one.sizes} for row, one in zip(table, listed, strict=True)],

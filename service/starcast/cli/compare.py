@@ -1,15 +1,13 @@
 """``starcast compare``: compare stored runs."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from starcast.cli import axes, completion
 from starcast.cli.db import store
 from starcast.cli.output import (
-    Format,
     emit,
     fits,
     narrowed,
@@ -21,21 +19,11 @@ from starcast.cli.output import (
 from starcast.errors import InputError
 from starcast.lab.files import check_suffix
 from starcast.support.table import with_numbers
+from starcast.vocabulary import Format, ListingFormat
 
 if TYPE_CHECKING:
     from starcast.comparison.compare import Comparison
     from starcast.comparison.layout import Layout
-
-
-class Output(StrEnum):
-    """The formats of a comparison: those of all listings, and an HTML report."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    HTML = "html"
 
 
 #: The most crossovers printed below a table.
@@ -82,15 +70,18 @@ def compare(
         bool, typer.Option("--crossovers", help="List the crossovers in message size.")
     ] = False,
     output: Annotated[
-        Output, typer.Option("--format", "-f", help="Output format; html is a report with plots.")
-    ] = Output.TABLE,
+        Literal[ListingFormat, Format.HTML],
+        typer.Option(
+            "--format", "-f", help="Output format; html is the page of 'serve' as one file."
+        ),
+    ] = Format.TABLE,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File for html.", show_default="stdout"),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the plots of the report to .svg or .pdf files."),
+        typer.Option(metavar="FILE", help="Write the page's plots to .svg, .pdf or .png files."),
     ] = None,
 ) -> None:
     """Compare experiments, or single runs, at their common points.
@@ -103,7 +94,7 @@ def compare(
 
     With --plot FILE.svg the plots are written on their own, next to the listing. A single plot has
     this name; several are called FILE-times-N.svg (time against message size) and FILE-links-N.svg
-    (links busy in each step), with the number N of the panel in the HTML report.
+    (links busy in each step), with the number N of the panel on the page. They need matplotlib.
 
     Runs on different topologies answer different questions. With --across topology, each side may
     have its own network; the sizes of the networks are listed and nothing is normalised.
@@ -114,11 +105,12 @@ def compare(
     starcast compare sizes --across topology --where topology=S5 --where topology=Q7
     """
     from starcast.comparison.networks import check_crossed
+    from starcast.comparison.page import render_file
     from starcast.comparison.sides import read_conditions
-    from starcast.comparison.stored import check_plot, compare_stored, plot_stored, render_stored
+    from starcast.comparison.stored import compare_stored, load_profiles
     from starcast.database.sessions import session
 
-    if out is not None and output is not Output.HTML:
+    if out is not None and output is not Format.HTML:
         raise InputError(
             f"--out writes html, and the format is {output}",
             hint=f"add --format html for a page, or write the {output} with > {out}",
@@ -126,6 +118,8 @@ def compare(
     if out is not None:
         check_suffix(out, ".html", ".htm")
     if plot is not None:
+        from starcast.comparison.plots import check_plot, plot_files
+
         check_plot(plot)
     check_crossed(across or ())  # before a server is needed
     read_conditions(conditions or ())
@@ -140,15 +134,16 @@ def compare(
             baseline=baseline,
             sort=sort,
         )
-        pictures = {} if plot is None else plot_stored(opened, comparison, plot, listener)
+        if plot is not None or output is Format.HTML:
+            profiles = load_profiles(opened, comparison)
+        pictures = {} if plot is None else plot_files(comparison, profiles, plot)
         _explain(comparison, output, everything=everything)
-        if output is Output.HTML:
-            page = render_stored(opened, comparison, listener, everything=everything)
-            write_text(page, out)
+        if output is Format.HTML:
+            write_text(render_file(comparison, profiles, everything=everything), out)
         elif crossovers:
-            _emit_crossovers(comparison, Format(output))
+            _emit_crossovers(comparison, output)
         else:
-            _emit(comparison, Format(output), everything=everything)
+            _emit(comparison, output, everything=everything)
             _say_crossovers(comparison)
         _say_commands(comparison)
     for file, content in pictures.items():
@@ -157,7 +152,7 @@ def compare(
 
 def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     """Print the rows: laid out for people, or with one value per cell for programs."""
-    from starcast.comparison.stored import as_cells, tabulate
+    from starcast.comparison.layout import as_cells, tabulate
 
     if output in (Format.JSON, Format.CSV):
         table = tabulate(comparison, everything=everything)
@@ -181,8 +176,7 @@ def _lay_out(
     comparison: "Comparison", output: Format, *, everything: bool
 ) -> tuple["Comparison", "Layout"]:
     """Return the comparison as shown, and its layout: the first that fits on the terminal."""
-    from starcast.comparison.layout import MOST_ABREAST, lay_out
-    from starcast.comparison.stored import as_cells
+    from starcast.comparison.layout import MOST_ABREAST, as_cells, lay_out
 
     short = comparison.with_short_names()
     if output is not Format.TABLE:
@@ -228,7 +222,7 @@ def _write_plot(file: Path, content: bytes) -> None:
     say(f"written to {file}")
 
 
-def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> None:
+def _explain(comparison: "Comparison", output: Format, *, everything: bool) -> None:
     baseline, *others = (side.name for side in comparison.sides)
     say(f"{', '.join(others)} against {baseline}; gap = time / lower bound")
     shared = comparison.header_parameters(everything=everything)
@@ -237,7 +231,7 @@ def _explain(comparison: "Comparison", output: Output, *, everything: bool) -> N
     if comparison.across:
         say(_describe_crossing(comparison))
         # A table lists the networks in its title.
-        for network in comparison.networks if output is not Output.TABLE else ():
+        for network in comparison.networks if output is not Format.TABLE else ():
             say(f"  {network}")
     elif blocking := comparison.blocking_axes():
         options = " ".join(f"--across {axis}" for axis in blocking)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starcast.axes.parameters import AXES, POINT_AXES
-from starcast.cli import axes, completion, distribution, paper_table, run_output
+from starcast.cli import axes, completion, distribution, run_output
 from starcast.cli.db import store
 from starcast.cli.output import (
     AllOption,
-    Format,
     FormatOption,
     emit,
     emit_outcome,
@@ -24,6 +23,7 @@ from starcast.cli.output import (
 from starcast.errors import InputError, RejectedError
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
+from starcast.vocabulary import Format
 
 if TYPE_CHECKING:
     from starcast.database.models import Experiment
@@ -230,9 +230,6 @@ def show(
     if runs.note:
         say(runs.note)
     run_output.emit_runs(runs.rows, runs.columns, output, everything=everything)
-
-
-app.command("table")(paper_table.print_table)
 
 
 @app.command("export")

@@ -8,7 +8,6 @@ import logging
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -19,25 +18,16 @@ from starcast.errors import InputError, escape
 from starcast.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support import log
 from starcast.support.text import format_value, to_json
+from starcast.vocabulary import Format, ListingFormat
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-class Format(StrEnum):
-    """Format of a listing."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-
-
 #: Formats for people: cells are shortened, and laid out as in a table.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
 
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="Output format.")]
+FormatOption = Annotated[ListingFormat, typer.Option("--format", "-f", help="Output format.")]
 #: For listings whose table omits columns that do not fit on the terminal.
 AllOption = Annotated[
     bool, typer.Option("--all", help="Show all columns in the table, as in other formats.")

@@ -6,8 +6,7 @@ operation begins; it returns the function that prints the result.
 
 import json
 import sys
-from collections.abc import Callable
-from enum import StrEnum
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +15,6 @@ import typer
 from starcast.cli.output import (
     READABLE,
     AllOption,
-    Format,
     FormatOption,
     emit,
     emit_properties,
@@ -27,10 +25,10 @@ from starcast.cli.output import (
 )
 from starcast.errors import InputError
 from starcast.lab.answers import Answer
-from starcast.lab.costs import COLUMNS, CostTable
+from starcast.lab.costs import CostTable
 from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.support.table import Facts, Table
-from starcast.vocabulary import Layout
+from starcast.vocabulary import AnswerFormat, Format, Layout
 
 Show = Callable[[Any], None]
 PictureFile = Annotated[
@@ -38,17 +36,6 @@ PictureFile = Annotated[
     typer.Option("--out", help="Output file: .svg, .png or .pdf (default: SVG on stdout)."),
 ]
 OutFile = Annotated[Path | None, typer.Option("--out", help="Output file (default: stdout).")]
-
-
-class AnswerFormat(StrEnum):
-    """Format of the answer of a query: a listing or a picture."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-    SVG = "svg"
 
 
 def table(output: FormatOption = Format.TABLE) -> Show:
@@ -82,7 +69,7 @@ def wide_table(everything: AllOption = False, output: FormatOption = Format.TABL
 def answer(
     output: Annotated[
         AnswerFormat, typer.Option("--format", "-f", help="Output format; svg is a picture.")
-    ] = AnswerFormat.TABLE,
+    ] = Format.TABLE,
     layout: Annotated[
         Layout | None,
         typer.Option(help="Layout of a picture; levels are distances from the source or the root."),
@@ -94,7 +81,7 @@ def answer(
 ) -> Show:
     """Print the rows of a query, or draw them."""
     draw = picture(out)
-    if output is not AnswerFormat.SVG:
+    if output is not Format.SVG:
         for option, value in {"--layout": layout, "--out": out}.items():
             if value is not None:
                 raise InputError(
@@ -108,8 +95,8 @@ def answer(
             for name, value in result.parameters.items():
                 say(f":param {name} => {json.dumps(value, ensure_ascii=False)}")
             say(result.cypher)
-        if output is not AnswerFormat.SVG:
-            table(Format(output))(result)
+        if output is not Format.SVG:
+            table(output)(result)
             return
         draw(Picture(result.svg(layout), "the answer"))
         if result.note:
@@ -122,18 +109,23 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
     """Print a table per collective and port model, with the columns that fit."""
 
     def show(result: CostTable) -> None:
-        if output not in (Format.TABLE, Format.LATEX):
+        if output not in READABLE:
             table(output)(result)
             return
         for part in result.parts:
-            if everything:
-                emit(part.rows, COLUMNS, output, part.title)
-            elif output is Format.LATEX:
-                emit(part.rows, part.columns, output, "; ".join([part.title, *part.sources]))
-                print()
+            columns: Sequence[str] = part.columns
+            if output is not Format.TABLE:
+                title = "; ".join([part.title, *part.sources])
             else:
-                fitting = narrowed(part.rows, part.columns, part.spare)
-                emit(part.rows, fitting, output, part.title, below=[*part.sources, ""])
+                title = part.title
+                columns = (
+                    part.everything if everything else narrowed(part.rows, columns, part.spare)
+                )
+            if output is Format.MARKDOWN:
+                print(f"{title}\n")
+            emit(part.rows, columns, output, title, below=[*part.sources, ""], label=part.label)
+            if output is not Format.TABLE:
+                print()
 
     return show
 

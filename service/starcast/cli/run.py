@@ -7,15 +7,8 @@ import typer
 from starcast.axes.parameters import AXES
 from starcast.cli import axes, completion, run_output
 from starcast.cli.db import store
-from starcast.cli.output import (
-    AllOption,
-    Format,
-    FormatOption,
-    emit,
-    emit_properties,
-    reporter,
-    say,
-)
+from starcast.cli.output import AllOption, FormatOption, emit, emit_properties, reporter, say
+from starcast.vocabulary import Format
 
 app = typer.Typer(
     no_args_is_help=True, help="Runs: execute and price one, list and show stored runs."

@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from starcast.axes.parameters import AXES, POINT_AXES
-from starcast.cli.output import PAGE, Format, emit, fits, narrowed, omitted_columns
+from starcast.cli.output import PAGE, emit, fits, narrowed, omitted_columns
 from starcast.support.text import format_value
+from starcast.vocabulary import Format
 
 #: Usual values; a table omits a column in which all runs have them.
 _USUAL: dict[str, Any] = {"missing": 0, "status": "complete"} | {

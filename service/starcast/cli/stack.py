@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import Format, FormatOption, confirm, emit, reporter, say
+from starcast.cli.output import FormatOption, confirm, emit, reporter, say
 from starcast.support.text import pluralize
+from starcast.vocabulary import Format
 
 
 def uninstall(

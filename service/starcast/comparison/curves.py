@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
+from math import log10
 from typing import Any, NamedTuple
 
 from starcast.axes.parameters import QUESTION
@@ -21,7 +23,11 @@ from starcast.topologies import as_topology
 AXES = tuple(axis for axis in QUESTION if axis != "message_bytes")
 
 _BOUND = "lower bound"
+#: Points of a drawn line between two stored message sizes.
+_SAMPLES = 24
 
+#: Points of a drawn line: message size and time.
+Path = list[tuple[Fraction, Fraction]]
 #: Runs by question, by the values on the crossed axes and of `PARTS`, and by side.
 _Key = tuple[Any, ...]
 _Parts = dict[_Key, dict[str, list[models.Run]]]
@@ -76,6 +82,23 @@ class Curve:
                     best[size] = Spot(size, time, run)
             self._spots[kind] = tuple(best[size] for size in sorted(best))
         return self._spots[kind]
+
+    def path(self) -> Path:
+        """Return the points to draw: the spots, and more where the times are linear in between.
+
+        On logarithmic axes a line is curved. A message of 0 bytes or a time of 0 is omitted.
+        """
+        spots = [spot for spot in self.spots() if spot.message_bytes > 0 and spot.time > 0]
+        lines = self.lines([spot.message_bytes for spot in spots])
+        points = {(spot.message_bytes, spot.time) for spot in spots}
+        for low, high in pairwise(spots):
+            along = lines or shared_line(low, high)
+            if along is not None:
+                points |= {
+                    (m, min(line.at(m) for line in along.values()))
+                    for m in _samples((low.message_bytes, high.message_bytes))
+                }
+        return sorted(points)
 
     def at(self, segments: int) -> "Curve":
         """Return the curve of the runs with this number of segments."""
@@ -171,6 +194,14 @@ class Panel:
         is_exact = all(max(line.at(m) for line in lines) == time for m, time in self.bound.items())
         return lines if is_exact else None
 
+    def bound_path(self) -> Path:
+        """Return the points of the lower bound to draw, as `Curve.path` does."""
+        stored = [(m, time) for m, time in self.bound.items() if m > 0 and time > 0]
+        lines = self.bound_lines()
+        if not stored or lines is None:
+            return stored
+        return [(m, max(line.at(m) for line in lines)) for m in _samples([m for m, _ in stored])]
+
     @cached_property
     def _bounds(self) -> dict[Fraction, tuple[Fraction, models.Run]]:
         bounds: dict[Fraction, tuple[Fraction, models.Run]] = {}
@@ -231,6 +262,40 @@ def panels(comparison: Comparison) -> list[Panel]:
         _panel(question, questions[question], labels, comparison.across)
         for question in sorted(questions, key=_order)
     ]
+
+
+def panels_with_steps(every: Iterable[Panel]) -> list[Panel]:
+    """Return the panels with a schedule that no earlier panel has.
+
+    A schedule does not depend on message_bytes, t_s, t_c and faults; faults only remove some of
+    its links, so panels without faults come first.
+    """
+    chosen = []
+    seen: set[tuple[Any, ...]] = set()
+    for panel in sorted(every, key=lambda panel: bool(panel.question["faults"])):
+        axes = tuple(panel.question[axis] for axis in ("topology", "collective", "ports"))
+        schedules = {(*axes, curve.label, run.segments) for curve, run in panel.profiled()}
+        if not schedules <= seen:
+            chosen.append(panel)
+        seen |= schedules
+    return chosen
+
+
+def profiled_runs(comparison: Comparison) -> list[models.Run]:
+    """Return the runs whose links used in each step are shown."""
+    every = panels_with_steps(panels(comparison))
+    return [run for panel in every for _, run in panel.profiled()]
+
+
+def _samples(sizes: Sequence[Fraction]) -> list[Fraction]:
+    """Return message sizes and more in between, evenly spaced on a logarithmic axis."""
+    places = (
+        (log10(low), log10(high), place / _SAMPLES)
+        for low, high in pairwise(sizes)
+        for place in range(1, _SAMPLES)
+    )
+    more = (Fraction(10 ** (low + (high - low) * share)) for low, high, share in places)
+    return sorted({*sizes, *(m for m in more if sizes[0] < m < sizes[-1])})
 
 
 def _order(question: _Key) -> tuple[Any, ...]:

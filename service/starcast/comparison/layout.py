@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from starcast.comparison.compare import CHANGES, Comparison, shared_value, single_value
+from starcast.comparison.crossovers import COLUMNS, all_crossovers, crossover_rows
 from starcast.comparison.matching import Match, figure, gap
+from starcast.support.table import Row, Table, with_numbers
 
 #: The largest number of sides shown next to each other; more sides have one line each.
 MOST_ABREAST = 3
@@ -28,6 +30,12 @@ class Layout:
     best: tuple[frozenset[str], ...]
     together: int
     parameters: int
+
+    @property
+    def numeric(self) -> frozenset[str]:
+        """The columns that hold numbers only, besides missing values."""
+        table = Table.of(self.rows, self.columns)
+        return frozenset(name for name in self.columns if table.is_numeric(name))
 
 
 def lay_out(
@@ -54,6 +62,38 @@ def lay_out(
         return layout
     absolute = {"change", *(comparison.change_columns(side)[0] for side in comparison.sides[1:])}
     return replace(layout, columns=tuple(name for name in layout.columns if name not in absolute))
+
+
+def as_cells(row: Mapping[str, Any]) -> Row:
+    """Return a row with exact figures as numbers, and gaps to three decimals."""
+    cells = with_numbers(row)
+    for name, value in cells.items():
+        if (name == "gap" or name.startswith("gap_")) and value is not None:
+            cells[name] = round(value, 3)
+    return cells
+
+
+def tabulate(comparison: Comparison, *, everything: bool = False) -> Table:
+    """Return the rows of a comparison with a single value in each cell, for programs.
+
+    The note of the table says how many rows without a difference are omitted.
+    """
+    rows = list(map(as_cells, comparison.rows(everything=everything)))
+    hidden = len(comparison.matches) - len(rows)
+    note = f"{hidden} of {len(comparison.matches)} rows are the same on all sides"
+    columns = comparison.data_columns(everything=everything)
+    return Table.of(rows, columns, note if hidden else "")
+
+
+def tabulate_layout(comparison: Comparison, *, everything: bool = False) -> Layout:
+    """Return a comparison as a table for people, with short names of the sides."""
+    layout = lay_out(comparison.with_short_names(), everything=everything)
+    return replace(layout, rows=tuple(map(as_cells, layout.rows)))
+
+
+def tabulate_crossovers(comparison: Comparison) -> Table:
+    """Return the message sizes at which another side becomes the fastest."""
+    return Table.of(map(with_numbers, crossover_rows(all_crossovers(comparison))), COLUMNS)
 
 
 def _set_abreast(comparison: Comparison, *, everything: bool) -> Layout:

@@ -1,47 +1,163 @@
-"""Plots of a comparison: time against message size, and links used in each step."""
+"""Plots of a comparison as files for a paper, by matplotlib.
 
+Plots show time against message size, and links used in each step. They are drawn without a window.
+Files have no background and contain their fonts; equal figures give equal bytes whatever the
+user's matplotlib settings are.
+"""
+
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from itertools import cycle, pairwise
+from io import BytesIO
+from itertools import cycle
 from math import log10
+from pathlib import Path
 from typing import Any
 
-from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
-
-from starcast.comparison.crossovers import AT, Crossing
-from starcast.comparison.curves import Curve, Panel, Spot, shared_line
-from starcast.comparison.matching import figure
-from starcast.comparison.page_svg import (
-    FAINT,
-    INK,
-    Plot,
-    Styles,
-    add_legend,
-    empty_plot,
-    format_powers,
-    settings,
-)
+from starcast.comparison.compare import Comparison
+from starcast.comparison.crossovers import AT, Crossing, best_crossovers, find_crossovers
+from starcast.comparison.curves import Curve, Panel, panels, panels_with_steps
+from starcast.comparison.page import Profiles
 from starcast.database import models
+from starcast.errors import InputError, UnavailableError
+from starcast.support.html import PALETTE
 
+try:
+    # A home without write permission, or the first search for fonts, must not show up as a warning.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    import matplotlib as mpl
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+except ModuleNotFoundError as error:
+    raise UnavailableError(
+        "plots need matplotlib, which is not installed",
+        hint="install it with: pip install 'starcast[plots]'",
+    ) from error
+
+#: The suffixes of files, and metadata without which equal plots are equal files.
+_FORMATS: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+    "png": {"Software": None},
+}
+INK, FAINT = "#1b1f24", "#6b7280"
+_DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
+_MARKS = "osD^vPX"
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+# Sizes in inches: the axes and their margins; a line, a sample and a character of the legend.
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 7.6, 3.6, 0.95, 0.25, 0.25, 0.55
+_LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.23, 0.75, 0.082
+#: An axis of fewer powers of ten also has labels at 2 and 5 times a power.
+_SHORT = 2
 #: The mark of a crossover, and the share of the width that its number takes.
 _RING: dict[str, Any] = {
     "marker": "o",
     "markersize": 11,
     "markerfacecolor": "none",
     "markeredgewidth": 1.4,
-    "markeredgecolor": INK[1],
+    "markeredgecolor": INK,
     "linestyle": "",
 }
 _NEAR = 0.06
 #: The dashes of the lower bounds, which are drawn in ink.
 _BOUNDS = ((4, 3), (1.5, 1.5), (8, 3), (6, 2, 1.5, 2), (3, 5))
-_ID = str.maketrans(" =/,", "----")
-#: Samples of a line between two stored points.
-_SAMPLES = 24
+
+_SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "path",
+    "svg.hashsalt": "starcast",
+    "pdf.fonttype": 42,
+    "savefig.dpi": 200,
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": FAINT,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.labelcolor": INK,
+}
+#: For each label matplotlib's arguments for its curve, equal in all plots of a comparison.
+Styles = Mapping[str, Mapping[str, Any]]
 
 
-def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing]) -> Plot:
+def check_plot(file: Path) -> None:
+    """Check that the name of a plot ends in one of its formats.
+
+    Raises:
+        InputError: the name ends in another suffix, or in none.
+    """
+    if file.suffix.lower().removeprefix(".") not in _FORMATS:
+        raise InputError(
+            f"plots are written as svg, pdf and png, and the name ends in none of them: {file}",
+            hint="name a file that ends in .svg, .pdf or .png",
+        )
+
+
+def plot_files(comparison: Comparison, profiles: Profiles, out: Path) -> dict[Path, bytes]:
+    """Return the files of all plots of a comparison.
+
+    A single plot has the name ``out``. Of several, plots of times are called ``NAME-times-1.svg``,
+    plots of links ``NAME-links-1.svg``, with the number of the panel on the page.
+
+    Args:
+        comparison: the comparison.
+        profiles: the step profiles of `profiled_runs`; runs may be missing.
+        out: the name; its suffix is the format.
+
+    Returns:
+        The content of each file.
+
+    Raises:
+        InputError: there is nothing to plot.
+    """
+    every = panels(comparison)
+    with_steps = panels_with_steps(every)
+    styles = make_styles(curve.label for panel in every for curve in panel.curves)
+    figures: dict[str, Figure] = {}
+    for number, panel in enumerate(every, start=1):
+        if sum(m > 0 for m in panel.sizes) > 1:
+            crossings = best_crossovers(find_crossovers(panel))
+            figures[f"times-{number}"] = plot_times(panel, styles, crossings)
+        has_profile = any(profiles.get(run.id) for _, run in panel.profiled())
+        if has_profile and any(panel is each for each in with_steps):
+            figures[f"links-{number}"] = plot_links(panel, profiles, styles)
+    if not figures:
+        raise InputError(
+            "the comparison has nothing to plot",
+            hint="compare complete runs with two message sizes above 0, or with stored steps",
+        )
+    is_single = len(figures) == 1
+    return {
+        out if is_single else out.with_name(f"{out.stem}-{name}{out.suffix}"): _save(figure, out)
+        for name, figure in figures.items()
+    }
+
+
+def make_styles(labels: Iterable[str]) -> Styles:
+    """Return the styles of curves by label; they repeat for many labels."""
+    return {
+        label: {
+            "color": PALETTE[place % len(PALETTE)][1],
+            "linestyle": _DASHES[place % len(_DASHES)],
+            "marker": _MARKS[place % len(_MARKS)],
+        }
+        for place, label in enumerate(dict.fromkeys(labels))
+    }
+
+
+def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing]) -> Figure:
     """Plot time against message size m on logarithmic axes.
 
     Each algorithm is a curve with its best stored number of segments p; the lower bound is a curve
@@ -53,32 +169,31 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing]) -> P
         styles: the styles of the labels of all curves.
         crossings: the crossovers to mark, numbered from 1.
     """
-    titles: dict[str, Sequence[str]] = {}
-    with settings():
-        plot, axes = empty_plot()
+    with _settings():
+        figure, axes = _empty_plot()
         axes.set_xscale("log")
         axes.set_yscale("log")
         for dashes, (place, part) in zip(cycle(_BOUNDS), panel.by_place().items(), strict=False):
-            _plot_bound(axes, part, place, dashes)
-        for number, curve in enumerate(panel.curves):
+            label = f"lower bound of {place}" if place else "lower bound"
+            bound = _pairs(part.bound_path())
+            axes.plot(*bound, color=INK, linestyle=(0, dashes), linewidth=1.3, label=label)
+        for curve in panel.curves:
+            style = styles[curve.label]
             spots = [spot for spot in curve.spots() if spot.message_bytes > 0 and spot.time > 0]
-            gid, style = f"curve-{number}", styles.of(curve.label)
-            axes.plot(*_path(curve, spots), **{**style, "marker": ""}, linewidth=1.8)
             stored = _pairs((spot.message_bytes, spot.time) for spot in spots)
-            axes.plot(*stored, **{**style, "linestyle": ""}, markersize=5.5, gid=gid)
+            axes.plot(*_pairs(curve.path()), **{**style, "marker": ""}, linewidth=1.8)
+            axes.plot(*stored, **{**style, "linestyle": ""}, markersize=5.5, gid=curve.label)
             axes.plot([], [], **style, linewidth=1.8, label=curve.label)
-            titles[gid] = [_spot_title(curve, spot) for spot in spots]
-        _mark_crossovers(axes, crossings, titles)
-        format_powers(axes.xaxis, axes.get_xlim())
-        format_powers(axes.yaxis, axes.get_ylim())
+        _mark_crossovers(axes, crossings)
+        _format_powers(axes.xaxis, axes.get_xlim())
+        _format_powers(axes.yaxis, axes.get_ylim())
         axes.set_xlabel("m, bytes of a message")
         axes.set_ylabel("time")
-        add_legend(plot, axes)
-        title = f"Time against m: {panel.name}."
-        return Plot(plot, title, _describe(panel, crossings), titles)
+        _add_legend(figure, axes)
+        return figure
 
 
-def plot_links(panel: Panel, profiles: Mapping[int, Sequence[int]], styles: Styles) -> Plot:
+def plot_links(panel: Panel, profiles: Profiles, styles: Styles) -> Figure:
     """Plot the directed links used in each step, for the runs of `Panel.profiled`.
 
     On networks of different size they are shares of all directed links of each network.
@@ -92,102 +207,107 @@ def plot_links(panel: Panel, profiles: Mapping[int, Sequence[int]], styles: Styl
         (curve, run, profiles[run.id]) for curve, run in panel.profiled() if profiles.get(run.id)
     ]
     sizes = {curve.links for curve, _, _ in shown}
-    same_size = len(sizes) == 1
-    most = max(sizes) if same_size else 100
-    with settings():
-        plot, axes = empty_plot()
-        label = f"all {most:,} directed links"
-        label = label if same_size else "all directed links of each network"
-        axes.axhline(most, color=FAINT[1], linestyle=(0, (4, 3)), linewidth=1.2, label=label)
+    is_same = len(sizes) == 1
+    most = max(sizes) if is_same else 100
+    with _settings():
+        figure, axes = _empty_plot()
+        label = f"all {most:,} directed links" if is_same else "all directed links of each network"
+        axes.axhline(most, color=FAINT, linestyle=(0, (4, 3)), linewidth=1.2, label=label)
         for curve, run, used in shown:
-            style = {key: value for key, value in styles.of(curve.label).items() if key != "marker"}
+            style = {name: styles[curve.label][name] for name in ("color", "linestyle")}
             edges = [step + 0.5 for step in range(len(used) + 1)]
             heights = [links * most / curve.links for links in used]
-            axes.stairs(
-                heights,
-                edges,
-                baseline=None,
-                label=_profile_label(curve, run),
-                linewidth=1.6,
-                **style,
-            )
+            name = _profile_label(curve, run)
+            axes.stairs(heights, edges, baseline=None, label=name, linewidth=1.6, **style)
         axes.set_ylim(0, most * 1.06)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("step")
-        axes.set_ylabel(
-            "directed links busy" if same_size else "directed links busy, % of the network's"
-        )
-        add_legend(plot, axes)
-        texts = [
-            f"{_profile_label(curve, run)}: {len(used)} steps, {_share(used, curve.links)}"
-            for curve, run, used in shown
-        ]
-        title = f"Links busy per step: {panel.name}."
-        return Plot(plot, title, "; ".join(texts) + ".", {})
+        axes.set_ylabel("directed links busy" + ("" if is_same else ", % of the network's"))
+        _add_legend(figure, axes)
+        return figure
 
 
-def _plot_bound(axes: Axes, panel: Panel, place: str, dashes: tuple[float, ...]) -> None:
-    stored = {m: time for m, time in panel.bound.items() if m > 0 and time > 0}
-    if not stored:
-        return
-    lines = panel.bound_lines()
-    bound = list(stored.items())
-    if lines is not None:
-        bound = [(m, max(line.at(m) for line in lines)) for m in _samples(list(stored))]
-    label = f"lower bound of {place}" if place else "lower bound"
-    gid = f"bound-{place}".translate(_ID) if place else "bound"
-    axes.plot(
-        *_pairs(bound), color=INK[1], linestyle=(0, dashes), linewidth=1.3, label=label, gid=gid
+def _save(figure: Figure, out: Path) -> bytes:
+    suffix = out.suffix.lower().removeprefix(".")
+    content = BytesIO()
+    with _settings():
+        figure.savefig(content, format=suffix, metadata=_FORMATS[suffix])
+    return content.getvalue()
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Use the settings of this module within the context only."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_SETTINGS)
+        yield
+
+
+def _empty_plot() -> tuple[Figure, Axes]:
+    figure = Figure()
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.grid(visible=True)
+    return figure, axes
+
+
+def _format_powers(axis: Axis, ends: tuple[float, float]) -> None:
+    """Label a logarithmic axis with powers of ten, and a short one with 2 and 5 times them."""
+    short = log10(ends[1] / ends[0]) < _SHORT
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    axis.set_minor_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.6g}") if short else NullFormatter()
+    )
+    if short:
+        axis.set_minor_locator(LogLocator(subs=(2, 5)))
+
+
+def _power(value: float) -> str:
+    return f"10{str(round(log10(value))).translate(_SUPERSCRIPTS)}"
+
+
+def _add_legend(figure: Figure, axes: Axes) -> None:
+    """Add a legend below the axes in as many columns as fit, and set the height of the figure.
+
+    The layouts of matplotlib draw everything twice for this.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    columns = max(1, int(_WIDTH / (_LEGEND_SAMPLE + _LEGEND_CHARACTER * max(map(len, labels)))))
+    below = _BOTTOM + _LEGEND_LINE * -(-len(labels) // columns)
+    height = _TOP + _HEIGHT + below
+    figure.set_size_inches(_WIDTH, height)
+    axes.set_position(
+        (_LEFT / _WIDTH, below / height, 1 - (_LEFT + _RIGHT) / _WIDTH, _HEIGHT / height)
+    )
+    figure.legend(
+        handles,
+        labels,
+        loc="lower left",
+        ncols=columns,
+        fontsize=9.5,
+        handlelength=3.2,
+        borderaxespad=0.1,
     )
 
 
-def _path(curve: Curve, spots: Sequence[Spot]) -> tuple[list[float], list[float]]:
-    """Return a curve through its spots, along lines where the times are linear in m."""
-    lines = curve.lines([spot.message_bytes for spot in spots])
-    path = [(spot.message_bytes, spot.time) for spot in spots]
-    for low, high in pairwise(spots):
-        along = lines or shared_line(low, high)
-        if along is not None:
-            path += [
-                (m, min(line.at(m) for line in along.values()))
-                for m in _samples((low.message_bytes, high.message_bytes))
-            ]
-    return _pairs(sorted(set(path)))
-
-
-def _samples(sizes: Sequence[Fraction]) -> list[Fraction]:
-    """Return message sizes and more in between, evenly spaced on a logarithmic axis."""
-    places = (
-        (log10(low), log10(high), place / _SAMPLES)
-        for low, high in pairwise(sizes)
-        for place in range(1, _SAMPLES)
-    )
-    more = (Fraction(10 ** (low + (high - low) * share)) for low, high, share in places)
-    return sorted({*sizes, *(m for m in more if sizes[0] < m < sizes[-1])})
-
-
-def _mark_crossovers(
-    axes: Axes, crossings: Sequence[Crossing], titles: dict[str, Sequence[str]]
-) -> None:
+def _mark_crossovers(axes: Axes, crossings: Sequence[Crossing]) -> None:
     """Mark exact crossovers with rings and others with bands, numbered from 1."""
     rings: list[tuple[int, tuple[float, float]]] = []
     bands: dict[tuple[float, float], list[int]] = {}
     for number, crossing in enumerate(crossings, start=1):
-        gid, low, high = f"crossing-{number}", float(crossing.low), float(crossing.high)
+        low, high = float(crossing.low), float(crossing.high)
         if low <= 0:
             continue
         if crossing.how == AT and crossing.time is not None:
             spot = low, float(crossing.time)
-            axes.plot(*([value] for value in spot), **_RING, gid=gid)
-            better = f"{crossing.below} is better below, {crossing.above} above"
-            titles[gid] = [f"{number}: m = {crossing.place}, {better}"]
+            axes.plot(*([value] for value in spot), **_RING, gid=f"crossing-{number}")
             rings.append((number, spot))
         else:
             bands.setdefault((low, high), []).append(number)
     for (low, high), numbers in bands.items():
-        gid = f"crossing-{numbers[0]}"
-        axes.axvspan(low, high, color=FAINT[1], alpha=0.18, linewidth=0, gid=gid)
+        axes.axvspan(low, high, color=FAINT, alpha=0.18, linewidth=0)
         middle = ((low * high) ** 0.5, 1)
         axes.annotate(
             _ranges(numbers), middle, xycoords=("data", "axes fraction"), ha="center", va="bottom"
@@ -228,27 +348,5 @@ def _pairs(points: Iterable[tuple[Fraction, Fraction]]) -> tuple[list[float], li
     return [m for m, _ in listed], [time for _, time in listed]
 
 
-def _spot_title(curve: Curve, spot: Spot) -> str:
-    run = spot.run
-    figures = f"time {float(spot.time):.6g}, p = {run.segments}, {figure(run, 'steps')} steps"
-    return f"{curve.label}: m = {spot.message_bytes}, {figures}"
-
-
 def _profile_label(curve: Curve, run: models.Run) -> str:
     return f"{curve.label}, p = {run.segments}"
-
-
-def _share(used: Sequence[int], links: int) -> str:
-    return f"{100 * sum(used) / (links * len(used)):.1f} % of the links busy on average"
-
-
-def _describe(panel: Panel, crossings: Sequence[Crossing]) -> str:
-    labels = ", ".join(curve.label for curve in panel.curves)
-    bound = "lower bound" if len(panel.by_place()) == 1 else "lower bound of each"
-    curves = f"Curves: {labels}, and the {bound}."
-    if not crossings:
-        return f"{curves} There are no crossovers."
-    places = "; ".join(
-        f"{each.below} is better than {each.above} up to m {each.place}" for each in crossings
-    )
-    return f"{curves} Crossovers: {places}."

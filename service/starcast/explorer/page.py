@@ -1,17 +1,15 @@
 """The explorer with its data in one HTML file: scripts, style and arrays are inside."""
 
-import base64
-import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
-from importlib.resources import files
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 from starcast.collectives import Schedule
 from starcast.errors import InputError, LimitError
 from starcast.explorer.data import pack_forest, pack_schedule, pack_topology
+from starcast.support.html import STATIC, inline_files
 from starcast.topologies import Topology
 from starcast.trees import Forest
 
@@ -20,11 +18,8 @@ MOST_NODES = 50_000
 #: The greatest number of rows of a schedule in a page.
 MOST_ROWS = 4_000_000
 
-_FOLDER = files("starcast") / "web" / "static"
-_IMPORT = re.compile(r'^import [^;]*? from "\./([a-z-]+\.js)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=class|function|async|const|let)", re.MULTILINE)
-_STYLE = re.compile(r'<link rel="stylesheet" href="../static/([a-z.]+)">\n')
-_SCRIPT = re.compile(r'<script type="module" src="../static/explorer/([a-z.]+)"></script>\n')
+#: The page of the explorer as a server sends it.
+EXPLORER = STATIC / "explorer" / "explorer.html"
 
 
 def build_page(
@@ -62,7 +57,9 @@ def build_page(
     }
     _name_apart(data["schedules"])
     data["state"] = _opening_state(data, state)
-    return _assemble(json.dumps(data, separators=(",", ":")))
+    held = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    element = f'<script id="starcast-data" type="application/json">{held}</script>\n'
+    return inline_files(EXPLORER.read_text(encoding="utf-8"), element)
 
 
 def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Schedule]) -> None:
@@ -103,45 +100,3 @@ def _opening_state(data: dict[str, Any], state: str | None) -> str:
             shown = f"{kind}={quote(entry['name'], safe=':,()=')}"
             return "&".join(filter(None, (shown, state)))
     return state or ""
-
-
-def _assemble(data: str) -> str:
-    """Return the page with its style, its scripts and its data inside."""
-    page = _read("explorer/explorer.html")
-    styles = "".join(_read(match[1]) for match in _STYLE.finditer(page))
-    script = "".join(_modules("main.js", set()))
-    # A browser would end the element at a closing tag inside a string.
-    script = script.replace("</script", "<\\/script")
-    policy = (
-        f"default-src 'none'; img-src data: blob:; style-src '{_digest(styles)}'; "
-        f"script-src '{_digest(script)}'"
-    )
-    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    page = _STYLE.sub("", page)
-    page = _SCRIPT.sub("", page)
-    page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}')
-    page = page.replace("</head>", f"<style>{styles}</style>\n</head>")
-    held = data.replace("<", "\\u003c")
-    return page.replace(
-        "</body>",
-        f'<script id="starcast-data" type="application/json">{held}</script>\n'
-        f'<script type="module">{script}</script>\n</body>',
-    )
-
-
-def _read(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
-
-
-def _modules(name: str, done: set[str]) -> Iterator[str]:
-    """Yield a module after those that it imports, each once, without imports and exports."""
-    done.add(name)
-    text = _read(f"explorer/{name}")
-    for match in _IMPORT.finditer(text):
-        if match[1] not in done:
-            yield from _modules(match[1], done)
-    yield _EXPORT.sub("", _IMPORT.sub("", text))
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -12,6 +12,7 @@ from starcast.vocabulary import Layout
 
 if TYPE_CHECKING:
     from starcast.comparison.compare import Comparison
+    from starcast.comparison.page import Profiles
     from starcast.database.models import Run
     from starcast.queries import Query
 
@@ -123,48 +124,58 @@ class ComparisonTable(Table):
 
     comparison: "Comparison" = field(kw_only=True)
     _everything: bool = False
-    _render: Callable[[], str] | None = None
-    _plot: Callable[[Path], Mapping[Path, bytes]] | None = None
+    _load_profiles: "Callable[[], Profiles]" = dict
 
     def html(self) -> str:
-        """Return the report of the comparison: an HTML page with plots.
+        """Return the page of the comparison as one HTML file with its data and scripts.
 
         Raises:
-            UnavailableError: matplotlib is not installed, or the lab is closed.
+            UnavailableError: the lab is closed.
         """
-        return self._render() if self._render is not None else super().html()
+        from starcast.comparison.page import render_file
+
+        return render_file(self.comparison, self.profiles(), everything=self._everything)
 
     def plots(self, file: str | Path) -> list[Path]:
-        """Write the plots of the report to files of their own, and return the files.
+        """Write the plots of the page to files of their own, and return the files.
 
         Args:
-            file: the name, which ends in ``.svg`` or ``.pdf``; several plots are numbered.
+            file: the name, which ends in .svg, .pdf or .png; several plots are numbered.
 
         Raises:
             InputError: the name ends in something else, or there is nothing to plot.
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
-        from starcast.comparison.stored import check_plot
+        from starcast.comparison.plots import check_plot, plot_files
         from starcast.support.atomic import atomic_write
 
         check_plot(Path(file))
-        pictures = {} if self._plot is None else self._plot(Path(file))
+        pictures = plot_files(self.comparison, self.profiles(), Path(file))
         for path, content in pictures.items():
             with atomic_write(path) as opened:
                 opened.write(content)
         return list(pictures)
 
+    def profiles(self) -> "Profiles":
+        """Return the directed links used in each step, by the numbers of the runs that are plotted.
+
+        Raises:
+            UnavailableError: the lab is closed.
+        """
+        return self._load_profiles()
+
     def crossovers(self) -> Table:
         """Return the message sizes at which another side becomes the fastest."""
-        from starcast.comparison.stored import tabulate_crossovers
+        from starcast.comparison.layout import tabulate_crossovers
 
         return tabulate_crossovers(self.comparison)
 
     def _repr_html_(self) -> str:
-        from starcast.comparison.stored import tabulate_layout
+        from starcast.comparison.layout import tabulate_layout
 
-        table, best = tabulate_layout(self.comparison, everything=self._everything)
-        return _Emphasized(table.columns, table.rows, self.note, best=best).head().html()
+        layout = tabulate_layout(self.comparison, everything=self._everything)
+        table = Table.of(layout.rows, layout.columns, self.note)
+        return _Emphasized(table.columns, table.rows, table.note, best=layout.best).head().html()
 
 
 @dataclass(frozen=True, repr=False)

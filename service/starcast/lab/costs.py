@@ -1,13 +1,23 @@
-"""The operations on costs by the papers' closed forms, which need no server."""
+"""The operations on costs: the papers' closed forms, and their tables of stored runs."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+from starcast.errors import InputError
+from starcast.lab.choices import as_conditions
 from starcast.lab.connection import Connection
-from starcast.lab.signature import CollectiveName, Number, Shell, TopologyName
+from starcast.lab.signature import (
+    CollectiveName,
+    Conditions,
+    Number,
+    OptionalTopology,
+    Shell,
+    TopologyName,
+)
 from starcast.support.table import Row, Table, rounded, with_numbers
 from starcast.vocabulary import Collective, ExecutionModel, Ports
 
@@ -15,6 +25,8 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from starcast.costs import Machine
+    from starcast.costs.paper_tables import Case, PaperTable
+    from starcast.costs.paper_tables import Row as PaperRow
     from starcast.costs.tables import CostRow, Problem
 
 MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
@@ -35,21 +47,25 @@ COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 
 class CostPart(NamedTuple):
-    """The costs of one collective in one port model, as people read them.
+    """A part of a `CostTable` as people read it.
 
     Attributes:
-        title: collective, topology, message, machine and port model.
+        title: collective, topology, message, machine and port model; or the paper's caption.
         rows: rows of the `CostTable`, each with the letter of its source: ``ref``.
         columns: the columns for people.
         spare: the columns to omit from a table that is too wide, in this order.
+        everything: all columns.
         sources: the lines below: letter, source and note.
+        label: the label in LaTeX.
     """
 
     title: str
     rows: list[Row]
     columns: tuple[str, ...]
-    spare: tuple[str, ...]
-    sources: tuple[str, ...]
+    spare: tuple[str, ...] = ()
+    everything: tuple[str, ...] = COLUMNS
+    sources: tuple[str, ...] = ()
+    label: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +73,7 @@ class CostTable(Table):
     """Costs of collectives in both port models, which people read as several tables.
 
     Attributes:
-        parts: a table per collective and port model.
+        parts: a table per collective and port model, or per topology and message of a paper.
     """
 
     parts: tuple[CostPart, ...] = ()
@@ -68,7 +84,7 @@ class Costs(Connection):
 
     def cost_table(
         self,
-        topology: TopologyName,
+        topology: OptionalTopology = None,
         *,
         collective: Annotated[Collective | None, Shell(str, completes="collectives")] = None,
         ports: Ports | None = None,
@@ -82,16 +98,24 @@ class Costs(Connection):
         simulate: bool = True,
         execution: ExecutionModel = "synchronous",
         max_rows: Annotated[int, Shell(least=0)] = MAX_ROWS,
+        experiment: Annotated[str | None, Shell(metavar="NAME", completes="experiments")] = None,
+        table: Annotated[str | None, Shell(metavar="TABLE")] = None,
+        where: Conditions = (),
     ) -> CostTable:
-        """Show the papers' cost tables for a topology, the fastest algorithm first.
+        """Show the papers' cost tables: costs on a topology, or the stored runs of an experiment.
 
-        No server is needed.
-
-        A row is an algorithm of starcast or a row of a paper's table. Its time is start_ups T_s +
-        bytes T_c, exact, by the closed form of its source. pieces is the number of segments or unit
-        messages, by default the optimum, and real_pieces the optimum over the real numbers. The gap
-        is time / lower bound for the same number of copies. Simulated figures are those of the
+        For a topology, no server is needed, and the fastest algorithm is the first. A row is an
+        algorithm of starcast or a row of a paper's table. Its time is start_ups T_s + bytes T_c,
+        exact, by the closed form of its source. pieces is the number of segments or unit messages,
+        by default the optimum, and real_pieces the optimum over the real numbers. The gap is
+        time / lower bound for the same number of copies. Simulated figures are those of the
         executed schedule; a note explains where they differ from the closed form.
+
+        With ``experiment``, rows and columns are those of the paper, one table per topology and
+        message. The figures of a row are those of the fastest stored run of the algorithm that is
+        its basis. A row about a work that the paper cites and starcast cannot execute is marked as
+        cited; its figures are those of the paper's closed form, if it has one. References are keys
+        of references.bib.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -108,9 +132,15 @@ class Costs(Connection):
             simulate: simulate the schedules that are small enough.
             execution: execution model of the simulations.
             max_rows: largest schedule to simulate, in rows.
+            experiment: show the stored runs of this experiment as a paper's table instead; of the
+                other options, ``table`` and ``where`` belong to it.
+            table: the paper's table, such as tseng-sheu-1997-table-1 (default: that of the
+                experiment's shipped grid).
+            where: only runs with this value, such as topology=S5; can be repeated.
 
         Raises:
-            InputError: a name or a number is wrong.
+            InputError: a name or a number is wrong, or options cannot be combined.
+            NotFoundError: no such experiment is stored, or no run executes a row of the table.
             RejectedError: a schedule violates its port model.
 
         Example:
@@ -120,12 +150,32 @@ class Costs(Connection):
             $ starcast cost table S7 --collective broadcast --ports all
             $ starcast cost table S5 --collective allgather -m 1024 --no-simulate -f markdown
             $ starcast cost table S6 --collective scatter --messages 5 --copies 2
+            $ starcast experiment run ts1 --grid tseng-sheu-1997-table-1
+            $ starcast cost table --experiment ts1 --where topology=S5 -f latex
         """
         from starcast.axes.values import BEST, read_count, read_number
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
         from starcast.costs.tables import Problem
         from starcast.topologies import as_topology
 
+        if experiment is not None:
+            if topology is not None or collective is not None or ports is not None:
+                raise InputError(
+                    "topology, collective and ports are for computed costs, and an experiment has"
+                    " stored runs",
+                    hint="omit them; --where selects runs, such as --where topology=S5",
+                )
+            return self._paper_table(experiment, table, as_conditions(where))
+        if topology is None:
+            raise InputError(
+                "a topology or an experiment is missing",
+                hint="give a topology, such as S5, or --experiment NAME",
+            )
+        if table is not None or where:
+            raise InputError(
+                "--table and --where are for stored runs",
+                hint="add --experiment NAME, or omit them",
+            )
         network = as_topology(topology)
         machine = _machine(t_s, t_c)
         size = read_number(message_bytes, "message_bytes")
@@ -155,8 +205,22 @@ class Costs(Connection):
                 rows += costs
             rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
             records += [{"topology": network.spec, "collective": name, **row} for row in rows]
-        table = Table.of(records, ("topology", "collective", *COLUMNS))
-        return CostTable(table.columns, table.rows, parts=tuple(parts))
+        listed = Table.of(records, ("topology", "collective", *COLUMNS))
+        return CostTable(listed.columns, listed.rows, parts=tuple(parts))
+
+    def _paper_table(self, name: str, table: str | None, conditions: list[str]) -> CostTable:
+        """Return the stored runs of an experiment as a paper's table."""
+        from starcast.comparison.paper_rows import find_table, load_table, tabulate
+        from starcast.comparison.sides import read_conditions
+
+        read_conditions(conditions)  # before a server is needed
+        if table is not None:
+            find_table(table)
+        with self._session() as session:
+            paper = load_table(session, name, self.reporter, table=table, conditions=conditions)
+        parts = tuple(_paper_part(paper.table, name, case, rows) for case, rows in paper.cases)
+        listed = tabulate(paper)
+        return CostTable(listed.columns, listed.rows, parts=parts)
 
     def _costs(self, problem: "Problem", max_rows: int) -> list[Row]:
         """Return the rows of a collective in a port model, the fastest first."""
@@ -278,7 +342,28 @@ def _part(rows: list[Row], title: str) -> CostPart:
     simulated = any(row.get("simulated_time") is not None for row in rows)
     columns = tuple(name for name in NARROW if simulated or "simulated" not in name)
     sources = tuple(f"{letter} {source}" for source, letter in letters.items())
-    return CostPart(title, lettered, columns, SPARE, sources)
+    return CostPart(title, lettered, columns, SPARE, sources=sources)
+
+
+def _paper_part(table: "PaperTable", name: str, case: "Case", rows: "list[PaperRow]") -> CostPart:
+    """Return the table of a case under the paper's headings; repeated models are left empty."""
+    from starcast.comparison.paper_rows import case_values
+
+    values = case_values(table, case)
+    shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
+    columns = [column for column in table.headings if any(row[column] is not None for row in rows)]
+    printed: list[Row] = []
+    before = None
+    for row in map(with_numbers, rows):
+        cells = {column: row[column] for column in columns}
+        if "model" in cells and cells["model"] == before:
+            cells["model"] = None
+        before = row.get("model")
+        printed.append({table.headings[column]: cell for column, cell in cells.items()})
+    headings = tuple(table.headings[column] for column in columns)
+    label = re.sub(r"[^\w.+-]", "-", "-".join([name, *map(str, values.values())]), flags=re.ASCII)
+    title = f"{table.source}. {table.caption}: {shown}"
+    return CostPart(title, printed, headings, everything=headings, label=f"tab:{label}")
 
 
 def _letters() -> Iterator[str]:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from starcast.errors import InputError
 from starcast.lab.answers import ComparisonTable, RunTable
+from starcast.lab.choices import as_conditions, plain_values
 from starcast.lab.connection import Connection
 from starcast.support.table import Row, Table
 
 if TYPE_CHECKING:
+    from starcast.comparison.page import Profiles
     from starcast.experiments.design import Design
     from starcast.experiments.exchange import Imported
     from starcast.experiments.running import Outcome
@@ -64,9 +66,9 @@ class Experiments(Connection):
         from starcast.experiments.design import Design, read_design
         from starcast.experiments.running import run_experiment
 
-        given = {axis: _values(value) for axis, value in axes.items()}
+        given = {axis: plain_values(value) for axis, value in axes.items()}
         if isinstance(grid, Mapping):
-            texts = {key: _values(value) for key, value in grid.items()}
+            texts = {key: plain_values(value) for key, value in grid.items()}
             design = Design.from_json(texts, given)
         else:
             design = read_design(None if grid is None else str(grid), given)
@@ -124,7 +126,7 @@ class Experiments(Connection):
             "topology": topology, "collective": collective, "algorithm": algorithm,
             "message_bytes": message_bytes, **axes,
         }  # fmt: skip
-        given = {axis: _values(value) for axis, value in values.items() if value is not None}
+        given = {axis: plain_values(value) for axis, value in values.items() if value is not None}
         several = next((axis for axis, value in given.items() if isinstance(value, list)), None)
         if several is not None:
             raise InputError(
@@ -173,7 +175,8 @@ class Experiments(Connection):
         Example:
             >>> lab.compare("e1", "e2").to_polars()
         """
-        from starcast.comparison.stored import compare_stored, plot_stored, render_stored, tabulate
+        from starcast.comparison.layout import tabulate
+        from starcast.comparison.stored import compare_stored, load_profiles
 
         axes = [across] if isinstance(across, str) else list(across)
         with self._session() as session:
@@ -182,63 +185,24 @@ class Experiments(Connection):
                 names,
                 self.reporter,
                 across=axes,
-                conditions=_conditions(conditions),
+                conditions=as_conditions(conditions),
                 baseline=baseline,
                 sort=sort,
             )
             table = tabulate(comparison, everything=everything)
-        hidden = len(comparison.matches) - len(table)
-        note = f"{hidden} of {len(comparison.matches)} rows are the same on all sides"
 
-        def render() -> str:
+        def profiles() -> "Profiles":
             with self._session() as opened:
-                return render_stored(opened, comparison, self.reporter, everything=everything)
-
-        def plot(file: Path) -> Mapping[Path, bytes]:
-            with self._session() as opened:
-                return plot_stored(opened, comparison, file, self.reporter)
+                return load_profiles(opened, comparison)
 
         return ComparisonTable(
             table.columns,
             table.rows,
-            note if hidden else "",
+            table.note,
             comparison=comparison,
             _everything=everything,
-            _render=render,
-            _plot=plot,
+            _load_profiles=profiles,
         )
-
-    def paper_table(
-        self,
-        experiment: str,
-        table: str | None = None,
-        *,
-        conditions: Mapping[str, Any] | Iterable[str] = (),
-    ) -> Table:
-        """Return an experiment of a shipped grid as the table of its paper.
-
-        Args:
-            experiment: the name of the experiment.
-            table: the paper's table; by default that of the experiment's grid.
-            conditions: only runs with these values, as in `compare`.
-
-        Raises:
-            NotFoundError: no such experiment is stored, or no run executes a row of the table.
-            InputError: there is no such table, or a condition is wrong.
-        """
-        from starcast.comparison.paper_rows import load_table
-        from starcast.comparison.paper_rows import tabulate as tabulate_paper
-
-        with self._session() as session:
-            return tabulate_paper(
-                load_table(
-                    session,
-                    experiment,
-                    self.reporter,
-                    table=table,
-                    conditions=_conditions(conditions),
-                )
-            )
 
     def reproduce(
         self, name: str | int, *, jobs: int | None = None, executor: Executor | None = None
@@ -380,34 +344,9 @@ class Experiments(Connection):
         return drop_experiment(self.engine, name)
 
 
-def _values(value: Any) -> Any:
-    """Return the values of an axis as a grid reads them: plain values, and lists of them."""
-    from starcast.topologies import Topology
-
-    if isinstance(value, Topology):
-        return value.spec
-    if isinstance(value, str | Fraction | Mapping) or not isinstance(value, Iterable):
-        return value.item() if hasattr(value, "item") else value
-    return [_values(each) for each in value]
-
-
 def _jobs(jobs: int | None) -> int | None:
     """Return the number of processes; other processes cannot import what a notebook defines."""
     from starcast.plugins import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())
     return 1 if jobs is None and is_interactive else jobs
-
-
-def _conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
-    """Return conditions as the command line writes them: ``topology=S5``."""
-    if not isinstance(conditions, Mapping):
-        return [conditions] if isinstance(conditions, str) else list(conditions)
-    texts = []
-    for axis, value in conditions.items():
-        plain = _values(value)
-        values = plain if isinstance(plain, list) else [plain]
-        if not values:
-            raise InputError(f"the condition on {axis} has no values", hint="give one, or omit it")
-        texts += [f"{axis}={each}" for each in values]
-    return texts

@@ -1,53 +1,127 @@
-"""HTML pages from jinja2 templates that share one style sheet.
+"""HTML pages from the templates of `starcast.web`, as a server sends them and as single files.
 
-A template of a report extends ``base.html.j2`` of this folder and fills its blocks ``title``,
-``style`` and ``body``: a single file without external resources, in light and dark. The pages of
-`starcast.web` link to the style sheet.
+A page links to the style sheet and the scripts in the static folder. `inline_files` puts them
+inside, so that the same page is one file that works without a server or a network.
 """
 
+import base64
+import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator
+from functools import cache
+from html import escape
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-#: The folder of the style sheet, and of everything else that the pages of a server load.
-STATIC = Path(__file__).parents[1] / "web" / "static"
-STYLE_SHEET = "starcast.css"
-_LIGHT = (STATIC / STYLE_SHEET).read_text(encoding="utf-8").partition("@media")[0]
+from starcast.support.text import format_value
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_WEB = Path(__file__).parents[1] / "web"
+#: The folder of everything that the pages load from a server.
+STATIC = _WEB / "static"
+_LIGHT = (STATIC / "starcast.css").read_text(encoding="utf-8").partition("@media")[0]
 #: Custom properties with the colours of curves and trees, and their values in light mode.
 PALETTE: tuple[tuple[str, str], ...] = tuple(re.findall(r"(--tree-[0-9]): (#[0-9a-f]{6})", _LIGHT))
 
+_CODE = re.compile(r"`([^`]+)`")
+_EMPHASIS = re.compile(r"\*([^*\s][^*]*)\*")
+_STYLE = re.compile(r'<link rel="stylesheet" href="[./]*static/([a-z./-]+)">\n')
+_SCRIPT = re.compile(r'<script type="module" src="[./]*static/([a-z./-]+)"></script>\n')
+_ICON = re.compile(r'<link rel="icon" href="[^"]*">')
+_IMPORT = re.compile(r'^import [^;]*? from "\./([a-z-]+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=class|function|async|const|let)", re.MULTILINE)
 
-def page_environment(
-    package: str, folder: str, filters: Mapping[str, Callable[..., Any]]
-) -> Environment:
-    """Return the environment of the templates in a folder of a package, which escapes values."""
-    loaders = [PackageLoader(package, folder), PackageLoader("starcast.support", "")]
+
+def render_page(template: str, **values: Any) -> str:
+    """Return a page that links to its style sheet and scripts.
+
+    Args:
+        template: the file name of the template.
+        values: the variables of the template. ``navigation`` are the pages of the server, by
+            default none, and ``root`` is the relative URL of the server.
+    """
+    values = {"root": "", "section": "", "navigation": (), **values}
+    return _environment().get_template(template).render(values)
+
+
+def inline_files(page: str, data: str = "") -> str:
+    """Return a page with its style sheet and scripts inside.
+
+    The page's security policy admits nothing else.
+
+    Args:
+        page: the page, with links to files in the static folder.
+        data: elements that the scripts read, to be added at the end.
+    """
+    style = "".join(_read(name) for name in _STYLE.findall(page))
+    modules = [text for name in _SCRIPT.findall(page) for text in _modules(STATIC / name, set())]
+    # A browser would end the element at a closing tag inside a string.
+    script = "".join(modules).replace("</script", "<\\/script")
+    policy = (
+        f"default-src 'none'; img-src data: blob:; style-src '{_digest(style)}'; "
+        f"script-src '{_digest(script)}'"
+    )
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    page = _SCRIPT.sub("", _STYLE.sub("", page))
+    page = _ICON.sub('<link rel="icon" href="data:,">', page)
+    page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}', 1)
+    page = page.replace("</head>", f"<style>{style}</style>\n</head>", 1)
+    element = f'<script type="module">{script}</script>\n' if script else ""
+    before, _, after = page.rpartition("</body>")
+    return f"{before}{data}{element}</body>{after}"
+
+
+def inline_html(text: str) -> Markup:
+    """Convert the code and emphasis of a sentence from Markdown to HTML."""
+    code = _CODE.sub(r"<code>\1</code>", escape(text, quote=False))
+    return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - slow
+
     environment = Environment(
-        loader=ChoiceLoader([*loaders, FileSystemLoader(STATIC)]),
+        loader=FileSystemLoader(_WEB / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= filters
+    environment.filters |= {
+        "cell": format_value,
+        "inline": inline_html,
+        "words": lambda name: name.replace("_", " "),
+        "css": lambda verdict: (verdict or "").replace(" ", "-"),
+        "repeats": _group_repeats,
+    }
     return environment
 
 
-def render_page(
-    package: str,
-    template: str,
-    filters: Mapping[str, Callable[..., Any]],
-    **values: Any,
-) -> str:
-    """Return an HTML page.
+def _group_repeats(values: Iterable[int]) -> str:
+    """Return numbers as text: ``4, 8 (12 times), 3``."""
+    groups = [(value, len(list(group))) for value, group in groupby(values)]
+    return ", ".join(f"{value} ({n} times)" if n > 1 else str(value) for value, n in groups)
 
-    Args:
-        package: the package that contains the template.
-        template: the name of its file.
-        filters: jinja2 filters for the template.
-        values: the variables of the template.
-    """
-    return page_environment(package, "", filters).get_template(template).render(values)
+
+def _read(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def _modules(file: Path, done: set[str]) -> Iterator[str]:
+    """Yield a module after those that it imports, each once, without imports and exports."""
+    done.add(file.name)
+    text = file.read_text(encoding="utf-8")
+    for name in _IMPORT.findall(text):
+        if name not in done:
+            yield from _modules(file.with_name(name), done)
+    yield _EXPORT.sub("", _IMPORT.sub("", text))
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

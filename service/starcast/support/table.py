@@ -184,7 +184,8 @@ class Table:
         ]
         lines += ["</tr>", "</thead>", "<tbody>"]
         emphasized = self.best or [()] * len(self.rows)
-        for row, best in zip(self.rows, emphasized, strict=True):
+        # A table that `head` shortens keeps the emphasis of all rows.
+        for row, best in zip(self.rows, emphasized, strict=False):
             lines.append("<tr>")
             for name, side in zip(self.columns, sides, strict=True):
                 cell = escape(format_value(row[name]))

@@ -6,7 +6,7 @@ Artifacts are kept for the next requests of the same page, which ask for several
 import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, constructions
 from starcast.trees.catalogue import forest_from_id, plain_constructions
+from starcast.vocabulary import Format
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict
@@ -38,7 +39,6 @@ MOST_LISTED = 100_000
 MOST_FAULTS = 200
 
 Facts = dict[str, Any]
-ListingFormat = Literal["json", "csv"]
 
 
 def describe_topology(spec: str) -> Facts:
@@ -152,7 +152,7 @@ def schedule_rows(schedule_id: str, *, expand: bool = False) -> NDArray[Any]:
 
 @lru_cache(maxsize=1)
 def list_schedule_rows(
-    schedule_id: str, output: ListingFormat = "json", *, expand: bool = False
+    schedule_id: str, output: Format = Format.JSON, *, expand: bool = False
 ) -> str:
     """Return the rows of a schedule with the labels of their nodes, as text."""
     built = _expanded(schedule_id) if expand else _schedule(schedule_id)
@@ -174,7 +174,7 @@ def draw_schedule(schedule_id: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def list_steps(schedule_id: str, output: ListingFormat = "json") -> str:
+def list_steps(schedule_id: str, output: Format = Format.JSON) -> str:
     """Return the links used and the largest packet of each step, of all sources, as text."""
     _check_steps(_schedule(schedule_id))
     result = _simulate(schedule_id, ())
@@ -247,14 +247,14 @@ def _small(spec: str) -> Topology:
     return require_drawable(parse_topology(spec))
 
 
-def _listing(columns: Mapping[str, NDArray[Any]], output: ListingFormat) -> str:
+def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
     """Return columns of equal length as JSON or CSV, row by row.
 
     Worker processes write such text, so that it takes no time of the server's only process.
     """
     lines = zip(*(column.tolist() for column in columns.values()), strict=True)
     rows = [dict(zip(columns, line, strict=True)) for line in lines]
-    if output == "csv":
+    if output == Format.CSV:
         return Table(tuple(columns), rows).to_csv()
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
 

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from starcast.errors import BusyError
 from starcast.support import log
+from starcast.vocabulary import Format
 from starcast.web import problems
 
 #: Longest path with its query string.
@@ -46,7 +47,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-_FORMATS = ("json", "csv", "svg")
+_FORMATS = (Format.JSON, Format.CSV, Format.SVG)
 _API = "/api/v1/"
 _OPENAPI = f"{_API}openapi.json"
 

@@ -301,14 +301,18 @@ class SpotData(BaseModel):
     message_bytes: float
     time: float
     segments: int | None = None
+    steps: int | None = None
     run: int | None = None
 
 
 class CurveData(BaseModel):
-    """The least stored times of an algorithm by message size."""
+    """The least stored times of an algorithm by message size, or a lower bound."""
 
     label: str
     spots: list[SpotData]
+    path: list[tuple[float, float]] = Field(
+        description="points to draw, with more between spots where the times are linear"
+    )
 
 
 class Crossover(BaseModel):
@@ -325,13 +329,24 @@ class Crossover(BaseModel):
     sentence: str
 
 
+class ProfileData(BaseModel):
+    """The steps of the fastest run of a curve at the largest common message size."""
+
+    label: str
+    run: int
+    segments: int
+    links: int = Field(description="directed links of the network")
+    links_used: list[int] = Field(description="directed links used in steps 1, 2, ...")
+
+
 class PanelData(BaseModel):
     """The curves that answer one question."""
 
     name: str
     curves: list[CurveData]
-    bound: list[SpotData] = Field(description="the lower bound")
+    bounds: list[CurveData] = Field(description="the lower bound of each crossed value")
     crossovers: list[Crossover]
+    profiles: list[ProfileData] = Field(description="empty if another panel has the same steps")
 
 
 class Curves(BaseModel):
@@ -340,17 +355,33 @@ class Curves(BaseModel):
     panels: list[PanelData]
 
 
+class CommandsData(BaseModel):
+    """The commands that execute the runs of some sides again."""
+
+    sides: list[str]
+    here: str = Field(description="compares with the stored figures")
+    elsewhere: list[str] = Field(description="for another machine, or another database")
+
+
 class ComparisonResource(BaseModel):
     """A comparison of stored experiments or runs."""
 
     title: str
-    sides: list[str]
+    titles: list[str] = Field(description="titles of the experiments")
+    sides: list[str] = Field(description="names of the sides, the baseline first")
+    remarks: list[str] = Field(description="sentences such as how many runs are missing")
     parameters: dict[str, str] = Field(description="parameters that all rows share")
+    across: list[str] = Field(description="axes in which compared runs may differ")
+    networks: list[str] = Field(description="sizes of the networks, if topologies are crossed")
+    summary: Rows = Field(description="for each side its runs, best rows and verdicts")
+    reasons: dict[str, int] = Field(description="numbers of rows that are not comparable")
     columns: list[str]
     rows: Rows
     note: str
     panels: list[PanelData]
-    remarks: list[str]
+    crossovers: Rows
+    provenance: Rows = Field(description="code and machines of the runs")
+    commands: list[CommandsData]
 
 
 class ClaimResource(BaseModel):

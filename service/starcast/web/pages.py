@@ -6,29 +6,24 @@ All URLs are relative, so that the server can be published below any path.
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request
-from jinja2 import Environment
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from starcast.claims import claims as all_claims
-from starcast.claims import listing
-from starcast.claims.claim_files import papers
-from starcast.claims.report import SIGNS, inline_html
+from starcast.claims import listing, report
+from starcast.comparison import page
 from starcast.comparison.networks import CROSSABLE
-from starcast.comparison.report import report_title
-from starcast.comparison.stored import tabulate_layout
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
+from starcast.explorer.page import EXPLORER
 from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES
-from starcast.support.html import STATIC, page_environment
+from starcast.support.html import STATIC, render_page
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
-from starcast.vocabulary import VERDICT_WORDS
 from starcast.web import models
 from starcast.web.api import artifacts, claims, experiments, health, queries, records
 from starcast.web.problems import ProblemDetails
@@ -37,8 +32,6 @@ from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
-#: The page of the explorer.
-EXPLORER = STATIC / "explorer" / "explorer.html"
 _NAVIGATION = (
     ("explore/S4", "Explore"),
     ("queries", "Queries"),
@@ -155,8 +148,8 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
 @router.get("/experiments")
 def list_experiments(request: Request, service: ServiceParameter) -> Response:
     """List the stored experiments, to be opened or compared."""
-    page = experiments.list_experiments(service, Paging(request, limit=1_000))
-    return _render(request, "experiments.html.j2", experiments=page.items)
+    listed = experiments.list_experiments(service, Paging(request, limit=1_000))
+    return _render(request, "experiments.html.j2", experiments=listed.items)
 
 
 @router.get("/experiments/{name}")
@@ -171,6 +164,7 @@ def show_experiment(request: Request, name: str, service: ServiceParameter) -> R
         request,
         "experiment.html.j2",
         name=name,
+        panels=experiments.describe_experiment(service, name),
         detail=detail.model_copy(update={"runs": rows}),
         columns=columns,
         numeric=_numeric(Table(tuple(columns), rows)),
@@ -183,30 +177,20 @@ def compare(request: Request, service: ServiceParameter) -> Response:
     given = request.query_params
     names = given.getlist("name")
     if not names:
-        return _render(request, "compare.html.j2", title="Comparison", remarks=(), table=None)
+        return _render(request, "compare.html.j2", title="Comparison", remarks=(), sides=())
     chosen = {name: list(filter(None, given.getlist(name))) for name in _COMPARED}
-    table, remarks = experiments.build_comparison(
-        service,
-        names,
-        chosen["across"],
-        chosen["condition"],
-        next(iter(chosen["baseline"]), None),
+    baseline = next(iter(chosen["baseline"]), None)
+    table, profiles = experiments.build_comparison(
+        service, names, chosen["across"], chosen["condition"], baseline
     )
-    comparison = table.comparison
-    shown, best = tabulate_layout(comparison)
+    options = [f"--across={axis}" for axis in chosen["across"]]
+    options += [f"--where={condition}" for condition in chosen["condition"]]
+    options += [f"--baseline={baseline}"] if baseline else []
     return _render(
         request,
         "compare.html.j2",
-        title=report_title(comparison),
-        remarks=remarks,
-        table=shown,
-        numeric=_numeric(shown),
-        best=best,
-        classes=_verdict_class,
-        note=table.note,
-        sides=[side.name for side in comparison.sides],
-        parameters=comparison.header_parameters(),
-        crossovers=table.crossovers(),
+        **page.page_values(table.comparison, profiles),
+        command=shlex.join(["starcast", "compare", *names, *options, "--format", "html"]),
         names=names,
         chosen={name: next(iter(values), "") for name, values in chosen.items()},
         crossable=CROSSABLE,
@@ -226,18 +210,18 @@ def list_claims(
     stored = claims.stored_verdicts(service)
     table = listing.list_claims(stored, paper or None, verdict or None)
     wanted = words.casefold().split()
-    rows = [row for row in table if all(word in _text_of(row) for word in wanted)]
+    found = [row["id"] for row in table if all(word in _text_of(row) for word in wanted)]
+    rows = [
+        report.ReportRow(all_claims()[name], stored[name][1] if name in stored else None)
+        for name in found
+    ]
     return _render(
         request,
         "claims.html.j2",
-        claims=[models.ClaimResource(**claims.claim_fields(row)) for row in rows],
-        papers={key: each.citation for key, each in papers().items()},
-        verdicts=VERDICT_WORDS,
-        signs=SIGNS,
+        **report.page_values(rows),
         paper=paper,
         verdict=verdict,
         words=words,
-        is_verified=bool(stored),
     )
 
 
@@ -245,7 +229,7 @@ def list_claims(
 def show_claim(request: Request, claim_id: str, service: ServiceParameter) -> Response:
     """Show a claim: its verdict, and its counterexample with a link to the explorer."""
     detail = claims.show_claim(claim_id, service)
-    return _render(request, "claim.html.j2", claim=detail, signs=SIGNS)
+    return _render(request, "claim.html.j2", claim=detail, signs=report.SIGNS)
 
 
 @router.get("/records")
@@ -288,33 +272,20 @@ def render_problem(request: Request, problem: ProblemDetails) -> Response:
     return _render(request, "problem.html.j2", status=problem.status, problem=problem)
 
 
-@cache
-def _environment() -> Environment:
-    filters = {"cell": format_value, "words": _spaced, "inline": inline_html}
-    return page_environment(__package__ or "", "templates", filters)
-
-
 def _render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    page = (
-        _environment()
-        .get_template(template)
-        .render(
-            root=_root(request),
-            section=request.url.path.split("/")[1].replace("compare", "experiments"),
-            navigation=_NAVIGATION,
-            **values,
-        )
+    text = render_page(
+        template,
+        root=_root(request),
+        section=request.url.path.split("/")[1].replace("compare", "experiments"),
+        navigation=_NAVIGATION,
+        **values,
     )
-    return HTMLResponse(page, status)
+    return HTMLResponse(text, status)
 
 
 def _root(request: Request) -> str:
     """Return the relative URL of the root of the server, for a page of this path."""
     return "../" * (request.url.path.count("/") - 1)
-
-
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _numeric(table: Table) -> set[str]:
@@ -323,11 +294,6 @@ def _numeric(table: Table) -> set[str]:
 
 def _text_of(row: Row) -> str:
     return " ".join(format_value(value) for value in row.values()).casefold()
-
-
-def _verdict_class(column: str, row: Mapping[str, Any]) -> str:
-    value = row[column]
-    return str(value).replace(" ", "-") if column.startswith("verdict") and value else ""
 
 
 def _fields(

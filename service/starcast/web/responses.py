@@ -13,14 +13,15 @@ from starlette.responses import Response
 from starcast.errors import InputError, NotFoundError
 from starcast.support.table import Row, Table
 from starcast.support.text import to_json
+from starcast.vocabulary import Format
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", str, int)
 
 #: Format of a response; a suffix of the path, ``.csv``, sets it too.
-Format = Literal["json", "csv", "svg"]
 FormatParameter = Annotated[
-    Format, Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg")
+    Literal[Format.JSON, Format.CSV, Format.SVG],
+    Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg"),
 ]
 LimitParameter = Annotated[int, Query(ge=1, le=1_000, description="items of a page")]
 AfterParameter = Annotated[
@@ -35,7 +36,11 @@ ForestParameter = Annotated[
 ScheduleParameter = Annotated[
     str, Path(max_length=500, description="id of a schedule", examples=["S4:broadcast:multiple"])
 ]
-_MEDIA_TYPES = {"json": "application/json", "csv": "text/csv", "svg": "image/svg+xml"}
+_MEDIA_TYPES = {
+    Format.JSON: "application/json",
+    Format.CSV: "text/csv",
+    Format.SVG: "image/svg+xml",
+}
 _BINARY = "application/octet-stream"
 _Responses = dict[int | str, dict[str, Any]]
 
@@ -47,7 +52,7 @@ def describe_array(**others: object) -> _Responses:
         others: the schemas of other media types of the operation, by format; responses of these
             types have no headers.
     """
-    schemas = {_MEDIA_TYPES[name]: {"schema": schema} for name, schema in others.items()}
+    schemas = {_MEDIA_TYPES[Format(name)]: {"schema": schema} for name, schema in others.items()}
     return {
         200: {
             "description": "little-endian values; the headers give dtype and shape",
@@ -64,7 +69,7 @@ def describe_array(**others: object) -> _Responses:
 ARRAY_RESPONSE = describe_array()
 
 
-def with_formats(*formats: str) -> dict[int | str, dict[str, Any]]:
+def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
     """Return the media types besides JSON that an operation has, for the OpenAPI document."""
     content = {_MEDIA_TYPES[name]: {"schema": {"type": "string"}} for name in formats}
     return {200: {"description": "the resource", "content": content}}
@@ -146,7 +151,7 @@ def csv_of(models: Sequence[BaseModel]) -> Response:
     return csv_response(Table.of((model.model_dump() for model in models), columns))
 
 
-def listing_response(text: str, output: Literal["json", "csv"]) -> Response:
+def listing_response(text: str, output: Format) -> Response:
     """Return a listing that a worker has written."""
     return Response(text, media_type=_MEDIA_TYPES[output])
 
@@ -179,8 +184,8 @@ def check_format(request: Request) -> None:
         return
     declared = request.scope["route"].responses.get(200, {}).get("content", {})
     known = [each for each, media_type in _MEDIA_TYPES.items() if media_type in declared]
-    if _BINARY not in declared and "json" not in known:
-        known.insert(0, "json")
+    if _BINARY not in declared and Format.JSON not in known:
+        known.insert(0, Format.JSON)
     if name not in known:
         raise InputError(
             f"this resource has no format '{name}'",

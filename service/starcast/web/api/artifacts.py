@@ -1,6 +1,6 @@
 """Forests and schedules: listings of what is stored, figures, arrays, and simulations."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from starcast.collectives.model import COLUMNS
 from starcast.support.table import Table
+from starcast.vocabulary import Format
 from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,
@@ -40,27 +41,27 @@ FaultParameter = Annotated[
 ]
 
 
-@router.get("/forests", tags=["forests"], responses=with_formats("csv"))
+@router.get("/forests", tags=["forests"], responses=with_formats(Format.CSV))
 def list_forests(
     service: ServiceParameter,
     paging: PagingParameter,
     topology: TopologyParameter = None,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> Page[models.StoredForest]:
     """List the stored forests, by id. Any forest of a construction can be asked for by its id."""
     with service.lab() as lab:
         rows = lab.forests(topology).rows
     items = [models.StoredForest(**row, url=f"forests/{quote(row['id'])}") for row in rows]
     page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
 
 
-@router.get("/forests/{forest_id}", tags=["forests"], responses=with_formats("svg"))
+@router.get("/forests/{forest_id}", tags=["forests"], responses=with_formats(Format.SVG))
 def show_forest(
-    forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = "json"
+    forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ForestResource:
     """Show the figures of a forest: S5:multiple:12345, or S5:multiple at the identity."""
-    if output == "svg":
+    if output == Format.SVG:
         picture = service.compute_forest(computations.draw_forest, forest_id)
         return svg_response(picture)  # type: ignore[return-value]
     facts = service.compute_forest(computations.describe_forest, forest_id)
@@ -92,27 +93,27 @@ def get_load(forest_id: ForestParameter, service: ServiceParameter) -> Response:
     return array_response(service.compute_forest(computations.link_loads, forest_id))
 
 
-@router.get("/schedules", tags=["schedules"], responses=with_formats("csv"))
+@router.get("/schedules", tags=["schedules"], responses=with_formats(Format.CSV))
 def list_schedules(
     service: ServiceParameter,
     paging: PagingParameter,
     topology: TopologyParameter = None,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> Page[models.StoredSchedule]:
     """List the stored schedules, by id. Any schedule can be asked for by its id."""
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
     items = [models.StoredSchedule(**row, url=f"schedules/{quote(row['id'])}") for row in rows]
     page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
 
 
-@router.get("/schedules/{schedule_id}", tags=["schedules"], responses=with_formats("svg"))
+@router.get("/schedules/{schedule_id}", tags=["schedules"], responses=with_formats(Format.SVG))
 def show_schedule(
-    schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = "json"
+    schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ScheduleResource:
     """Show a schedule: its complete id, or in short S5:broadcast:multiple(segments=4)."""
-    if output == "svg":
+    if output == Format.SVG:
         picture = service.workers.run(computations.draw_schedule, schedule_id)
         return svg_response(picture)  # type: ignore[return-value]
     facts = service.workers.run(computations.describe_schedule, schedule_id)
@@ -144,17 +145,19 @@ def get_rows(
     if output is None:
         rows = service.workers.run(computations.schedule_rows, schedule_id, expand=expand)
         return array_response(rows, COLUMNS)
-    form: Literal["json", "csv"] = "csv" if output == "csv" else "json"
+    form = Format.CSV if output == Format.CSV else Format.JSON
     listed = service.workers.run(computations.list_schedule_rows, schedule_id, form, expand=expand)
     return listing_response(listed, form)
 
 
-@router.get("/schedules/{schedule_id}/steps", tags=["schedules"], responses=with_formats("csv"))
+@router.get(
+    "/schedules/{schedule_id}/steps", tags=["schedules"], responses=with_formats(Format.CSV)
+)
 def list_steps(
-    schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = "json"
+    schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> list[models.Step]:
     """List the links used and the largest packet of each step, as the simulator counts them."""
-    form: Literal["json", "csv"] = "csv" if output == "csv" else "json"
+    form = Format.CSV if output == Format.CSV else Format.JSON
     listed = service.workers.run(computations.list_steps, schedule_id, form)
     return listing_response(listed, form)  # type: ignore[return-value]
 

@@ -11,7 +11,7 @@ from starcast.database.sessions import session
 from starcast.errors import InputError, NotFoundError, UnavailableError
 from starcast.queries.counterexample import locate, to_cypher
 from starcast.support.table import Row
-from starcast.vocabulary import VerdictWord
+from starcast.vocabulary import Format, VerdictWord
 from starcast.web import computations, models
 from starcast.web.responses import (
     FormatParameter,
@@ -31,19 +31,19 @@ VerdictParameter = Annotated[
 Stored = dict[str, tuple[ClaimRun, Verdict]]
 
 
-@router.get("/claims", responses=with_formats("csv"))
+@router.get("/claims", responses=with_formats(Format.CSV))
 def list_claims(
     service: ServiceParameter,
     paging: PagingParameter,
     paper: PaperParameter = None,
     verdict: VerdictParameter = None,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> Page[models.ClaimResource]:
     """List the claims in the order of the papers; verdicts are null without PostgreSQL."""
     table = listing.list_claims(stored_verdicts(service), paper, verdict)
     items = [models.ClaimResource(**claim_fields(row)) for row in table]
     page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
 
 
 @router.get("/claims/{claim_id}")

@@ -8,18 +8,17 @@ from fastapi import APIRouter, Path, Query, Request
 from sqlalchemy import func, select
 
 from starcast.comparison.compare import Comparison
-from starcast.comparison.crossovers import Crossing, best_crossovers, find_crossovers
-from starcast.comparison.curves import Curve, Panel, panels
 from starcast.comparison.networks import CROSSABLE
-from starcast.comparison.report import report_title
+from starcast.comparison.page import Profiles, describe, describe_panels
 from starcast.comparison.sides import load_side
+from starcast.comparison.stored import load_profiles
 from starcast.database.models import Experiment, Run
 from starcast.database.sessions import session
 from starcast.errors import LimitError
 from starcast.lab import ComparisonTable, Lab
-from starcast.progress import ProgressLines
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
+from starcast.vocabulary import Format
 from starcast.web import models
 from starcast.web.responses import (
     AfterParameter,
@@ -52,35 +51,35 @@ MOST_RUNS = 10_000
 _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 
 
-@router.get("/experiments", responses=with_formats("csv"))
+@router.get("/experiments", responses=with_formats(Format.CSV))
 def list_experiments(
     service: ServiceParameter,
     paging: PagingParameter,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> Page[models.ExperimentResource]:
     """List the stored experiments, by name."""
     with service.lab() as lab:
         rows = as_json_rows(lab.experiments().rows)
     items = [_experiment(row) for row in sorted(rows, key=lambda row: str(row["experiment"]))]
     page = paging.page(items, lambda item: item.experiment)
-    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
 
 
-@router.get("/experiments/{name}", responses=with_formats("csv"))
+@router.get("/experiments/{name}", responses=with_formats(Format.CSV))
 def show_experiment(
     request: Request,
     name: NameParameter,
     service: ServiceParameter,
     after: AfterParameter = None,
     limit: LimitParameter = 1_000,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> models.ExperimentDetail:
     """Show the runs of an experiment in the order of its points."""
     with service.lab() as lab:
         _check_size(lab, [name])
         table = lab.runs(name)
     page = Paging(request, after, limit).page(table.rows, lambda row: str(row["run"]))
-    if output == "csv":
+    if output == Format.CSV:
         return csv_response(Table(table.columns, page.items))  # type: ignore[return-value]
     runs = [models.RunResource(**row) for row in as_json_rows(page.items)]
     return models.ExperimentDetail(experiment=name, note=table.note, runs=runs, next=page.next)
@@ -89,13 +88,18 @@ def show_experiment(
 @router.get("/experiments/{name}/curves")
 def get_curves(name: NameParameter, service: ServiceParameter) -> models.Curves:
     """Return time against message size of each algorithm of an experiment, with crossovers."""
+    return models.Curves(panels=describe_experiment(service, name))  # type: ignore[arg-type]
+
+
+def describe_experiment(service: Service, name: str) -> list[dict[str, Any]]:
+    """Return the panels of an experiment, as a comparison has them."""
     with service.lab() as lab, session(lab.engine) as opened:
         _check_size(lab, [name])
-        every = panels(Comparison((load_side(opened, name),), ()))
-        return models.Curves(panels=[_panel(panel) for panel in every])
+        alone = Comparison((load_side(opened, name),), ())
+        return describe_panels(alone, load_profiles(opened, alone))
 
 
-@router.get("/compare", responses=with_formats("csv"))
+@router.get("/compare", responses=with_formats(Format.CSV))
 def compare(
     service: ServiceParameter,
     names: NamesParameter,
@@ -104,26 +108,16 @@ def compare(
     baseline: Annotated[
         str | None, Query(description="side that the others are compared with", max_length=200)
     ] = None,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> models.ComparisonResource:
     """Compare experiments or runs; a single experiment is split by algorithm.
 
-    The curves and crossovers are those of the HTML report of ``starcast compare``.
+    The page and the file of ``starcast compare --format html`` show this object.
     """
-    table, remarks = build_comparison(service, names, across, conditions, baseline)
-    if output == "csv":
+    table, profiles = build_comparison(service, names, across, conditions, baseline)
+    if output == Format.CSV:
         return csv_response(table)  # type: ignore[return-value]
-    comparison = table.comparison
-    return models.ComparisonResource(
-        title=report_title(comparison),
-        sides=[side.name for side in comparison.sides],
-        parameters=comparison.header_parameters(),
-        columns=list(table.columns),
-        rows=as_json_rows(table.rows),
-        note=table.note,
-        panels=[_panel(panel) for panel in panels(comparison)],
-        remarks=remarks,
-    )
+    return models.ComparisonResource(**describe(table.comparison, profiles))
 
 
 def build_comparison(
@@ -132,17 +126,12 @@ def build_comparison(
     across: Sequence[str] = (),
     conditions: Sequence[str] = (),
     baseline: str | None = None,
-) -> tuple[ComparisonTable, list[str]]:
-    """Return a comparison, and sentences such as how many runs are missing."""
-    remarks: list[str] = []
+) -> tuple[ComparisonTable, Profiles]:
+    """Return a comparison of experiments that are not too large, and its step profiles."""
     with service.lab() as lab:
         _check_size(lab, names)
-        previous, lab.reporter = lab.reporter, ProgressLines(remarks.append)
-        try:
-            table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
-        finally:
-            lab.reporter = previous
-    return table, remarks
+        table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
+        return table, table.profiles()
 
 
 def _check_size(lab: Lab, names: Sequence[str]) -> None:
@@ -174,44 +163,4 @@ def _experiment(row: Row) -> models.ExperimentResource:
         **{key: row[key] for key in _HIDDEN},
         axes={axis: text for axis, text in axes.items() if text},
         url=f"experiments/{quote(name)}",
-    )
-
-
-def _panel(panel: Panel) -> models.PanelData:
-    return models.PanelData(
-        name=panel.name,
-        curves=[_curve(curve) for curve in panel.curves],
-        bound=[
-            models.SpotData(message_bytes=float(size), time=float(time))
-            for size, time in panel.bound.items()
-        ],
-        crossovers=[_crossover(each) for each in best_crossovers(find_crossovers(panel))],
-    )
-
-
-def _curve(curve: Curve) -> models.CurveData:
-    spots = [
-        models.SpotData(
-            message_bytes=float(spot.message_bytes),
-            time=float(spot.time),
-            segments=spot.run.segments,
-            run=spot.run.id,
-        )
-        for spot in curve.spots()
-    ]
-    return models.CurveData(label=curve.label, spots=spots)
-
-
-def _crossover(crossing: Crossing) -> models.Crossover:
-    how: Any = crossing.how
-    return models.Crossover(
-        first=crossing.first,
-        second=crossing.second,
-        how=how,
-        low=float(crossing.low),
-        high=float(crossing.high),
-        time=None if crossing.time is None else float(crossing.time),
-        below=crossing.below,
-        above=crossing.above,
-        sentence=crossing.change,
     )

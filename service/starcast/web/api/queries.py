@@ -11,7 +11,7 @@ from starcast.lab import Answer
 from starcast.queries import Query as PackQuery
 from starcast.queries.parameters import Parameter
 from starcast.queries.picture import check_drawable
-from starcast.vocabulary import Layout
+from starcast.vocabulary import Format, Layout
 from starcast.web import models
 from starcast.web.responses import (
     FormatParameter,
@@ -64,7 +64,7 @@ def show_query(
 
 @router.get(
     "/queries/{pack}/{name}/answer",
-    responses=with_formats("csv", "svg"),
+    responses=with_formats(Format.CSV, Format.SVG),
     openapi_extra={"parameters": [_FREE]},
 )
 def get_answer(
@@ -72,16 +72,16 @@ def get_answer(
     pack: PackParameter,
     name: NameParameter,
     service: ServiceParameter,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
     picture_layout: Annotated[
         Layout | None, Query(description="arrangement of the nodes of a picture")
     ] = None,
 ) -> models.AnswerResource:
     """Run a query: its rows, within the row limit and the time limit of the settings."""
-    answer = ask(service, f"{pack}/{name}", read_parameters(request), drawable=output == "svg")
-    if output == "csv":
+    answer = ask(service, f"{pack}/{name}", read_parameters(request), drawable=output == Format.SVG)
+    if output == Format.CSV:
         return csv_response(answer)  # type: ignore[return-value]
-    if output == "svg":
+    if output == Format.SVG:
         return svg_response(answer.svg(picture_layout))  # type: ignore[return-value]
     return models.AnswerResource(
         query=f"{pack}/{name}",

@@ -10,6 +10,7 @@ from starcast.errors import InputError, NotFoundError
 from starcast.records import PROBLEM_NAMES, Record, known_folders
 from starcast.records.listing import load_files, record_row
 from starcast.support.table import Row
+from starcast.vocabulary import Format
 from starcast.web import models, witnesses
 from starcast.web.responses import (
     ARRAY_RESPONSE,
@@ -31,17 +32,17 @@ ProblemParameter = Annotated[
 ]
 
 
-@router.get("/records", responses=with_formats("csv"))
+@router.get("/records", responses=with_formats(Format.CSV))
 def list_records(
     service: ServiceParameter,
     paging: PagingParameter,
     problem: ProblemParameter = None,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> Page[models.RecordResource]:
     """List the best known objects, by problem and topology; no server is needed."""
     items = [models.RecordResource(**record_fields(each)) for each in load(service, problem)]
     page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
 
 
 @router.get("/records/{record_id}")

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from starcast.errors import StarcastError
+from starcast.vocabulary import Format
 from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,
@@ -27,26 +28,26 @@ from starcast.web.service import Service, ServiceParameter
 router = APIRouter(tags=["topologies"])
 
 
-@router.get("/topologies", responses=with_formats("csv"))
+@router.get("/topologies", responses=with_formats(Format.CSV))
 def list_topologies(
     service: ServiceParameter,
     paging: PagingParameter,
-    output: FormatParameter = "json",
+    output: FormatParameter = Format.JSON,
 ) -> Page[models.StoredTopology]:
     """List the stored topologies, by spec. Any other topology can be asked for by its spec."""
     with service.lab() as lab:
         rows = lab.topologies().rows
     items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
     page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == "csv" else page  # type: ignore[return-value]
+    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
 
 
-@router.get("/topologies/{spec}", responses=with_formats("svg"))
+@router.get("/topologies/{spec}", responses=with_formats(Format.SVG))
 def show_topology(
-    spec: SpecParameter, service: ServiceParameter, output: FormatParameter = "json"
+    spec: SpecParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.TopologyResource:
     """Show the counts and distances of a topology, and what is defined on it."""
-    if output == "svg":
+    if output == Format.SVG:
         picture = service.workers.run(computations.draw_topology, spec)
         return svg_response(picture)  # type: ignore[return-value]
     facts = service.workers.run(computations.describe_topology, spec)

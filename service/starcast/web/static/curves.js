@@ -1,23 +1,27 @@
 /**
- * Curves of a comparison: time against message size, from the API. A slider, or the pointer, reads
- * off the values of all curves at a message size; crossovers are numbered.
+ * Plots of a comparison, from the data in the page: time against message size, and links busy per
+ * step. A slider, or the pointer, reads off the values of all curves at a message size; crossovers
+ * are numbered. The tables of the values, which pages without scripts need, are closed.
  */
 
 /**
- * @typedef {{message_bytes: number, time: number, segments: number | null, run: number | null}} Spot
- * @typedef {{label: string, spots: Spot[]}} Curve
- * @typedef {{how: string, low: number, high: number, time: number | null, below: string,
- *   above: string, sentence: string}} Crossover
- * @typedef {{name: string, curves: Curve[], bound: Spot[], crossovers: Crossover[]}} Panel
+ * @typedef {{message_bytes: number, time: number, segments?: number, steps?: number}} Spot
+ * @typedef {{label: string, spots: Spot[], path: [number, number][]}} Curve
+ * @typedef {{how: string, low: number, high: number, time: number | null, sentence: string}} Crossover
+ * @typedef {{label: string, segments: number, links: number, links_used: number[]}} Profile
+ * @typedef {{name: string, curves: Curve[], bounds: Curve[], crossovers: Crossover[], profiles: Profile[]}} Panel
  */
 
 const SVG = "http://www.w3.org/2000/svg";
-const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [380, 84, 18, 14, 46];
+const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [380, 84, 18, 18, 46];
 /** The widths of a chart; its letters keep their size on a telephone. */
 const [NARROWEST, WIDEST] = [340, 860];
 const COLOURS = 8;
 const DASHES = ["", "9 3", "3 3", "12 3 3 3", "1 4"];
+const BOUND_DASHES = ["2 4", "6 3", "1 2", "8 3 2 3"];
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+/** Marks of crossovers that are nearer than this share a label. */
+const NEAR = 18;
 
 /** @param {string} name @param {Record<string, string | number>} attributes @param {Element} [parent] */
 function draw(name, attributes, parent) {
@@ -40,6 +44,7 @@ function format(value) {
   if (value !== 0 && (Math.abs(value) >= 1e7 || Math.abs(value) < 1e-3)) {
     return value.toExponential(4).replace(/\.?0+e/, "e");
   }
+  if (Number.isInteger(value)) return value.toLocaleString("en");
   return value.toLocaleString("en", { maximumSignificantDigits: 6 });
 }
 
@@ -50,14 +55,15 @@ function tickText(power) {
   return `10${power < 0 ? "⁻" : ""}${digits}`;
 }
 
-/** A logarithmic axis from the least to the greatest of some values. */
+/** An axis from the least to the greatest of some values, logarithmic or linear from 0. */
 class Axis {
-  /** @param {number[]} values @param {number} from @param {number} to positions of its ends */
-  constructor(values, from, to) {
-    const logs = values.map(Math.log10);
-    this.low = Math.min(...logs);
-    this.high = Math.max(...logs);
-    if (this.high - this.low < 0.3) {
+  /** @param {number[]} values @param {number} from @param {number} to positions of its ends @param {boolean} isLog */
+  constructor(values, from, to, isLog = true) {
+    this.isLog = isLog;
+    const scaled = isLog ? values.map(Math.log10) : [0, ...values];
+    this.low = Math.min(...scaled);
+    this.high = Math.max(...scaled);
+    if (isLog && this.high - this.low < 0.3) {
       this.low -= 0.15;
       this.high += 0.15;
     }
@@ -67,7 +73,7 @@ class Axis {
 
   /** @param {number} value */
   at(value) {
-    const share = (Math.log10(value) - this.low) / (this.high - this.low);
+    const share = ((this.isLog ? Math.log10(value) : value) - this.low) / (this.high - this.low);
     return this.from + share * (this.to - this.from);
   }
 
@@ -79,6 +85,10 @@ class Axis {
 
   /** @returns {{value: number, text: string}[]} */
   ticks() {
+    return this.isLog ? this.logTicks() : this.linearTicks();
+  }
+
+  logTicks() {
     const ticks = [];
     const factors = this.high - this.low < 2.5 ? [1, 2, 5] : [1];
     const stride = Math.max(1, Math.ceil((this.high - this.low) / 8));
@@ -92,113 +102,168 @@ class Axis {
     }
     return ticks;
   }
+
+  linearTicks() {
+    const rough = this.high / 7;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const stride = Math.max(1, power * (([1, 2, 5].find((factor) => factor * power >= rough)) ?? 10));
+    const ticks = [];
+    for (let value = 0; value <= this.high * 1.0001; value += stride) ticks.push({ value, text: format(value) });
+    return ticks;
+  }
 }
 
-/** @param {number} place */
-const colourOf = (place) => `var(--tree-${(place % COLOURS) + 1})`;
+/** @type {string[]} the labels of all curves of the page: a curve looks alike in all plots */
+let labels = [];
 
-/** The chart of a panel with its slider and the table of values. */
-class Chart {
+/** @param {string} label @returns {Record<string, string>} */
+function styleOf(label) {
+  const place = labels.indexOf(label);
+  const dash = DASHES[place % DASHES.length];
+  const stroke = { class: "curve", stroke: colourOf(label) };
+  return dash ? { ...stroke, "stroke-dasharray": dash } : stroke;
+}
+
+/** @param {number} place @returns {Record<string, string>} */
+const boundStyle = (place) => ({ class: "bound", "stroke-dasharray": BOUND_DASHES[place % BOUND_DASHES.length] ?? "" });
+
+/** @param {string} label */
+const colourOf = (label) => `var(--tree-${(labels.indexOf(label) % COLOURS) + 1})`;
+
+/** Put a sample of a line before the label of a curve. @param {Element} cell @param {Record<string, string>} style */
+function addSample(cell, style) {
+  const svg = document.createElementNS(SVG, "svg");
+  for (const [key, value] of Object.entries({ class: "sample", viewBox: "0 0 30 8", "aria-hidden": "true" })) {
+    svg.setAttribute(key, value);
+  }
+  draw("line", { x1: 0, x2: 30, y1: 4, y2: 4, ...style }, svg);
+  cell.prepend(svg);
+}
+
+/** A picture with two axes. */
+class Plot {
+  /** @param {Element} parent @param {string} title @param {Axis} x @param {Axis} y @param {number} width */
+  constructor(parent, title, x, y, width) {
+    const figure = create("figure", "", parent);
+    [this.x, this.y, this.width] = [x, y, width];
+    this.svg = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": title }, figure);
+  }
+
+  /** @param {string} across @param {string} up the names of the axes */
+  drawAxes(across, up) {
+    for (const { value, text } of this.x.ticks()) {
+      const x = this.x.at(value);
+      draw("line", { class: "grid", x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM }, this.svg);
+      draw("text", { x, y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, this.svg).textContent = text;
+    }
+    for (const { value, text } of this.y.ticks()) {
+      const y = this.y.at(value);
+      draw("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }, this.svg);
+      draw("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, this.svg).textContent = text;
+    }
+    const middle = (TOP + HEIGHT - BOTTOM) / 2;
+    const centre = (LEFT + this.width - RIGHT) / 2;
+    draw("text", { x: centre, y: HEIGHT - 6, "text-anchor": "middle" }, this.svg).textContent = across;
+    const turned = { x: 16, y: middle, "text-anchor": "middle", transform: `rotate(-90 16 ${middle})` };
+    draw("text", turned, this.svg).textContent = up;
+  }
+
+  /** @param {[number, number][]} points @param {Record<string, string>} style */
+  drawLine(points, style) {
+    const places = points.map(([x, y]) => `${this.x.at(x).toFixed(2)},${this.y.at(y).toFixed(2)}`);
+    draw("polyline", { points: places.join(" "), fill: "none", ...style }, this.svg);
+  }
+}
+
+/** @param {Spot} spot */
+const isDrawn = (spot) => spot.message_bytes > 0 && spot.time > 0;
+
+/** The times of a panel with a slider and the table of values at a message size. */
+class Times {
   /** @param {Panel} panel @param {Element} parent */
   constructor(panel, parent) {
     this.panel = panel;
-    const section = create("section", "", parent);
-    create("h2", panel.name, section);
-    const positive = [...panel.curves.flatMap((curve) => curve.spots), ...panel.bound].filter(
-      (spot) => spot.message_bytes > 0 && spot.time > 0,
-    );
-    this.sizes = [...new Set(positive.map((spot) => spot.message_bytes))].sort((a, b) => a - b);
+    this.lines = [
+      ...panel.curves.map((curve) => ({ ...curve, style: styleOf(curve.label) })),
+      ...panel.bounds.map((bound, place) => ({ ...bound, style: boundStyle(place) })),
+    ];
+    const spots = this.lines.flatMap((line) => line.spots).filter(isDrawn);
+    this.sizes = [...new Set(panel.curves.flatMap((curve) => curve.spots.filter(isDrawn)).map((spot) => spot.message_bytes))];
+    this.sizes.sort((a, b) => a - b);
     this.place = 0;
-    this.width = Math.min(Math.max(parent.clientWidth, NARROWEST), WIDEST);
-    if (this.sizes.length > 1) this.drawFigure(section, positive);
-    this.readings = this.createReadings(section);
+    if (this.sizes.length > 1) this.drawPlot(parent, spots);
+    this.readings = this.createReadings(parent);
     this.show(this.sizes.length - 1);
-    this.listCrossovers(section);
   }
 
-  /** @param {Element} section @param {Spot[]} spots */
-  drawFigure(section, spots) {
-    const figure = create("figure", "", section);
-    this.x = new Axis(this.sizes, LEFT, this.width - RIGHT);
-    this.y = new Axis(spots.map((spot) => spot.time), HEIGHT - BOTTOM, TOP);
-    const svg = draw("svg", { viewBox: `0 0 ${this.width} ${HEIGHT}`, role: "img" }, figure);
-    svg.setAttribute("aria-label", `Time against message size: ${this.panel.name}. The table below has the values.`);
-    this.drawAxes(svg);
-    for (const crossover of this.panel.crossovers) this.drawRange(svg, crossover);
-    this.drawLine(svg, this.panel.bound, { class: "bound" });
-    this.panel.curves.forEach((curve, place) => this.drawCurve(svg, curve, place));
-    this.cursor = draw("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM }, svg);
-    this.panel.crossovers.forEach((crossover, place) => this.drawCrossover(svg, crossover, place));
-    svg.addEventListener("pointermove", (event) => this.follow(/** @type {PointerEvent} */ (event), svg));
-    svg.addEventListener("pointerdown", (event) => this.follow(/** @type {PointerEvent} */ (event), svg));
-    const label = create("label", "message size", section);
+  /** @param {Element} parent @param {Spot[]} spots */
+  drawPlot(parent, spots) {
+    const width = Math.min(Math.max(parent.clientWidth, NARROWEST), WIDEST);
+    const x = new Axis(this.sizes, LEFT, width - RIGHT);
+    const y = new Axis(spots.map((spot) => spot.time), HEIGHT - BOTTOM, TOP);
+    this.plot = new Plot(parent, `Time against message size: ${this.panel.name}. The table below has the values.`, x, y, width);
+    const { plot } = this;
+    plot.drawAxes("message size in bytes", "time");
+    this.drawRanges(plot);
+    for (const line of this.lines) plot.drawLine(line.path, line.style);
+    for (const curve of this.panel.curves) this.drawMarks(plot, curve);
+    this.cursor = draw("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM }, plot.svg);
+    this.drawCrossovers(plot);
+    plot.svg.addEventListener("pointermove", (event) => this.follow(/** @type {PointerEvent} */ (event), plot));
+    plot.svg.addEventListener("pointerdown", (event) => this.follow(/** @type {PointerEvent} */ (event), plot));
+    const label = create("label", "message size", parent);
     this.slider = /** @type {HTMLInputElement} */ (create("input", "", label));
     Object.assign(this.slider, { type: "range", min: "0", max: String(this.sizes.length - 1), step: "1" });
     this.slider.addEventListener("input", () => this.show(Number(this.slider?.value)));
   }
 
-  /** @param {Element} svg */
-  drawAxes(svg) {
-    if (!this.x || !this.y) return;
-    for (const { value, text } of this.x.ticks()) {
-      const x = this.x.at(value);
-      draw("line", { class: "grid", x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM }, svg);
-      draw("text", { x, y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, svg).textContent = text;
-    }
-    for (const { value, text } of this.y.ticks()) {
-      const y = this.y.at(value);
-      draw("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }, svg);
-      draw("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, svg).textContent = text;
-    }
-    const middle = (TOP + HEIGHT - BOTTOM) / 2;
-    const centre = (LEFT + this.width - RIGHT) / 2;
-    draw("text", { x: centre, y: HEIGHT - 6, "text-anchor": "middle" }, svg).textContent = "message size in bytes";
-    const turned = { x: 16, y: middle, "text-anchor": "middle", transform: `rotate(-90 16 ${middle})` };
-    draw("text", turned, svg).textContent = "time";
-  }
-
-  /** @param {Element} svg @param {Spot[]} spots @param {Record<string, string>} attributes */
-  drawLine(svg, spots, attributes) {
-    const points = spots
-      .filter((spot) => spot.message_bytes > 0 && spot.time > 0)
-      .map((spot) => `${this.x?.at(spot.message_bytes)},${this.y?.at(spot.time)}`);
-    return draw("polyline", { points: points.join(" "), fill: "none", ...attributes }, svg);
-  }
-
-  /** @param {Element} svg @param {Curve} curve @param {number} place */
-  drawCurve(svg, curve, place) {
-    const dash = DASHES[place % DASHES.length];
-    const stroke = { class: "curve", stroke: colourOf(place) };
-    this.drawLine(svg, curve.spots, dash ? { ...stroke, "stroke-dasharray": dash } : stroke);
-    for (const spot of curve.spots) {
-      if (spot.message_bytes <= 0 || spot.time <= 0) continue;
-      const at = { cx: this.x?.at(spot.message_bytes) ?? 0, cy: this.y?.at(spot.time) ?? 0 };
-      const mark = draw("circle", { ...at, r: 3.2, fill: colourOf(place) }, svg);
-      draw("title", {}, mark).textContent = `${curve.label}: ${format(spot.time)} at ${format(spot.message_bytes)} bytes`;
+  /** @param {Plot} plot @param {Curve} curve */
+  drawMarks(plot, curve) {
+    for (const spot of curve.spots.filter(isDrawn)) {
+      const at = { cx: plot.x.at(spot.message_bytes), cy: plot.y.at(spot.time) };
+      const mark = draw("circle", { ...at, r: 3.2, fill: colourOf(curve.label) }, plot.svg);
+      const text = `${curve.label}: time ${format(spot.time)} at ${format(spot.message_bytes)} bytes`;
+      draw("title", {}, mark).textContent = `${text}, segments ${spot.segments}, ${spot.steps} steps`;
     }
   }
 
-  /** @param {Element} svg @param {Crossover} crossover */
-  drawRange(svg, crossover) {
-    if (crossover.how === "at" || !this.x || crossover.low <= 0) return;
-    const [from, to] = [this.x.at(crossover.low), this.x.at(crossover.high)];
-    draw("rect", { class: "range", x: from, width: Math.max(to - from, 2), y: TOP, height: HEIGHT - BOTTOM - TOP }, svg);
+  /** Draw each range of message sizes once, however many crossovers it has. @param {Plot} plot */
+  drawRanges(plot) {
+    const ranges = new Set();
+    for (const { how, low, high } of this.panel.crossovers) {
+      if (how === "at" || low <= 0 || ranges.has(`${low} ${high}`)) continue;
+      ranges.add(`${low} ${high}`);
+      const [from, to] = [plot.x.at(low), plot.x.at(high)];
+      draw("rect", { class: "range", x: from, width: Math.max(to - from, 2), y: TOP, height: HEIGHT - BOTTOM - TOP }, plot.svg);
+    }
   }
 
-  /** @param {Element} svg @param {Crossover} crossover @param {number} place */
-  drawCrossover(svg, crossover, place) {
-    if (!this.x || !this.y || crossover.low <= 0) return;
-    const size = crossover.how === "at" ? crossover.low : Math.sqrt(crossover.low * crossover.high);
-    const cx = this.x.at(size);
-    const cy = crossover.time ? this.y.at(crossover.time) : TOP + 14;
-    const ring = draw("circle", { class: "crossover", cx, cy, r: 8.5 }, svg);
-    draw("title", {}, ring).textContent = crossover.sentence;
-    draw("text", { class: "number-mark", x: cx, y: cy + 4 }, svg).textContent = String(place + 1);
+  /** Number the crossovers; those that are too near for several labels share one. @param {Plot} plot */
+  drawCrossovers(plot) {
+    /** @type {{x: number, y: number, numbers: number[], sentences: string[]}[]} */
+    const marks = [];
+    this.panel.crossovers.forEach((crossover, place) => {
+      const { how, low, high, time, sentence } = crossover;
+      if (low <= 0) return;
+      const x = plot.x.at(how === "at" ? low : Math.sqrt(low * high));
+      const y = time ? plot.y.at(time) : TOP + 14;
+      const near = marks.find((mark) => Math.hypot(mark.x - x, mark.y - y) < NEAR);
+      if (near) {
+        near.numbers.push(place + 1);
+        near.sentences.push(sentence);
+      } else marks.push({ x, y, numbers: [place + 1], sentences: [sentence] });
+    });
+    for (const { x, y, numbers, sentences } of marks) {
+      const text = numbers.join(",");
+      const ring = draw("rect", { class: "crossover", x: x - 5 - 3.5 * text.length, width: 10 + 7 * text.length, y: y - 8.5, height: 17, rx: 8.5 }, plot.svg);
+      draw("title", {}, ring).textContent = sentences.join("\n");
+      draw("text", { class: "number-mark", x, y: y + 4 }, plot.svg).textContent = text;
+    }
   }
 
-  /** @param {Element} section */
-  createReadings(section) {
-    const region = create("div", "", section);
+  /** @param {Element} parent */
+  createReadings(parent) {
+    const region = create("div", "", parent);
     region.className = "scroll";
     const table = create("table", "", region);
     table.className = "readings";
@@ -213,10 +278,10 @@ class Chart {
     return create("tbody", "", table);
   }
 
-  /** @param {PointerEvent} event @param {Element} svg */
-  follow(event, svg) {
-    const box = svg.getBoundingClientRect();
-    const wanted = this.x?.valueAt(((event.clientX - box.left) / box.width) * this.width) ?? 0;
+  /** @param {PointerEvent} event @param {Plot} plot */
+  follow(event, plot) {
+    const box = plot.svg.getBoundingClientRect();
+    const wanted = plot.x.valueAt(((event.clientX - box.left) / box.width) * plot.width);
     const distances = this.sizes.map((size) => Math.abs(Math.log(size / wanted)));
     const nearest = distances.indexOf(Math.min(...distances));
     if (nearest !== this.place) this.show(nearest);
@@ -231,60 +296,61 @@ class Chart {
       this.slider.value = String(place);
       this.slider.setAttribute("aria-valuetext", `${format(size)} bytes`);
     }
-    if (this.cursor && this.x) {
-      for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, String(this.x.at(size)));
+    if (this.cursor && this.plot) {
+      for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, String(this.plot.x.at(size)));
     }
     if (this.caption) this.caption.textContent = `at a message size of ${format(size)} bytes`;
-    const values = this.panel.curves.map((curve) => curve.spots.find((spot) => spot.message_bytes === size));
-    const least = Math.min(...values.map((spot) => spot?.time ?? Infinity));
+    /** @param {Curve} line */
+    const spotOf = (line) => line.spots.find((spot) => spot.message_bytes === size);
+    const least = Math.min(...this.panel.curves.map((curve) => spotOf(curve)?.time ?? Infinity));
     this.readings.replaceChildren();
-    this.panel.curves.forEach((curve, number) => this.addReading(curve.label, values[number], least, colourOf(number)));
-    const bound = this.panel.bound.find((spot) => spot.message_bytes === size);
-    this.addReading("lower bound", bound, least, "var(--muted)");
+    for (const line of this.lines) this.addReading(line.label, spotOf(line), least, line.style);
   }
 
-  /** @param {string} label @param {Spot | undefined} spot @param {number} least @param {string} colour */
-  addReading(label, spot, least, colour) {
+  /** @param {string} label @param {Spot | undefined} spot @param {number} least @param {Record<string, string>} style */
+  addReading(label, spot, least, style) {
     const row = create("tr", "", this.readings);
-    const name = create("td", label, row);
-    name.style.setProperty("--colour", colour);
-    const texts = spot
-      ? [format(spot.time), (spot.time / least).toFixed(2), spot.segments === null ? "" : String(spot.segments)]
-      : ["", "", ""];
+    addSample(create("td", label, row), style);
+    const texts = spot ? [format(spot.time), (spot.time / least).toFixed(2), String(spot.segments ?? "")] : ["", "", ""];
     for (const text of texts) create("td", text, row).className = "number";
     if (spot && spot.time === least) row.classList.add("best");
   }
+}
 
-  /** @param {Element} section */
-  listCrossovers(section) {
-    const { crossovers } = this.panel;
-    if (!crossovers.length) {
-      create("p", "No crossovers between the stored message sizes.", section).className = "muted";
-      return;
-    }
-    const list = create("ol", "", section);
-    for (const crossover of crossovers) create("li", crossover.sentence, list);
+/** Draw the directed links busy in each step; on networks of different size, shares of their links.
+ * @param {Panel} panel @param {Element} parent */
+function drawLinks(panel, parent) {
+  const sizes = panel.profiles.map((profile) => profile.links);
+  const isShare = new Set(sizes).size > 1;
+  const most = isShare ? 100 : sizes[0] ?? 0;
+  const width = Math.min(Math.max(parent.clientWidth, NARROWEST), WIDEST);
+  const steps = Math.max(...panel.profiles.map((profile) => profile.links_used.length));
+  const x = new Axis([steps], LEFT, width - RIGHT, false);
+  const y = new Axis([most], HEIGHT - BOTTOM, TOP, false);
+  const plot = new Plot(parent, `Links busy per step: ${panel.name}. The table below has averages.`, x, y, width);
+  plot.drawAxes("step", isShare ? "directed links busy, % of the network's" : "directed links busy");
+  plot.drawLine([[0, most], [steps, most]], boundStyle(0));
+  for (const { label, links, links_used } of panel.profiles) {
+    /** @type {[number, number][]} */
+    const stairs = links_used.flatMap((used, step) => {
+      const height = isShare ? (100 * used) / links : used;
+      return [[step, height], [step + 1, height]];
+    });
+    plot.drawLine(stairs, styleOf(label));
   }
 }
 
-/** @param {HTMLElement} element */
-async function load(element) {
-  const status = create("p", "Loading the curves.", element);
-  status.setAttribute("role", "status");
-  try {
-    const response = await fetch(element.dataset.curves ?? "");
-    const data = await response.json();
-    if (!response.ok) {
-      status.textContent = `${data.detail} (${data.hint})`;
-      return;
-    }
-    status.remove();
-    for (const panel of data.panels) new Chart(panel, element);
-  } catch {
-    status.textContent = "The server does not answer: start it again with 'starcast serve', then reload the page.";
+const data = document.getElementById("panels");
+if (data) {
+  /** @type {Panel[]} */
+  const panels = JSON.parse(data.textContent ?? "[]");
+  labels = [...new Set(panels.flatMap((panel) => panel.curves.map((curve) => curve.label)))];
+  for (const section of document.querySelectorAll("[data-panel]")) {
+    const panel = panels[Number(/** @type {HTMLElement} */ (section).dataset.panel)];
+    const [times, links] = [section.querySelector(".times"), section.querySelector(".links")];
+    if (panel && times) new Times(panel, times);
+    if (panel && links) drawLinks(panel, links);
+    for (const cell of section.querySelectorAll("[data-curve]")) addSample(cell, styleOf(cell.textContent ?? ""));
+    for (const values of section.querySelectorAll("details.values")) values.removeAttribute("open");
   }
-}
-
-for (const element of document.querySelectorAll("[data-curves]")) {
-  void load(/** @type {HTMLElement} */ (element));
 }

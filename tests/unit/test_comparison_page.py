@@ -1,0 +1,453 @@
+"""A comparison as JSON, as a page that shows it, and as plots of the stored figures."""
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import matplotlib as mpl
+import pytest
+from matplotlib.axes import Axes
+
+from starcast.comparison import crossovers, page, plots
+from starcast.comparison.compare import Comparison, compare
+from starcast.comparison.curves import panels, profiled_runs
+from starcast.comparison.layout import as_cells, tabulate, tabulate_layout
+from starcast.comparison.matching import Side
+from starcast.errors import InputError, UnavailableError
+from starcast.lab import ComparisonTable
+from starcast.support.text import format_value
+from support.stored_runs import PROVENANCE, along, priced_run, side
+
+SIZES = (16, 256, 4096, 65536)
+VOID = {"meta", "br", "link"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fonts() -> None:
+    """Matplotlib's list of the fonts of this machine: it takes seconds in a new home."""
+    importlib.import_module("matplotlib.font_manager")
+
+
+class Page(HTMLParser):
+    """A page as its tags, texts and cells; every element must be closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.rows: list[list[str]] = []
+        self.data = ""
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+        self.text = " ".join(self.text.split())
+        self.rows = [[" ".join(cell.split()) for cell in row] for row in self.rows]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Record an element."""
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in {"td", "th"}:
+            self.rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check that it closes the element opened last."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Record text, and the text of its cell."""
+        if "script" in self.open:
+            self.data = self.data or data
+        elif "style" not in self.open:
+            self.text += data
+            if {"td", "th"} & set(self.open):
+                self.rows[-1][-1] += data
+
+    def below(self, heading: Sequence[str]) -> list[list[str]]:
+        """Return the rows below a heading."""
+        return self.rows[self.rows.index(list(heading)) + 1 :]
+
+
+def three(**changes: Any) -> Comparison:
+    """Return three algorithms with 1 and 4 segments that cross."""
+    runs = [
+        *along(10, 2, SIZES, segments=1, **changes), *along(13, 1, SIZES, segments=4, **changes),
+        *along(7, 7, SIZES, segments=1, algorithm="recursive-substar", **changes),
+        *along(10, 4, SIZES, segments=4, algorithm="recursive-substar", **changes),
+        *along(15, Fraction(1, 2), SIZES, segments=1, algorithm="edge-disjoint", **changes),
+    ]  # fmt: skip
+    return compare([side("sweep", runs)])
+
+
+def across() -> Comparison:
+    """Two algorithms on each of two networks, of which those on S5 and on Q7 cross."""
+    runs = [
+        *along(6, 5, SIZES, topology="S5", algorithm="greedy"),
+        *along(8, 2, SIZES, topology="S5", algorithm="edge-disjoint"),
+        *along(7, 4, SIZES, topology="Q7", algorithm="binomial"),
+        *along(9, 1, SIZES, topology="Q7", algorithm="edge-disjoint-binomial", bound=7),
+    ]
+    return compare([side("sweep", runs)], across=["topology"])
+
+
+def between() -> Comparison:
+    """Three algorithms that cross a fourth between the same two stored sizes."""
+    ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
+    others = [
+        priced_run(start, 5, m, segments=p, algorithm=f"a{start}")
+        for start in (7, 8, 9)
+        for p, m in enumerate(SIZES, start=5)
+    ]
+    return compare([side("a", [*ours, *others])])
+
+
+def profiles(comparison: Comparison) -> dict[int, list[int]]:
+    """Return invented numbers of links used: 1, 2, 3, ... per step."""
+    return {
+        run.id: list(range(1, int(run.costs[0].steps or 0) + 1))
+        for run in profiled_runs(comparison)
+    }
+
+
+def shown(comparison: Comparison, **options: Any) -> Page:
+    return Page(page.render_file(comparison, profiles(comparison), **options))
+
+
+def test_the_page_is_one_file_that_loads_nothing_and_holds_its_data() -> None:
+    comparison = three()
+    text = page.render_file(comparison, profiles(comparison))
+    read = Page(text)
+    for tag, attributes in read.tags:
+        assert tag not in {"img", "iframe", "object", "embed", "base", "form"}
+        for name in ("src", "href"):
+            assert (attributes.get(name) or "#").startswith(("#", "data:,")), (tag, attributes)
+    rest = text.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(r"https?:|@import|url\((?!#)|^import ", rest, re.MULTILINE)
+    assert "default-src 'none'" in text
+    assert "unsafe-inline" not in text
+    described = page.describe(comparison, profiles(comparison))
+    assert json.loads(read.data) == json.loads(json.dumps(described["panels"]))
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_every_row_every_side_and_every_command_is_on_the_page(everything: bool) -> None:
+    comparison = three()
+    read = shown(comparison, everything=everything)
+    layout = tabulate_layout(comparison, everything=everything)
+    below = read.below([name.replace("_", " ") for name in layout.columns])
+    assert len(layout.rows) == 8
+    for row, cells in zip(layout.rows, below, strict=False):
+        for name, cell in zip(layout.columns, cells, strict=True):
+            assert cell.endswith(format_value(row[name])), name
+    for each in comparison.sides:
+        assert each.name in read.text
+        assert all(command in read.text for command in (each.repeat, *each.commands))
+
+
+def test_the_json_has_the_rows_for_programs_and_all_crossovers() -> None:
+    comparison = three()
+    described = page.describe(comparison, profiles(comparison))
+    json.dumps(described)
+    assert described["rows"] == [as_cells(row) for row in tabulate(comparison)]
+    assert len(described["crossovers"]) == len(crossovers.all_crossovers(comparison))
+    (panel,) = described["panels"]
+    (curve,) = [curve for curve in panel["curves"] if curve["label"] == "multiple"]
+    # 1000 + 2m with 1 segment and 1300 + m with 4 segments: they cross at 300.
+    assert [(s["message_bytes"], s["time"], s["segments"]) for s in curve["spots"]] == [
+        (16, 1032, 1), (256, 1512, 1), (4096, 5396, 4), (65536, 66836, 4),
+    ]  # fmt: skip
+    assert {tuple(point) for point in curve["path"]} > {(16, 1032), (65536, 66836)}
+    for m, time in curve["path"]:
+        assert time == pytest.approx(min(1000 + 2 * m, 1300 + m), rel=1e-4)
+
+
+def test_without_scripts_the_page_has_times_and_steps_as_tables() -> None:
+    comparison = three()
+    read = shown(comparison)
+    labels = ["edge-disjoint", "multiple", "recursive-substar"]
+    (panel,) = panels(comparison)
+    assert sorted(curve.label for curve in panel.curves) == labels
+    times = read.below(["message bytes", *(c.label for c in panel.curves), "lower bound"])[:4]
+    assert [row[0] for row in times] == [str(m) for m in SIZES]
+    assert times[3][1 + [c.label for c in panel.curves].index("multiple")] == "66836 p = 4"
+    steps = read.below(["curve", "segments", "steps", "directed links", "busy on average"])[:3]
+    # 1 + ... + 13 = 91 of 13 steps with 480 directed links.
+    assert ["multiple", "4", "13", "480", f"{100 * 91 / (13 * 480):.1f} %"] in steps
+    assert "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13" in read.text
+    for crossing in crossovers.best_crossovers(crossovers.find_crossovers(panel)):
+        assert crossing.change in read.text
+
+
+def test_many_sides_are_stacked_and_none_of_their_lines_is_lost() -> None:
+    sides = [
+        side(name, along(steps, 2, SIZES, algorithm="multiple"))
+        for name, steps in zip("abcde", range(5, 10), strict=True)
+    ]
+    heading = [
+        "message bytes",
+        "side",
+        "steps",
+        "time",
+        "change",
+        "change percent",
+        "verdict",
+        "gap",
+    ]
+    block = shown(compare(sides)).below(heading)[: 5 * len(SIZES)]
+    assert [row[-7] for row in block] == list("abcde") * len(SIZES)
+    assert [row[0] for row in block[::5]] == [str(m) for m in SIZES]
+    assert [len(row) for row in block[:5]] == [8, 7, 7, 7, 7]
+    assert block[1][-2] == "▲ worse"
+
+
+def test_the_best_of_each_row_is_strong_and_no_other() -> None:
+    comparison = three()
+    text = page.render_file(comparison, {})
+    strong = re.findall(r'<td class="number best"><strong>([^<]+)</strong></td>', text)
+    ends = comparison.suffixes
+    best = [row[f"time_{ends[row['best']]}"] for row in tabulate(comparison) if row["best"]]
+    assert strong == [format_value(time) for time in best]
+    assert len(best) == 8
+
+
+def test_rows_that_are_not_comparable_have_a_reason() -> None:
+    sides = [side("ours", along(10, 2, SIZES)), side("theirs", along(7, 7, SIZES, ports="one"))]
+    text = shown(compare(sides)).text
+    assert "different ports (all, one) (4 rows)" in text
+    assert "more reason" not in text
+
+
+@pytest.mark.slow
+def test_all_reasons_are_on_the_page_and_rare_ones_are_folded() -> None:
+    missing = (*SIZES, *SIZES, *range(1, 16))
+    faults = {"faults": ["21345"]}
+    ours = [priced_run(10, 2, m, **faults) for m in range(1, len(missing) + 1)]
+    theirs = [priced_run(9, 2, m, missing=n, **faults) for m, n in enumerate(missing, start=1)]
+    comparison = compare([side("ours", ours), side("theirs", theirs)])
+    reasons = page.count_reasons(comparison)
+    text = page.render_file(comparison, {})
+    part = text.partition("Rows that are not comparable")[2].partition("<h2")[0]
+    at_once, _, on_demand = part.partition("<details>")
+    listed = [re.findall(r"<li>(.*?) <span", each) for each in (at_once, on_demand)]
+    assert listed[0] + listed[1] == list(reasons)
+    assert len(listed[0]) == 12
+    assert f"{len(reasons) - 12} more reasons" in on_demand
+
+
+def test_the_summary_counts_the_verdicts_of_the_rows() -> None:
+    comparison = three()
+    rows = comparison.rows(everything=True)
+    for place, counted in enumerate(page.summarize(comparison)):
+        assert counted["best"] == sum(row["best"] == counted["side"] for row in rows)
+        if place:
+            fallen = [row[f"verdict_{comparison.suffixes[counted['side']]}"] for row in rows]
+            assert [counted[verdict] for verdict in page.VERDICTS] == [
+                fallen.count(verdict) for verdict in page.VERDICTS
+            ]
+
+
+def test_provenance_is_listed_once_for_each_source_with_its_runs_and_dates() -> None:
+    other = {**PROVENANCE, "version": "0.2.0", "dirty": True}
+    later = datetime(2026, 11, 22, tzinfo=UTC)
+    ours, theirs = along(10, 2, SIZES), along(7, 7, SIZES, provenance=other, finished_at=later)
+    comparison = compare([side("ours", ours), side("theirs", theirs)])
+    old, new = page.list_sources(comparison)
+    assert (old["version"], old["runs"], old["host"]) == ("0.1.0", 4, "loom")
+    assert (new["version"], new["dirty"]) == ("0.2.0", True)
+    assert old["first"] == old["last"] < new["first"] == new["last"]
+    text = shown(comparison).text
+    for word in ("0.1.0", "0.2.0", PROVENANCE["revision"], "loom", "18.4"):
+        assert str(word) in text
+
+
+def test_names_from_outside_are_text_not_markup() -> None:
+    """Titles, commands and data of experiments are escaped."""
+    nasty = '</script><script>alert("x")</script> & <b>'
+    ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
+    theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
+    read = shown(compare([ours, side("b", theirs)]))
+    assert [tag for tag, _ in read.tags].count("script") == 2  # the data, and the modules
+    assert nasty in read.text
+
+
+def test_a_comparison_without_any_figures_is_a_page_too() -> None:
+    failed = along(10, 2, (64,), status="failed", error="step 1: early")
+    for other in (along(10, 2, (64,)), []):
+        assert "not comparable" in shown(compare([side("a", failed), side("b", other)])).text
+
+
+def test_a_page_without_differences_says_so() -> None:
+    runs = along(10, 2, SIZES)
+    text = shown(compare([side("a", runs), side("a", runs)])).text
+    assert "Nothing differs: all 4 rows are the same" in text
+
+
+def test_a_page_across_topologies_states_the_size_and_the_bound_of_each_network() -> None:
+    comparison = across()
+    read = shown(comparison)
+    assert "on networks of different size, so a change is a change between networks" in read.text
+    assert "Nothing is normalised" in read.text
+    start = next(place for place, row in enumerate(read.rows) if "network" in row)
+    cells = [row[read.rows[start].index("network")] for row in read.rows[start + 1 : start + 5]]
+    s5, q7 = "S5: 120 nodes of degree 4, 240 links", "Q7: 128 nodes of degree 7, 448 links"
+    assert cells == [s5, s5, q7, q7]
+    assert "Runs with the same collective, ports, execution, t_s" in read.text
+    (panel,) = page.describe(comparison, profiles(comparison))["panels"]
+    bounds = [bound["label"] for bound in panel["bounds"]]
+    assert bounds == ["lower bound of S5", "lower bound of Q7"]
+    # 1 + ... + 8 = 36 of 8 steps with 480 directed links; 1 + ... + 9 = 45 of 9 with 896.
+    shares = {f"{100 * 36 / (8 * 480):.1f} %", f"{100 * 45 / (9 * 896):.1f} %"}
+    assert shares <= {row[-1] for row in read.rows}
+    assert "networks of different size" not in shown(three()).text
+
+
+def test_a_notebook_shows_the_first_rows_of_a_long_comparison() -> None:
+    sizes = range(100, 199)
+    comparison = compare([side("a", along(10, 2, sizes)), side("b", along(7, 7, sizes))])
+    table = tabulate(comparison)
+    shown_in_notebook = ComparisonTable(
+        table.columns, table.rows, table.note, comparison=comparison
+    )._repr_html_()
+    assert shown_in_notebook.count("<b>") == 60
+    assert "60 of 99 rows" in shown_in_notebook
+
+
+def test_the_title_of_many_parts_names_their_experiment() -> None:
+    assert page.title_of(across()) == "sweep: 4 sides compared"
+    assert page.title_of(three()) == (
+        "sweep: multiple against recursive-substar against edge-disjoint"
+    )
+    two = compare([side("ours", along(10, 2, SIZES)), side("b", along(9, 2, SIZES))])
+    assert page.title_of(two) == "ours against b"
+
+
+def test_the_same_schedules_are_shown_once_and_preferably_without_faults() -> None:
+    """Steps are shown without faults, and with faults only if they are not shown yet."""
+    slow, fast = three().sides, three(t_c=Fraction(2)).sides
+    machines = compare([side("sweep", [run for each in (*slow, *fast) for run in each.runs])])
+    described = page.describe(machines, profiles(machines))["panels"]
+    assert [len(panel["profiles"]) for panel in described] == [3, 0]
+    faults = [
+        {"faults": [node], "seed": seed} for seed, node in enumerate(("21345", "32145", "12354"))
+    ]
+    few = [run for each in faults for run in along(10, 2, SIZES, **each)]
+    both = [
+        run for each in ({}, *faults[:2]) for run in along(7, 7, SIZES, algorithm="greedy", **each)
+    ]
+    comparison = compare([side("a", [*few, *along(10, 2, SIZES)]), side("b", both)])
+    drawn = [(run.algorithm, run.faults) for run in profiled_runs(comparison)]
+    assert drawn == [("multiple", []), ("greedy", [])]
+    partial = compare([side("a", few), side("b", both)])
+    assert [(run.algorithm, run.faults) for run in profiled_runs(partial)] == [
+        ("greedy", []), ("multiple", ["12354"]),
+    ]  # fmt: skip
+
+
+# Files of plots
+
+
+def drawn(comparison: Comparison) -> Axes:
+    """Return the axes of the plot of times of a comparison with one panel."""
+    (panel,) = panels(comparison)
+    styles = plots.make_styles(curve.label for curve in panel.curves)
+    found = crossovers.best_crossovers(crossovers.find_crossovers(panel))
+    return plots.plot_times(panel, styles, found).axes[0]
+
+
+def marks(axes: Axes, gid: str) -> list[tuple[Any, ...]]:
+    """Return the marked points of a curve, or of a crossover."""
+    (line,) = [line for line in axes.lines if line.get_gid() == gid]
+    return [tuple(point) for point in line.get_xydata()]  # type: ignore[arg-type, union-attr]
+
+
+def test_the_marks_of_a_plot_are_the_stored_figures_and_the_crossovers() -> None:
+    comparison = three()
+    axes = drawn(comparison)
+    assert marks(axes, "multiple") == [(16, 1032), (256, 1512), (4096, 5396), (65536, 66836)]
+    (panel,) = panels(comparison)
+    found = crossovers.best_crossovers(crossovers.find_crossovers(panel))
+    assert len(found) >= 2
+    for number, crossing in enumerate(found, start=1):
+        assert marks(axes, f"crossing-{number}") == [(float(crossing.low), float(crossing.time))]  # type: ignore[arg-type]
+    zero = compare([side("sweep", [*along(10, 2, (0, *SIZES)),
+                                   *along(7, 7, (0, *SIZES), algorithm="greedy")])])  # fmt: skip
+    assert len(marks(drawn(zero), "multiple")) == len(SIZES)
+
+
+def test_crossovers_between_the_same_sizes_share_a_band_and_its_numbers() -> None:
+    axes = drawn(between())
+    (band,) = axes.patches
+    assert [band.get_x(), band.get_x() + band.get_width()] == [16, 256]  # type: ignore[attr-defined]
+    assert "1-3" in {text.get_text() for text in axes.texts}
+
+
+def test_a_plot_across_topologies_has_a_bound_for_each_and_shares_of_each_ones_links() -> None:
+    comparison = across()
+    labels = {line.get_label() for line in drawn(comparison).lines}
+    assert {"lower bound of S5", "lower bound of Q7", "S5 greedy", "Q7 binomial"} <= labels
+    (panel,) = panels(comparison)
+    styles = plots.make_styles(curve.label for curve in panel.curves)
+    axes = plots.plot_links(panel, profiles(comparison), styles).axes[0]
+    assert axes.get_ylabel() == "directed links busy, % of the network's"
+    heights = {patch.get_label(): list(patch.get_data().values) for patch in axes.patches}  # type: ignore[attr-defined]
+    assert heights["Q7 binomial, p = 1"] == [used * 100 / 896 for used in range(1, 8)]
+
+
+def test_every_curve_looks_different() -> None:
+    styles = plots.make_styles(f"algorithm {place}" for place in range(40))
+    assert len({json.dumps(style) for style in styles.values()}) == len(styles) == 40
+
+
+@pytest.mark.parametrize("suffix", [".svg", pytest.param(".pdf", marks=pytest.mark.slow), ".PNG"])
+def test_every_plot_is_a_file_with_the_number_of_its_panel_and_the_same_every_time(
+    suffix: str,
+) -> None:
+    comparison = three()
+    out = Path("folder") / f"plot{suffix}"
+    files = plots.plot_files(comparison, profiles(comparison), out)
+    assert [file.stem for file in files] == ["plot-times-1", "plot-links-1"]
+    with mpl.rc_context({"axes.facecolor": "red", "font.size": 30, "svg.fonttype": "none"}):
+        assert plots.plot_files(comparison, profiles(comparison), out) == files
+    assert mpl.rcParams["svg.hashsalt"] != "starcast"
+    for content in files.values():
+        if suffix == ".pdf":
+            assert content.startswith(b"%PDF-")
+            assert b"/Type /Font" in content
+            assert b"/Subtype /Type3" not in content
+        elif suffix == ".PNG":
+            assert content.startswith(b"\x89PNG")
+        else:
+            root = ET.fromstring(content)  # noqa: S314 - we wrote it
+            assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # no font is needed
+    assert list(plots.plot_files(comparison, {}, out)) == [out]
+
+
+def test_a_comparison_without_plots_is_refused() -> None:
+    single = compare([side("sweep", along(10, 2, (16,))), side("other", along(12, 2, (16,)))])
+    with pytest.raises(InputError, match="nothing to plot") as refusal:
+        plots.plot_files(single, {}, Path("plot.svg"))
+    assert refusal.value.hint
+    with pytest.raises(InputError, match="svg, pdf and png"):
+        plots.check_plot(Path("plot.gif"))
+
+
+def test_a_missing_matplotlib_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("sys.path", [path for path in sys.path if "site-packages" not in path])
+    monkeypatch.delitem(sys.modules, "starcast.comparison.plots")
+    with pytest.raises(UnavailableError, match="matplotlib, which is not installed") as refusal:
+        importlib.import_module("starcast.comparison.plots")
+    assert "starcast[plots]" in (refusal.value.hint or "")
