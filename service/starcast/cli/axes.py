@@ -26,22 +26,23 @@ OnTopologyArgument = Annotated[
         autocompletion=completion.topologies,
     ),
 ]
-_COLLECTIVE = typer.Argument(
-    help="broadcast, allgather, scatter, gather or alltoall.",
-    autocompletion=completion.collectives,
-)
-_ALGORITHM = typer.Argument(
-    help=(
-        "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
-        "see 'starcast schedule algorithms'."
+CollectiveArgument = Annotated[
+    str,
+    typer.Argument(
+        help="broadcast, allgather, scatter, gather or alltoall.",
+        autocompletion=completion.collectives,
     ),
-    autocompletion=completion.algorithms,
-)
-CollectiveArgument = Annotated[str, _COLLECTIVE]
-AlgorithmArgument = Annotated[str, _ALGORITHM]
-#: The same, for commands that can do without.
-OptionalCollectiveArgument = Annotated[str | None, _COLLECTIVE]
-OptionalAlgorithmArgument = Annotated[str | None, _ALGORITHM]
+]
+AlgorithmArgument = Annotated[
+    str,
+    typer.Argument(
+        help=(
+            "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
+            "see 'starcast schedule algorithms'."
+        ),
+        autocompletion=completion.algorithms,
+    ),
+]
 
 ConditionsOption = Annotated[
     list[str] | None,

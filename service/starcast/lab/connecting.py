@@ -12,13 +12,14 @@ from starcast.lab.experiments import Experiments
 from starcast.lab.networks import Networks
 from starcast.lab.questions import Questions
 from starcast.lab.schedules import Schedules
+from starcast.lab.simulations import Simulations
 
 if TYPE_CHECKING:
     from starcast.progress import Reporter
     from starcast.settings import Settings
 
 
-class Lab(Networks, Schedules, Costs, Questions, Experiments, Administration):
+class Lab(Networks, Schedules, Simulations, Costs, Questions, Experiments, Administration):
     """A laboratory: everything that starcast does, an operation a method.
 
     `starcast.connect` opens it. The command line, the HTTP API and notebooks are doors to the same
