@@ -25,9 +25,10 @@ ORDINARY = {
         --verbose --version --wait --where --with --yes
     """,
     "Python": """
-        adopt backup check_query close config doctor drop engine estimate export_files forests
-        graph ingest paper_table queries query rebuild reproduce restore schedules schema show
-        status stop topologies upgrade
+        adopt ask backup build_forest check_queries check_query close config doctor draw_forest
+        drop engine estimate explore export_files export_forest forests graph ingest merge_forest
+        new_query paper_table queries query rebuild reproduce restore schedules schema show
+        show_forest show_query spare status stop topologies upgrade verify_forest
         check_schedule cost_table draw_schedule export_schedule optimum profile_schedule
         schedule_rows simulate_schedule time_schedule
         args add_note with_traceback exit_code chunks table translation open save parse members

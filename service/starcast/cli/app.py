@@ -16,18 +16,12 @@ from starcast.cli import (
     commands,
     compare,
     completion,
-    config,
     context,
     demo,
     experiment,
-    explore,
     flags,
-    forest,
-    query,
-    records,
-    renamed,
+    results,
     run,
-    search,
     serve,
     stack,
 )
@@ -41,7 +35,7 @@ _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 app = typer.Typer(
     name="starcast",
-    cls=renamed.RootGroup,
+    cls=flags.RootGroup,
     help=(
         "A laboratory for collective communication on star graphs: build, verify by execution, "
         "store, query and compare."
@@ -54,25 +48,25 @@ app.command("demo")(demo.demo)
 commands.add_servers(app)
 app.command("serve")(serve.serve)
 app.command("uninstall")(stack.uninstall)
-app.command("config")(config.show)
+command(app, "config", Lab.config)
 command(app, "ingest", Lab.ingest)
+command(app, "export", Lab.export_files)
 command(app, "backup", Lab.backup)
 command(app, "restore", Lab.restore)
 app.add_typer(commands.topology, name="topology")
-app.add_typer(forest.app, name="forest")
+app.add_typer(commands.forest, name="forest")
 app.add_typer(commands.schedule, name="schedule")
 app.add_typer(commands.cost, name="cost")
-app.command("explore")(explore.explore)
-app.add_typer(query.app, name="query")
+command(app, "explore", Lab.explore, labelled=True)
+app.add_typer(commands.query, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)
 app.add_typer(claims.app, name="claims")
-app.command("search")(search.search)
-app.add_typer(records.app, name="records")
+command(app, "search", Lab.search, printer=results.wide_table)
+app.add_typer(commands.records, name="records")
 app.add_typer(commands.graph, name="graph")
 app.add_typer(commands.db, name="db")
-renamed.add_old_commands(app, claims=claims.app)
 
 
 def _print_version(wanted: bool) -> None:

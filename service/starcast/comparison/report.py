@@ -10,11 +10,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from starcast.axes.parameters import QUESTION
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison
 from starcast.comparison.crossovers import crossover_rows, find_crossovers, table_columns
 from starcast.comparison.curves import panels
 from starcast.comparison.layout import MOST_ABREAST, Layout, lay_out
-from starcast.comparison.matching import QUESTION
 from starcast.comparison.networks import networks
 from starcast.comparison.panel_plots import plot_panels
 from starcast.comparison.sides import parent

@@ -143,5 +143,5 @@ def _refuse_waiting_imports(stores: Stores) -> None:
         raise RejectedError(
             f"{pluralize(len(waiting), 'artifact')} of an earlier import would be lost: they were "
             f"not compared yet: {_format_ids(waiting)}",
-            hint="run 'starcast graph rebuild' first, or add --method bolt",
+            hint="run 'starcast graph adopt' first, or add --method bolt",
         )

@@ -181,7 +181,7 @@ class _Verification:
                 continue
             if any(node.properties.get("state") == GraphState.IMPORTED for node in nodes):
                 description = "it was imported and not compared yet"
-                advice = "starcast graph rebuild"
+                advice = "starcast graph adopt"
                 yield Problem(artifact_id, description, GraphState.IMPORTED.value, None, advice)
                 continue
             description = f"the graph has a {kind} that PostgreSQL does not know"

@@ -55,7 +55,7 @@ class Administration(Connection):
         """
         from starcast.embedded import stack
 
-        addresses = stack.addresses(self.settings.home, stack.up(self.settings, self.reporter))
+        addresses = stack.list_addresses(self.settings.home, stack.up(self.settings, self.reporter))
         return Table.of(addresses, ("server", "address", "user", "password_file"))
 
     def stop(self) -> Facts:
@@ -84,22 +84,24 @@ class Administration(Connection):
         Raises:
             UnavailableError: the server cannot be reached.
         """
-        from starcast.database import sessions
+        from starcast.database import migrations, sessions
 
         current, newest = sessions.current(self.database), sessions.head()
         values: dict[str, Any] = {"revision": current, "newest": newest, "differences": []}
         if current != newest:
-            hint = "run 'starcast db upgrade'"
-            what = (
-                f"is {current}, this starcast needs {newest}" if current else "does not exist yet"
+            sentence = f"the schema is {current or 'missing'}, the newest is {newest}"
+            failure = RejectedError(
+                f"the database has {'an old schema' if current else 'no schema yet'}",
+                hint="run 'starcast db upgrade'",
             )
-            return Facts(values, failure=RejectedError(f"the schema {what}", hint=hint))
-        if found := sessions.differences(self.database):
+            return Facts(values, sentence, failure)
+        if found := migrations.differences(self.database):
             failure = RejectedError(
                 f"the tables differ from revision {newest}: {'; '.join(found)}",
                 hint="undo the manual changes, or start with an empty database",
             )
-            return Facts(values | {"differences": found}, failure=failure)
+            sentence = f"the schema has the newest revision ({newest})"
+            return Facts(values | {"differences": found}, sentence, failure)
         return Facts(
             values, f"the schema has the newest revision ({newest}) and its tables match the models"
         )
@@ -119,13 +121,14 @@ class Administration(Connection):
                 starcast's.
             UnavailableError: the server cannot be reached, or refuses the owner of the tables.
         """
-        from starcast.database import sessions
+        from starcast.database import migrations, sessions
         from starcast.endpoints import migration_url
 
+        self._check_open()
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = sessions.current(owner)
-            sessions.upgrade(owner, self.reporter)
+            migrations.upgrade(owner, self.reporter)
             return Facts({"previous": before, "revision": sessions.current(owner)})
         finally:
             owner.dispose()
@@ -151,6 +154,7 @@ class Administration(Connection):
         """
         from starcast.ingest.backup import back_up
 
+        self._check_open()
         manifest = back_up(self.settings, Path(file))
         size = Path(file).stat().st_size
         done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"
@@ -180,6 +184,7 @@ class Administration(Connection):
         """
         from starcast.ingest.backup import restore
 
+        self._check_open()
         self._close_graph()
         manifest = restore(self.settings, Path(file), self.reporter, rebuild_graph=graph)
         made = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"

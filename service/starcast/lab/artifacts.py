@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from starcast.ingest import IngestRequest
     from starcast.ingest.artifacts import ForestArtifact
     from starcast.ingest.loading import Loaded
+    from starcast.topologies import Topology
     from starcast.trees import Forest
 
 Trees = Annotated["str | Forest | Iterable[str | Forest]", Shell(str, completes="constructions")]
 Schedules = Annotated["str | Iterable[str]", Shell(str, completes="schedules")]
-Ports = Annotated[str, Shell(default="default")]
 
 
 class IngestOptions(TypedDict, total=False):
@@ -44,7 +44,7 @@ class IngestOptions(TypedDict, total=False):
     """
 
     root: Root
-    ports: Ports
+    ports: str
     segments: int | None
     messages: int | None
 
@@ -85,7 +85,7 @@ class Artifacts(Connection):
                 stored under the name that it has in the file. Can be repeated.
             method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
             wait: wait for another ingest or drop instead of failing.
-            dry_run: return the estimated cost only. No server is needed.
+            dry_run: only estimate the cost. No server is needed.
             options: `IngestOptions`.
 
         Returns:
@@ -332,6 +332,88 @@ class Artifacts(Connection):
         return _table_of(
             rebuilt, f"rebuilt {many}" if rebuilt else "nothing to rebuild: nothing is stored"
         )
+
+    def adopt(self, *, wait: bool = False) -> Table:
+        """Verify the data of an offline import (``starcast export``) and mark them as complete.
+
+        Artifacts that differ are rejected and never used: import them again, or drop them.
+
+        Args:
+            wait: wait for another ingest or drop instead of failing.
+
+        Returns:
+            The adopted artifacts.
+
+        Raises:
+            RejectedError: an artifact differs from what its generator builds.
+            BusyError: another process is changing the stores, and ``wait`` is not given.
+        """
+        from starcast.ingest.offline import adopt
+        from starcast.ingest.stores import lock_stores
+
+        with (
+            self._stores() as opened,
+            lock_stores(opened, wait, self.reporter, "adopting an import") as stores,
+        ):
+            rows = [{"kind": each.kind, "id": each.id} for each in adopt(stores, self.reporter)]
+        many = pluralize(len(rows), "artifact")
+        note = f"adopted {many}" if rows else "nothing to adopt: no import is waiting"
+        return Table.of(rows, ("kind", "id"), note)
+
+    def export_files(
+        self,
+        folder: Annotated[Path, Shell(metavar="DIR")],
+        topology: Annotated["str | Topology | None", Shell(str, completes="topologies")] = None,
+        *,
+        trees: Trees = (),
+        schedules: Schedules = (),
+        **options: Unpack[IngestOptions],
+    ) -> Facts:
+        """Write files for an offline import of everything stored, and of an additional topology.
+
+        For docker compose and your own Neo4j server, where an import is far faster than Bolt. Only
+        PostgreSQL is needed. Says the next steps: stop Neo4j, run the script, start Neo4j, and run
+        ``starcast graph adopt``.
+
+        Args:
+            folder: output folder; it must be new or empty.
+            topology: a topology to add to what is stored, such as S9.
+            trees: constructions, separated by commas, as for ``starcast ingest``.
+            schedules: algorithms, separated by commas, as for ``starcast ingest``.
+            options: `IngestOptions`.
+
+        Returns:
+            The ids of the artifacts, the folder, its size in bytes, and the next steps: ``guide``.
+
+        Raises:
+            InputError: a name is wrong, or the folder is not empty.
+            LimitError: the disk is too small.
+
+        Example:
+            $ starcast export /tmp/files
+            $ starcast export /tmp/files S9 --trees multiple
+        """
+        from starcast.ingest.export_files import export
+
+        if topology is None and (trees or schedules or options):
+            raise InputError(
+                "trees and schedules need a topology, and none is given",
+                hint="name a topology after the folder, such as S9",
+            )
+        request = None
+        if topology is not None:
+            request = self._request(topology, trees, schedules, (), options)
+        database = self.settings.neo4j_database
+        done = export(self.engine, Path(folder), request, database, self.reporter)
+        values = {
+            "artifacts": list(done.artifacts),
+            "folder": str(done.files.folder),
+            "bytes": done.files.bytes,
+            "guide": done.guide,
+        }
+        many = pluralize(len(done.artifacts), "artifact")
+        size = f"{many}, {done.files.bytes / 1e6:,.0f} MB in {done.files.folder}"
+        return Facts(values, f"{done.guide}\n{size}")
 
     def topologies(self) -> Table:
         """List the stored topologies and their states."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from starcast.errors import UnavailableError
 from starcast.progress import ProgressLines, Reporter, Silent
+from starcast.support.table import Table
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from starcast.graph.connection import Graph
     from starcast.ingest import Stores
     from starcast.settings import Settings
-    from starcast.support.table import Table
 
 #: A reporter, or a function that receives messages and the state of long work, line by line.
 Progress = Reporter | Callable[[str], None]
@@ -88,9 +88,21 @@ class Connection:
             servers.append(f"the embedded stack in {self.settings.home}")
         return f"<Lab: {state}{' and '.join(servers)}>"
 
-    def config(self) -> "Table":
-        """Show every setting with its value and source; secrets are hidden."""
-        return self.settings.listing()
+    def config(self) -> Table:
+        """Show every setting with its value and source, and the settings file that was read.
+
+        Secrets are not shown. Flags override STARCAST_* variables, which override the file. The
+        file is the one that STARCAST_CONFIG names, or else starcast.toml in the working directory,
+        or else in the user's configuration folder.
+        """
+        from starcast.config_file import config_file
+
+        listed = self.settings.listing()
+        file = config_file().absolute()
+        note = f"settings file: {file}"
+        if not file.exists():
+            note = f"no settings file: {file} does not exist"
+        return Table(listed.columns, listed.rows, note)
 
     @property
     def database(self) -> "Engine":

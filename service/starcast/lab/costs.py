@@ -121,9 +121,9 @@ class Costs(Connection):
             $ starcast cost table S5 --collective allgather -m 1024 --no-simulate -f markdown
             $ starcast cost table S6 --collective scatter --messages 5 --copies 2
         """
+        from starcast.axes.values import BEST, read_count, read_number
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
         from starcast.costs.tables import Problem
-        from starcast.experiments.values import BEST, read_count, read_number
         from starcast.topologies import as_topology
 
         network = as_topology(topology)
@@ -239,9 +239,9 @@ class Costs(Connection):
             $ starcast cost optimum S7 broadcast multiple -m 1e6
             $ starcast cost optimum S6 broadcast edge-disjoint --copies 2
         """
+        from starcast.axes.values import read_number
         from starcast.collectives.catalogue import find
         from starcast.costs import closed_form, optimal_pieces
-        from starcast.experiments.values import read_number
         from starcast.topologies import as_topology
 
         machine = _machine(t_s, t_c)
@@ -265,8 +265,8 @@ class Costs(Connection):
 
 
 def _machine(t_s: Number, t_c: Number) -> "Machine":
+    from starcast.axes.values import read_number
     from starcast.costs import Machine
-    from starcast.experiments.values import read_number
 
     return Machine(read_number(t_s, "t_s"), read_number(t_c, "t_c"))
 

@@ -95,3 +95,18 @@ class ExchangeFile:
         from starcast.formats import export
 
         export(self.artifact, file, self.to, **self.options)  # type: ignore[arg-type]
+
+
+def check_suffix(out: str | Path, *suffixes: str) -> None:
+    """Check that the suffix of an output file, if it has one, is one of the format.
+
+    Raises:
+        InputError: it is another one.
+    """
+    suffix = Path(out).suffix
+    if suffix.lower() not in {"", *suffixes}:
+        held = suffixes[0].removeprefix(".").upper()
+        raise InputError(
+            f"the file would hold {held}, but its name ends in '{suffix}': {out}",
+            hint=f"name a file that ends in {suffixes[0]}; other programs convert it",
+        )

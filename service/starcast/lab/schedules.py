@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 from starcast.errors import InputError
 from starcast.lab.connection import Connection
 from starcast.lab.files import ExchangeFile, Picture
-from starcast.lab.networks import Layout
-from starcast.lab.signature import CollectiveName, Root, Shell, TopologyName
+from starcast.lab.signature import CollectiveName, Layout, Root, Shell, TopologyName
 from starcast.support.table import Table
 from starcast.vocabulary import Collective, ExecutionModel, Ports, ScheduleFormat
 

@@ -200,7 +200,7 @@ class Simulations(Connection):
             $ starcast schedule time S4 alltoall exact --with simgrid
         """
         from starcast import external
-        from starcast.experiments.values import read_number
+        from starcast.axes.values import read_number
         from starcast.simulator import timing
 
         machine = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c}

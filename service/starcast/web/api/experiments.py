@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import Crossing, best_crossovers, find_crossovers
 from starcast.comparison.curves import Curve, Panel, panels
+from starcast.comparison.networks import CROSSABLE
 from starcast.comparison.report import report_title
 from starcast.comparison.sides import load_side
 from starcast.database.models import Experiment, Run
@@ -41,7 +42,7 @@ NamesParameter = Annotated[
     Query(alias="name", max_length=20, description="experiments by name, runs by number"),
 ]
 AcrossParameter = Annotated[
-    list[str], Query(description="axes in which runs may differ: topology, ports, t_s, t_c")
+    list[str], Query(description=f"axes in which runs may differ: {', '.join(CROSSABLE)}")
 ]
 ConditionsParameter = Annotated[
     list[str], Query(alias="condition", description="only runs with this value: topology=S5")
