@@ -20,7 +20,7 @@ ORDINARY = {
         --again --all --as --browser --cascade --changed --cypher --discard-foreign
         --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
         --layout --limit --memory --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
-        --out --plot --postgres-port --postgres-uri --quiet --replace --rows --sample --seeds
+        --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds
         --show-completion --show-cypher --sort --store --stored --table --timeout --toml
         --verbose --version --wait --where --with --yes
     """,
@@ -29,6 +29,8 @@ ORDINARY = {
         drop engine estimate explore export_files export_forest forests graph ingest merge_forest
         new_query paper_table queries query rebuild reproduce restore schedules schema show
         show_forest show_query spare status stop topologies upgrade verify_forest
+        check_schedule cost_table draw_schedule export_schedule optimum profile_schedule
+        schedule_rows simulate_schedule time_schedule
         args add_note with_traceback exit_code chunks table translation open save parse members
         spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
         neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns

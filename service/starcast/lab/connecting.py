@@ -15,6 +15,7 @@ from starcast.lab.queries import Queries
 from starcast.lab.questions import Questions
 from starcast.lab.records import Records
 from starcast.lab.schedules import Schedules
+from starcast.lab.simulations import Simulations
 
 if TYPE_CHECKING:
     from starcast.progress import Reporter
@@ -25,6 +26,7 @@ class Lab(
     Networks,
     Forests,
     Schedules,
+    Simulations,
     Costs,
     Queries,
     Questions,
