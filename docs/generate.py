@@ -1,11 +1,13 @@
 """Generator of the reference pages in docs/.
 
-``make docs`` runs it; a test compares them with the files.
+``make docs`` runs it; a test compares them with the files. ``python docs/generate.py commands.md``
+writes one page.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import exact_alltoall
 import execution_models
@@ -31,6 +33,8 @@ def commands_page() -> str:
     for path in ((), *command_paths()):
         title = " ".join(("starcast", *path))
         parts.append(f"## {title}\n\n```text\n{help_of(path)}\n```\n")
+        if operation := operation_of(path):
+            parts.append(f"In Python: `lab.{operation}`\n")
     codes = "\n".join(f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items())
     parts.append(f"## Exit codes\n\n| code | meaning |\n|---|---|\n{codes}\n")
     return "\n".join(parts)
@@ -46,6 +50,14 @@ def _below(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if not child.hidden:
             yield (*path, name)
             yield from _below(child, (*path, name))
+
+
+def operation_of(path: tuple[str, ...]) -> str | None:
+    """Return the name of the method of `Lab` that a command is made from."""
+    command: Any = typer.main.get_command(app)
+    for word in path:
+        command = command.commands[word]
+    return getattr(command.callback, "operation", None)
 
 
 def help_of(path: tuple[str, ...]) -> str:
@@ -226,11 +238,11 @@ PAGES = {
 }
 
 
-def main() -> None:
-    """Write all generated pages."""
-    for name, page in PAGES.items():
-        (HERE / name).write_text(page(), encoding="utf-8")
+def main(names: Sequence[str]) -> None:
+    """Write the named pages, by default all."""
+    for name in names or PAGES:
+        (HERE / name).write_text(PAGES[name](), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

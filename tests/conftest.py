@@ -40,7 +40,8 @@ pytest_plugins = [
 ]
 
 #: Seconds of processor time of a test that is not marked ``slow``. Time that it waits for servers
-#: and commands is not counted: it depends on what else runs.
+#: and commands is not counted: it depends on what else runs. In the sweep it may be twice as much,
+#: because Hypothesis tries more examples there, and three sessions share the caches.
 MAX_SECONDS = 2.0
 
 #: Examples have no time limit, so that slow machines pass too.
@@ -141,9 +142,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     begin = time.process_time()
     result = yield
     used = time.process_time() - begin
-    if used > MAX_SECONDS and not pyfuncitem.get_closest_marker("slow"):
+    most = 2 * MAX_SECONDS if pyfuncitem.config.getoption("--sweep") else MAX_SECONDS
+    if used > most and not pyfuncitem.get_closest_marker("slow"):
         pytest.fail(
-            f"the test took {used:.1f} s of processor time; at most {MAX_SECONDS:g} are allowed: "
+            f"the test took {used:.1f} s of processor time; at most {most:g} are allowed: "
             "make it smaller, or mark it slow",
             pytrace=False,
         )

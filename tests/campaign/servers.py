@@ -16,7 +16,7 @@ from campaign.commands import finishing
 from campaign.output import Done
 from starcast.config_file import PREFIX
 from starcast.database import models, sessions
-from starcast.embedded import stack
+from starcast.embedded import addresses
 from starcast.endpoints import graph_address, store_url
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.graph import reader
@@ -124,7 +124,7 @@ class Servers:
         if self.home is None:
             return self
         try:
-            stack.endpoints(self.home)
+            addresses.endpoints(self.home)
         except UnavailableError:
             done = self.run("up")
             if done.code:

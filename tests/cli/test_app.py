@@ -98,36 +98,8 @@ def test_an_unknown_command_is_bad_input() -> None:
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ("tree", ("'starcast tree' is now 'starcast forest'",)),
-        ("tree show S5 multiple --root 12345", ("'starcast tree' is now 'starcast forest'",)),
-        ("tree --help", ("'starcast tree' is now 'starcast forest'",)),
-        ("claims ledgers -f json", ("'starcast claims ledgers' is now 'starcast claims runs'",)),
-        ("forest show S5 dimension-change --tree greedy --i 1", ("--tree", "--base")),
-        ("schedule rows S4 allgather dimension-change --tree necklace", ("--tree", "--base")),
-        ("run once S4 allgather dimension-change -m 1 --tree necklace", ("--tree", "--base")),
-        ("experiment run mine --tree necklace", ("--tree", "--base")),
-        ("ingest S5 --way bolt", ("--way", "--method")),
-        ("graph rebuild --way=bolt", ("--way", "--method")),
-        ("claims report --ledger 1", ("--ledger", "--run")),
-        ("cost table S5 --most-rows 1", ("--most-rows", "--max-rows")),
-    ],
-)
-def test_an_old_name_is_an_error_that_gives_the_new_name(
-    words: str, named: tuple[str, ...]
-) -> None:
-    result = starcast(*words.split())
-    assert (result.returncode, result.stdout) == (2, "")
-    first, hint = result.stderr.splitlines()
-    assert first.startswith("error: ")
-    assert all(name in first for name in named)
-    assert hint.startswith("hint: ")
-
-
 def test_an_error_is_a_sentence_and_a_hint_on_stderr_without_a_traceback(tmp_path: Path) -> None:
-    result = starcast("--home", str(tmp_path / "nowhere"), "db", "current")
+    result = starcast("--home", str(tmp_path / "nowhere"), "db", "check")
     assert result.returncode == 4
     assert result.stdout == ""
     lines = result.stderr.strip().splitlines()

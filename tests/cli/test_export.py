@@ -89,10 +89,10 @@ def test_the_printed_guide_is_also_a_file(starcast: Starcast, tmp_path: Path) ->
     """The guide names the quoted folder, the script and the next steps."""
     folder = tmp_path / "my files"
     done = starcast("export", str(folder), "S3")
-    assert done.out == (folder / "README.md").read_text(encoding="utf-8")
-    assert f"-v '{folder}:/export:ro' neo4j sh /export/import.sh\n" in done.out
-    assert f"sh '{folder}/import.sh'\n" in done.out
-    assert done.out.count("starcast graph adopt\n") == 2
+    assert (folder / "README.md").read_text(encoding="utf-8") in done.err
+    assert f"-v '{folder}:/export:ro' neo4j sh /export/import.sh\n" in done.err
+    assert f"sh '{folder}/import.sh'\n" in done.err
+    assert done.err.count("starcast graph adopt\n") == 2
     assert "writing 6 nodes and 6 relationships, about 0 MB of files" in done.err
 
 
@@ -102,7 +102,7 @@ def test_the_guide_names_another_database(
     """If the settings name a database."""
     monkeypatch.setenv("STARCAST_NEO4J_DATABASE", "lab")
     done = starcast("export", str(tmp_path / "files"), "S3")
-    assert done.out.count("import.sh lab\n") == 2
+    assert done.err.count("import.sh lab\n") == 2
 
 
 def test_the_script_runs_the_import_tool_in_its_folder(starcast: Starcast, tmp_path: Path) -> None:

@@ -279,9 +279,7 @@ def test_list_commands(starcast: Starcast, stores: Stores) -> None:
         ("S3", 6, 6, "complete"),
         ("S4", 24, 36, "complete"),
     ]
-    trees = list(
-        csv.DictReader(io.StringIO(starcast("forest", "list", "--topology", "S3", "-f", "csv").out))
-    )
+    trees = list(csv.DictReader(io.StringIO(starcast("forest", "list", "S3", "-f", "csv").out)))
     assert [(row["id"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
     schedules = starcast("schedule", "list", "-f", "markdown").out.splitlines()
     assert len(schedules) == 3
@@ -291,8 +289,8 @@ def test_list_commands(starcast: Starcast, stores: Stores) -> None:
 @pytest.mark.parametrize("noun", ["forest", "schedule"])
 def test_listing_on_an_invalid_topology(starcast: Starcast, noun: str) -> None:
     """Exit code 2; a valid topology that is not stored has an empty list."""
-    assert "T9" in refused(starcast(noun, "list", "--topology", "T9"), 2)[0]
-    assert json.loads(starcast(noun, "list", "--topology", "S9", "-f", "json").out) == []
+    assert "T9" in refused(starcast(noun, "list", "T9"), 2)[0]
+    assert json.loads(starcast(noun, "list", "S9", "-f", "json").out) == []
 
 
 def test_show_commands(starcast: Starcast, stores: Stores) -> None:

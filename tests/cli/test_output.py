@@ -15,7 +15,6 @@ from starcast.axes.parameters import POINT_AXES
 from starcast.cli.output import (
     PAGE,
     Format,
-    check_suffix,
     emit,
     emit_properties,
     narrowed,
@@ -23,6 +22,7 @@ from starcast.cli.output import (
 )
 from starcast.cli.run_output import emit_runs
 from starcast.errors import InputError
+from starcast.lab.files import check_suffix
 from starcast.progress import ProgressLines, close_all
 from support.latex_tables import read_table
 

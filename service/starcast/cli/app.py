@@ -12,35 +12,22 @@ from typing import Annotated, Any
 import typer
 
 from starcast.cli import (
-    backup,
     claims,
+    commands,
     compare,
     completion,
-    config,
     context,
-    cost,
-    db,
     demo,
     experiment,
-    explore,
-    export,
     flags,
-    forest,
-    graph,
-    ingest,
-    query,
-    records,
-    renamed,
+    results,
     run,
-    schedule,
-    schedule_draw,
-    schedule_files,
-    search,
     serve,
     stack,
-    topology,
 )
+from starcast.cli.operations import command
 from starcast.errors import LimitError, StarcastError
+from starcast.lab import Lab
 
 INTERRUPTED = 130
 #: Error numbers of a full disk or an exhausted quota.
@@ -48,7 +35,7 @@ _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 app = typer.Typer(
     name="starcast",
-    cls=renamed.RootGroup,
+    cls=flags.RootGroup,
     help=(
         "A laboratory for collective communication on star graphs: build, verify by execution, "
         "store, query and compare."
@@ -58,34 +45,28 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("demo")(demo.demo)
-app.command("up")(stack.up)
-app.command("down")(stack.down)
-app.command("status")(stack.status)
-app.command("doctor")(stack.doctor)
+commands.add_servers(app)
 app.command("serve")(serve.serve)
 app.command("uninstall")(stack.uninstall)
-app.command("config")(config.show)
-app.command("ingest")(ingest.ingest)
-app.command("export")(export.export)
-app.command("backup")(backup.back_up)
-app.command("restore")(backup.restore)
-app.add_typer(topology.app, name="topology")
-app.add_typer(forest.app, name="forest")
-schedule_files.add_commands(schedule.app)
-app.add_typer(schedule.app, name="schedule")
-schedule.app.command("draw")(schedule_draw.draw)
-app.add_typer(cost.app, name="cost")
-app.command("explore")(explore.explore)
-app.add_typer(query.app, name="query")
+command(app, "config", Lab.config)
+command(app, "ingest", Lab.ingest)
+command(app, "export", Lab.export_files)
+command(app, "backup", Lab.backup)
+command(app, "restore", Lab.restore)
+app.add_typer(commands.topology, name="topology")
+app.add_typer(commands.forest, name="forest")
+app.add_typer(commands.schedule, name="schedule")
+app.add_typer(commands.cost, name="cost")
+command(app, "explore", Lab.explore, labelled=True)
+app.add_typer(commands.query, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)
 app.add_typer(claims.app, name="claims")
-app.command("search")(search.search)
-app.add_typer(records.app, name="records")
-app.add_typer(graph.app, name="graph")
-app.add_typer(db.app, name="db")
-renamed.add_old_commands(app, claims=claims.app)
+command(app, "search", Lab.search, printer=results.wide_table)
+app.add_typer(commands.records, name="records")
+app.add_typer(commands.graph, name="graph")
+app.add_typer(commands.db, name="db")
 
 
 def _print_version(wanted: bool) -> None:

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from starcast.cli.db import store
-from starcast.cli.output import Format, FormatOption, check_suffix, emit, say, write_text
+from starcast.cli.output import Format, FormatOption, emit, say, write_text
 from starcast.errors import InputError
+from starcast.lab.files import check_suffix
 from starcast.support.text import pluralize
 
 

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import typer
 
-from starcast.vocabulary import Collective
+from starcast.vocabulary import LAYOUT_NAMES, Collective
 
 #: The variable through which Typer's completion scripts call the program.
 VARIABLE = "_STARCAST_COMPLETE"
@@ -27,6 +27,7 @@ _TOPOLOGIES = (
     *(f"S{n},{k}" for n in range(4, 9) for k in range(2, n - 1)),
     *(f"Q{d}" for d in range(2, 13)),
 )
+_KINDS = ("topology", "forest", "schedule")
 _STORED = "SELECT id FROM materialization WHERE kind = %s ORDER BY id"
 _EXPERIMENTS = "SELECT name FROM experiment ORDER BY name"
 _FIRST_TIME = '[[ $zsh_eval_context[-1] == loadautofunc ]] && _starcast_completion "$@"'
@@ -126,6 +127,11 @@ def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
     return _in_list(names(_topology(ctx)), incomplete)
 
 
+def layouts(incomplete: str) -> list[str]:
+    """Return the layouts of a topology."""
+    return _matching(LAYOUT_NAMES, incomplete)
+
+
 def collectives(incomplete: str) -> list[str]:
     """Return the collectives."""
     return _matching(get_args(Collective), incomplete)
@@ -162,7 +168,7 @@ def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the parameters of the query before, and ids for those that name artifacts."""
     from starcast.queries import find
 
-    query = find(str(ctx.params.get("name")), *_settings(ctx).packs)
+    query = find(str(ctx.params.get("query")), *_settings(ctx).packs)
     key, sign, _ = incomplete.partition("=")
     if not sign:
         return _matching((f"{parameter.name}=" for parameter in query.parameters), incomplete)
@@ -192,8 +198,8 @@ def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids of all stored artifacts."""
-    kinds = ("topology", "forest", "schedule")
+    """Return the ids of the stored artifacts, those of one kind after ``forest`` and the like."""
+    kinds = [kind for kind in _KINDS if f" {kind} " in ctx.command_path] or _KINDS
     return _matching((each for kind in kinds for each in _ask(ctx, _STORED, kind)), incomplete)
 
 

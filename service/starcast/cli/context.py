@@ -2,7 +2,9 @@
 
 import os
 import sys
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +13,8 @@ import typer
 from starcast.cli.output import warn
 
 if TYPE_CHECKING:
+    from starcast.lab import Lab
+    from starcast.progress import Reporter
     from starcast.settings import Settings
 
 #: Folder of the embedded stack: a global flag that the commands of the stack accept as well.
@@ -30,6 +34,15 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
     """
     warn_of_unknown_variables()
     return load_settings(ctx, **flags)
+
+
+@contextmanager
+def open_lab(ctx: typer.Context, reporter: "Reporter", **flags: Any) -> "Iterator[Lab]":
+    """Open a lab that loads its settings, as `settings` does, when an operation needs them."""
+    from starcast.lab import Lab
+
+    with Lab(partial(settings, ctx, **flags), reporter) as lab:
+        yield lab
 
 
 def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":

@@ -17,6 +17,7 @@ from starcast.cli.output import (
     emit,
     emit_outcome,
     narrowed,
+    omitted_columns,
     reporter,
     say,
 )
@@ -64,9 +65,10 @@ def run_grid(
     from starcast.experiments.design import read_design
     from starcast.experiments.running import run_experiment
     from starcast.experiments.sharding import run_shard
+    from starcast.support.shards import parse_shard
 
     design = read_design(grid, {axis: given for axis, given in values.items() if given})
-    part = distribution.parse_shard(shard, out)
+    part = parse_shard(shard, out)
     with (
         sigterm_as_interrupt(),
         ExitStack() as stack,
@@ -196,7 +198,7 @@ def list_experiments(
     ]
     columns.remove("points")  # part of the column runs
     shown = narrowed(short, columns, _SPARE)
-    emit(short, shown, output, below=run_output.omitted_columns(columns, shown))
+    emit(short, shown, output, below=omitted_columns(columns, shown))
 
 
 @app.command("show")

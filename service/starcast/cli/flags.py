@@ -6,13 +6,16 @@ command is about to start, after its options were parsed and ``--help`` was hand
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from starcast.cli import context, output
-from starcast.errors import InputError, StarcastError
+from starcast.errors import InputError, StarcastError, clean_message
 from starcast.progress import close_all
 from starcast.support import log
 
@@ -96,7 +99,45 @@ def finish(code: int, error: Exception | None = None) -> None:
     log.event("command ended", exit_code=code, seconds=seconds)
 
 
-def params() -> list[Any]:
+class RootGroup(TyperGroup):
+    """The root command, which adds the flags to all commands."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        options = _params()
+        for command in _leaves(self):
+            command.params += options
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Parse the words before the command; errors repeat input only escaped and shortened."""
+        with _clean_errors():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Invoke a command."""
+        with _clean_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _clean_errors() -> Iterator[None]:
+    try:
+        yield
+    except typer.TyperException as error:
+        error.message = clean_message(error.message)
+        raise
+
+
+def _leaves(group: Any) -> Iterator[Any]:
+    """Yield the commands of a group and of the groups below it."""
+    for command in group.commands.values():
+        if hasattr(command, "commands"):
+            yield from _leaves(command)
+        else:
+            yield command
+
+
+def _params() -> list[Any]:
     """Return the flags as hidden options for a command."""
     app = typer.Typer(add_completion=False)
     app.command()(_flags)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from starcast.axes.parameters import AXES, POINT_AXES
-from starcast.cli.output import PAGE, Format, emit, fits, narrowed
+from starcast.cli.output import PAGE, Format, emit, fits, narrowed, omitted_columns
 from starcast.support.text import format_value
 
 #: Usual values; a table omits a column in which all runs have them.
@@ -55,12 +55,6 @@ def emit_runs(
     parts = [f"{name} {format_value(value)}" for name, value in shared.items() if value is not None]
     below = omitted_columns(informative, (*shown, *shared))
     emit(short, shown, output, ", ".join(parts), below=below)
-
-
-def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return the line below a table that names the omitted columns, if there are any."""
-    omitted = [name for name in columns if name not in shown]
-    return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
 
 def _distinctive(rows: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> list[str]:

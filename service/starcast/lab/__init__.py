@@ -1,11 +1,12 @@
-"""The service from Python: a `Lab` does what the command line does, with the same code.
+"""Every operation of starcast: the methods of `Lab`.
 
-Nothing is printed. Results are `Table` objects or plain values; they convert themselves to data
-frames, LaTeX and HTML, and show themselves in notebooks.
+The command line, the HTTP API and notebooks are doors to them. Nothing is printed: results are
+`Table` and `Facts`, which convert themselves to data frames, LaTeX and HTML, and show themselves in
+notebooks.
 """
 
 from starcast.lab.answers import Answer, ComparisonTable, RunTable
 from starcast.lab.connecting import Lab, connect
-from starcast.support.table import Table
+from starcast.support.table import Facts, Table
 
-__all__ = ["Answer", "ComparisonTable", "Lab", "RunTable", "Table", "connect"]
+__all__ = ["Answer", "ComparisonTable", "Facts", "Lab", "RunTable", "Table", "connect"]

@@ -1,92 +1,196 @@
-"""The methods of a lab for servers, schemas and backups."""
+"""The operations on servers, schema and backups."""
 
-from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.database import sessions
-from starcast.database.backup import Manifest
-from starcast.doctor import Finding, examine
-from starcast.embedded import stack
-from starcast.endpoints import migration_url
-from starcast.ingest.backup import back_up, restore
+from starcast.errors import RejectedError, UnavailableError
 from starcast.lab.connection import Connection
-from starcast.support.table import Table
+from starcast.lab.signature import Shell
+from starcast.support.table import Facts, Table
+
+if TYPE_CHECKING:
+    from starcast.database.backup import Manifest
+
+BackupFile = Annotated[Path, Shell(metavar="FILE")]
 
 
 class Administration(Connection):
     """The servers, the schema of PostgreSQL, backup and restore."""
 
     def status(self) -> Table:
-        """Return state, process, port, uptime and memory of the embedded servers."""
-        rows = [asdict(server) for server in stack.status(self.settings.home)]
+        """Show process, port, uptime, memory and log of the embedded servers.
+
+        In a shell, exit code 0 if both are running, else 4.
+        """
+        from starcast.embedded import stack
+
+        servers = [vars(server) for server in stack.status(self.settings.home)]
         columns = ("server", "state", "pid", "port", "uptime_s", "memory_mb", "log")
-        return Table.of(rows, columns)
+        failure = None
+        if stopped := [each for each in servers if each["state"] != "running"]:
+            named = " and ".join(each["server"] for each in stopped)
+            failure = UnavailableError(f"not running: {named}", hint="run 'starcast up'")
+        return Table.of(servers, columns, failure=failure)
 
     def doctor(self) -> Table:
-        """Check packages, servers, schema, disk and memory; return a row per check."""
-        findings = [asdict(finding) for finding in examine(self.settings)]
-        return Table.of(findings, Finding.__dataclass_fields__)
+        """Check packages, servers, schema, disk and memory.
 
-    def stop(self) -> None:
-        """Stop the embedded servers, and close the lab.
+        In a shell, exit code 0: healthy; 4: a server is not running; 6: another problem.
+        """
+        from starcast.doctor import examine, failure
+
+        findings = examine(self.settings)
+        columns = ("check", "verdict", "found", "advice")
+        return Table.of(map(vars, findings), columns, failure=failure(findings))
+
+    def start(self) -> Table:
+        """Start the embedded Neo4j and PostgreSQL; the first start downloads Neo4j.
+
+        When run as root, creates the system user ``starcast``, which runs both servers; programs
+        that it cannot read are put into /var/cache/starcast. In Python, ``connect(start=True)``
+        also creates the tables.
+
+        Returns:
+            The addresses and the password files.
+        """
+        from starcast.embedded import stack
+
+        addresses = stack.list_addresses(self.settings.home, stack.up(self.settings, self.reporter))
+        return Table.of(addresses, ("server", "address", "user", "password_file"))
+
+    def stop(self) -> Facts:
+        """Stop the embedded Neo4j and PostgreSQL. All data remain.
+
+        In Python, this also closes the lab.
 
         Raises:
             BusyError: another process is starting or stopping them.
         """
-        self._database()
+        from starcast.embedded import stack
+
+        home = self.settings.home
         self.close()
-        stack.down(self.settings.home, self.reporter)
+        stack.down(home, self.reporter)
+        return Facts({"home": str(home), "state": "stopped"}, f"stopped the servers in {home}")
 
-    def schema(self) -> Table:
-        """Return the revision of the tables, the newest one, and how the tables differ from it."""
-        engine = self._database()
-        current, newest = sessions.current(engine), sessions.head()
-        differences = sessions.differences(engine) if current == newest else []
-        row = {"revision": current, "newest": newest, "differences": differences}
-        return Table.of([row], row)
+    def schema(self) -> Facts:
+        """Check that the schema has the newest revision and that its tables match the models.
 
-    def upgrade(self) -> str | None:
-        """Create the tables of PostgreSQL, or upgrade them; return the revision.
+        In a shell, exit code 6 if not.
 
-        ``connect(start=True)`` does it for the embedded stack.
+        Returns:
+            The revision of the tables, the newest one, and how the tables differ from it.
+
+        Raises:
+            UnavailableError: the server cannot be reached.
+        """
+        from starcast.database import migrations, sessions
+
+        current, newest = sessions.current(self.database), sessions.head()
+        values: dict[str, Any] = {"revision": current, "newest": newest, "differences": []}
+        if current != newest:
+            sentence = f"the schema is {current or 'missing'}, the newest is {newest}"
+            failure = RejectedError(
+                f"the database has {'an old schema' if current else 'no schema yet'}",
+                hint="run 'starcast db upgrade'",
+            )
+            return Facts(values, sentence, failure)
+        if found := migrations.differences(self.database):
+            failure = RejectedError(
+                f"the tables differ from revision {newest}: {'; '.join(found)}",
+                hint="undo the manual changes, or start with an empty database",
+            )
+            sentence = f"the schema has the newest revision ({newest})"
+            return Facts(values | {"differences": found}, sentence, failure)
+        return Facts(
+            values, f"the schema has the newest revision ({newest}) and its tables match the models"
+        )
+
+    def upgrade(self) -> Facts:
+        """Create the tables, or upgrade them to the newest revision.
+
+        Comments, views, and the rights of the roles starcast_writer and starcast_reader are written
+        again. On your own server the role needs the rights of the owner of the tables: see the
+        setting postgres_owner. In Python, ``connect(start=True)`` does it for the embedded stack.
+
+        Returns:
+            The revision before and now: ``previous``, ``revision``.
 
         Raises:
             RejectedError: a newer version of starcast has created the tables, or they are not
                 starcast's.
             UnavailableError: the server cannot be reached, or refuses the owner of the tables.
         """
-        self._database()
+        from starcast.database import migrations, sessions
+        from starcast.endpoints import migration_url
+
+        self._check_open()
         owner = sessions.connect(migration_url(self.settings))
         try:
-            sessions.upgrade(owner, self.reporter)
-            return sessions.current(owner)
+            before = sessions.current(owner)
+            migrations.upgrade(owner, self.reporter)
+            return Facts({"previous": before, "revision": sessions.current(owner)})
         finally:
             owner.dispose()
 
-    def backup(self, file: str | Path) -> Manifest:
+    def backup(self, file: BackupFile) -> Facts:
         """Write everything stored to a file: artifacts, experiments, runs and verdicts.
 
-        The graph is not included: `restore` rebuilds it.
+        The file holds a dump by PostgreSQL's own pg_dump, which must have the version of the
+        server, and a checksum of each table. The graph is not included: ``restore`` rebuilds it.
+
+        Args:
+            file: the file of the backup.
+
+        Returns:
+            The rows of each table, and when the backup was made.
 
         Raises:
             InputError: the file cannot be written.
-            UnavailableError: the server, or its program ``pg_dump``, is not available.
-        """
-        self._database()
-        return back_up(self.settings, Path(file))
+            UnavailableError: the server, or its program pg_dump, is not available.
 
-    def restore(self, file: str | Path, *, graph: bool = True) -> Manifest:
+        Example:
+            $ starcast backup monday.backup
+        """
+        from starcast.ingest.backup import back_up
+
+        self._check_open()
+        manifest = back_up(self.settings, Path(file))
+        size = Path(file).stat().st_size
+        done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"
+        return Facts(_facts_of(manifest) | {"bytes": size}, f"{file}: {done}")
+
+    def restore(self, file: BackupFile, *, graph: bool = True) -> Facts:
         """Restore a backup into running, empty stores; verify it and rebuild the graph.
 
+        A store that holds anything is refused. The rows are compared with the checksums of the
+        backup, and an older schema is upgraded. After a failure the store is empty again.
+
         Args:
-            file: a file of `backup`.
-            graph: rebuild the graph; False needs no Neo4j.
+            file: the file of the backup.
+            graph: rebuild the graph; without it no Neo4j is needed.
+
+        Returns:
+            The rows of each table, and when the backup was made.
 
         Raises:
             InputError: the file is not a complete backup; nothing was changed.
             RejectedError: a store is not empty; nothing was changed. Or the restored rows differ
                 from the backup; the store is empty.
+
+        Example:
+            $ starcast --home ./copy up
+            $ starcast --home ./copy restore monday.backup
         """
-        self._database()
+        from starcast.ingest.backup import restore
+
+        self._check_open()
         self._close_graph()
-        return restore(self.settings, Path(file), self.reporter, rebuild_graph=graph)
+        manifest = restore(self.settings, Path(file), self.reporter, rebuild_graph=graph)
+        made = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"
+        return Facts(_facts_of(manifest), f"{file} of {made} is restored")
+
+
+def _facts_of(manifest: "Manifest") -> dict[str, Any]:
+    rows = {name: table.rows for name, table in manifest.tables.items()}
+    return {"created_at": manifest.created_at, "rows": manifest.rows, "tables": rows}

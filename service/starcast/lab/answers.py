@@ -3,28 +3,24 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from starcast import drawing
-from starcast.comparison.compare import Comparison
-from starcast.comparison.stored import check_plot, tabulate_crossovers, tabulate_layout
-from starcast.database.models import Run
 from starcast.errors import InputError
-from starcast.graph.connection import QueryResult
 from starcast.lab.choices import choose
-from starcast.queries import Query
-from starcast.queries.listing import as_read
-from starcast.queries.picture import build_picture
-from starcast.support.atomic import atomic_write
-from starcast.support.table import Table
+from starcast.support.table import Row, Table
 from starcast.vocabulary import Layout
+
+if TYPE_CHECKING:
+    from starcast.comparison.compare import Comparison
+    from starcast.database.models import Run
+    from starcast.queries import Query
 
 
 @dataclass(frozen=True, repr=False)
 class Answer(Table):
     """The result of a query.
 
-    Notebooks show it as a table, with paths hop by hop.
+    Notebooks and terminals show it as a table, with paths hop by hop.
 
     Attributes:
         columns: the names of the columns, in order.
@@ -38,7 +34,7 @@ class Answer(Table):
     cypher: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     more: bool = False
-    _query: Query | None = None
+    _query: "Query | None" = None
 
     def svg(self, layout: Layout | str | None = None) -> str:
         """Return a picture of the nodes and links that the rows name, as an SVG document.
@@ -50,18 +46,57 @@ class Answer(Table):
             InputError: no column is declared to contain nodes, or the result has none.
             LimitError: the picture has too many nodes.
         """
+        from starcast import drawing
+        from starcast.queries.picture import build_picture
+
         if self._query is None:
             raise InputError(
                 "the answer of a free statement cannot be drawn: its columns declare no nodes",
                 hint="write it as a query file, whose header declares 'sender (node): ...'",
             )
-        result = QueryResult(self.columns, self.rows, self.more, (), None)
-        picture = build_picture(self._query, self.parameters, result)
+        picture = build_picture(self._query, self.parameters, self.rows)
         return drawing.sketch(picture, None if layout is None else choose(Layout, layout, "layout"))
 
-    def _repr_html_(self) -> str:
-        read = as_read(self.head())
-        return Table(read.columns, read.rows, self.head().note).html()
+    def readable(self) -> Table:
+        """Return the rows with paths hop by hop, and with nodes by their labels."""
+        columns = list(self.columns)
+        rows = [dict(row) for row in self.rows]
+        if {"path", "ports"} <= set(columns) and _are_paths(rows):
+            for row in rows:
+                row["path"] = hops(row["path"] or [], row["ports"] or [])
+            columns.remove("ports")
+        rows = [{name: _short(value) for name, value in row.items()} for row in rows]
+        return Table.of(rows, columns, self.note)
+
+
+def _are_paths(rows: Sequence[Row]) -> bool:
+    """Return whether the columns hold paths: one port for every node but the last."""
+    pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
+    return all(
+        isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
+        for nodes, ports in pairs
+    )
+
+
+def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
+    """Return a path hop by hop, ``123 -2-> 213 -3-> 312``, with the port of each sender."""
+    steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
+    return "".join([str(nodes[0]), *steps]) if nodes else ""
+
+
+def _short(value: Any) -> Any:
+    """Return a node as its label, spec or id, and a relationship with its type and properties."""
+    match value:
+        case {"type": str(kind), **properties}:
+            listed = (f"{name}={item}" for name, item in properties.items())
+            return f"{kind}({', '.join(listed)})"
+        case {"topology": _, "label": label}:
+            return label
+        case {"spec": identity} | {"id": identity}:
+            return identity
+        case list():
+            return [_short(item) for item in value]
+    return value
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +107,7 @@ class RunTable(Table):
         run: the run. Its number ``run.id`` is None if it was not stored.
     """
 
-    run: Run = field(default_factory=Run)
+    run: "Run" = field(kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +121,7 @@ class ComparisonTable(Table):
         comparison: the matched runs.
     """
 
-    comparison: Comparison = field(default_factory=lambda: Comparison((), ()))
+    comparison: "Comparison" = field(kw_only=True)
     _everything: bool = False
     _render: Callable[[], str] | None = None
     _plot: Callable[[Path], Mapping[Path, bytes]] | None = None
@@ -109,6 +144,9 @@ class ComparisonTable(Table):
             InputError: the name ends in something else, or there is nothing to plot.
             UnavailableError: matplotlib is not installed, or the lab is closed.
         """
+        from starcast.comparison.stored import check_plot
+        from starcast.support.atomic import atomic_write
+
         check_plot(Path(file))
         pictures = {} if self._plot is None else self._plot(Path(file))
         for path, content in pictures.items():
@@ -118,11 +156,15 @@ class ComparisonTable(Table):
 
     def crossovers(self) -> Table:
         """Return the message sizes at which another side becomes the fastest."""
+        from starcast.comparison.stored import tabulate_crossovers
+
         return tabulate_crossovers(self.comparison)
 
     def _repr_html_(self) -> str:
+        from starcast.comparison.stored import tabulate_layout
+
         table, best = tabulate_layout(self.comparison, everything=self._everything)
-        return _Emphasized(table.columns, table.rows, self.note, best).head().html()
+        return _Emphasized(table.columns, table.rows, self.note, best=best).head().html()
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,88 +1,95 @@
-"""The methods of a lab for topologies, forests and schedules in both stores."""
+"""The operations on what is stored: ingest, list, show, drop; verify and rebuild the graph."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, cast
 
-from starcast.comparison.listing import list_profile
-from starcast.database import repository
-from starcast.errors import InputError
-from starcast.graph.audit import list_problems
-from starcast.ingest import IngestRequest, Summary, drop, ingest, parse_request
-from starcast.ingest.artifacts import artifact_from_id
-from starcast.ingest.export_files import Export, export
-from starcast.ingest.ingestion import RebuildRequest, rebuild
-from starcast.ingest.listing import check_artifact, columns, describe_artifact, find, find_kind
-from starcast.ingest.listing import list_artifacts as list_rows
-from starcast.ingest.load_methods import list_estimates
-from starcast.ingest.loading import Loaded
-from starcast.ingest.offline import adopt
-from starcast.ingest.row_comparison import Depth
-from starcast.ingest.stores import lock_stores
-from starcast.ingest.verification import verify
+from starcast.errors import InputError, LimitError, RejectedError
 from starcast.lab.choices import choose
 from starcast.lab.connection import Connection
-from starcast.support.table import Row, Table
-from starcast.topologies import Topology, as_topology
-from starcast.trees import Forest
-from starcast.trees.spec_syntax import normalize_id
+from starcast.lab.signature import (
+    All,
+    ArtifactId,
+    Method,
+    Root,
+    Shell,
+    StoredTopology,
+    TopologyName,
+)
+from starcast.support.table import Facts, Table
+from starcast.support.text import pluralize
 from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
+    from starcast.ingest import IngestRequest
     from starcast.ingest.artifacts import ForestArtifact
+    from starcast.ingest.loading import Loaded
+    from starcast.topologies import Topology
+    from starcast.trees import Forest
 
-#: Constructions, ids of forests, and forests; a single one needs no list.
-Trees = str | Forest | Iterable[str | Forest]
-#: Algorithms; a single one needs no list.
-Schedules = str | Iterable[str]
+Trees = Annotated["str | Forest | Iterable[str | Forest]", Shell(str, completes="constructions")]
+Schedules = Annotated["str | Iterable[str]", Shell(str, completes="schedules")]
 
 
 class IngestOptions(TypedDict, total=False):
     """Options of the schedules and forests of an ingest.
 
     Attributes:
-        root: label or rank of the root; by default the identity.
-        ports: port model of the schedules: ``all``, ``one``, ``both``, or ``default``, the default
-            of each algorithm.
+        root: label of the root of forests and schedules (default: the identity). In Python also
+            its rank.
+        ports: port model of the schedules: all, one, both, or default, the default of each
+            algorithm.
         segments: segments per tree, for algorithms that segment the message.
         messages: unit messages, for algorithms that send unit messages.
     """
 
-    root: int | str
+    root: Root
     ports: str
     segments: int | None
     messages: int | None
 
 
 class Artifacts(Connection):
-    """What is stored: ingest, list, show, verify, rebuild, drop and export it."""
+    """Topologies, forests and schedules in both stores."""
 
     def ingest(
         self,
-        topology: str | Topology,
+        topology: TopologyName,
+        *,
         trees: Trees = (),
         schedules: Schedules = (),
-        *,
-        method: LoadMethod | str = LoadMethod.AUTO,
+        forest: Annotated[Sequence[Path], Shell(metavar="FILE")] = (),
+        method: Method = LoadMethod.AUTO,
         wait: bool = False,
+        dry_run: bool = False,
         **options: Unpack[IngestOptions],
-    ) -> Summary:
+    ) -> Table:
         """Build a topology with forests and schedules, verify them, and write both stores.
 
-        What is already stored is not built again. An interrupted ingest is completed by the next.
+        What is already stored is not built again. An ingest may be interrupted or killed at any
+        time: the next ingest or drop cleans up, and incomplete artifacts are never used.
+
+        Large ingests into the embedded Neo4j are imported offline: a new store is created with all
+        artifacts, verified, and then replaces the old store, while Neo4j restarts.
 
         Args:
-            topology: a topology or its spec, such as ``S5``.
-            trees: constructions, such as ``multiple``, ids of forests, such as
-                ``S5:multiple:12345``, and `Forest` objects, which are stored under their own ids.
-            schedules: algorithms, such as ``multiple``, ``allgather:necklace``, ``broadcast:all``
+            topology: a topology, such as S5, S6,3 or Q4.
+            trees: constructions, separated by commas, such as
+                ``multiple,dimension-change(base=greedy,i=2)``, or ``all`` that need no arguments.
+                In Python also lists of constructions, ids and `Forest` objects, which are
+                stored under their own ids.
+            schedules: algorithms, separated by commas, such as ``multiple``,
+                ``allgather:necklace``, ``alltoall:edge-disjoint(copies=2)`` or ``broadcast:all``,
                 or ``all``. Their forests are stored too.
-            method: ``bolt``, ``import`` (offline, embedded Neo4j only), or ``auto``, the faster.
+            forest: a forest of your own, written by Forest.save or ``starcast forest build``. It is
+                stored under the name that it has in the file. Can be repeated.
+            method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
             wait: wait for another ingest or drop instead of failing.
+            dry_run: only estimate the cost. No server is needed.
             options: `IngestOptions`.
 
         Returns:
-            The created artifacts, and the ids of those that were stored before.
+            The created artifacts with their rows and seconds; the note says what was there before.
 
         Raises:
             InputError: a name or an argument is wrong, or a forest is on another topology.
@@ -94,43 +101,54 @@ class Artifacts(Connection):
 
         Example:
             >>> mine = starcast.Forest("S5", parent_ports, construction="mine")
-            >>> lab.ingest("S5", trees=["multiple", mine], schedules=["broadcast:multiple"])
-            <Summary: created 4: 1,796 rows in 0.4 s, 5,000 rows/s including verification>
+            >>> lab.ingest("S5", trees=["multiple", mine])["id"]
+            ['S5', 'S5:mine:12345', 'S5:multiple:12345']
+
+            $ starcast ingest S5 --trees all --schedules all
+            $ starcast ingest S6 --schedules multiple --ports both --segments 4 --root 654321
+            $ starcast ingest S9 --trees multiple --method import
+            $ starcast ingest S5 --forest mine.npz
+            $ starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace)'
         """
-        request = self._request(topology, trees, schedules, options)
-        for reason in request.selection.skipped:
-            self.reporter.say(f"omitted from 'all': {reason}")
+        from starcast.ingest import ingest
+
+        request = self._request(topology, trees, schedules, forest, options)
+        chosen = choose(LoadMethod, method, "load method")
+        if dry_run:
+            return self._estimate(request, chosen)
+        request.sizes()  # raises for invalid arguments before a server is needed
         with self._stores() as stores:
-            return ingest(stores, request, wait, self.reporter, method=_load_method(method))
+            summary = ingest(stores, request, wait, self.reporter, method=chosen)
+        return _table_of(summary.created, str(summary))
 
-    def estimate(
-        self,
-        topology: str | Topology,
-        trees: Trees = (),
-        schedules: Schedules = (),
-        **options: Unpack[IngestOptions],
-    ) -> Table:
-        """Return the estimated size and duration of an ingest; nothing is built or stored.
+    def _estimate(self, request: "IngestRequest", method: LoadMethod) -> Table:
+        from starcast.ingest.load_methods import choose_method, list_estimates
 
-        Args:
-            topology: as in `ingest`, as are all others.
-            trees: constructions, ids and forests.
-            schedules: algorithms.
-            options: `IngestOptions`.
-
-        Raises:
-            InputError: as in `ingest`.
-        """
-        request = self._request(topology, trees, schedules, options)
-        return list_estimates(request.sizes())
+        sizes = request.sizes()
+        is_embedded = self.settings.neo4j_uri is None
+        try:
+            self.reporter.say(choose_method(method, sizes, [], embedded=is_embedded).reason)
+        except LimitError as error:
+            self.reporter.say(f"too large to ingest: {error.message}")
+        estimates = list_estimates(sizes)
+        note = (
+            "estimated for an empty store and two idle processors; an import also reloads what is"
+            " already stored, and verification takes additional time"
+        )
+        return Table(estimates.columns, estimates.rows, note)
 
     def _request(
         self,
-        topology: str | Topology,
+        topology: TopologyName,
         trees: Trees,
         schedules: Schedules,
+        files: Sequence[Path],
         options: IngestOptions,
-    ) -> IngestRequest:
+    ) -> "IngestRequest":
+        from starcast.ingest import parse_request
+        from starcast.topologies import as_topology
+        from starcast.trees import Forest
+
         asked = [trees] if isinstance(trees, str | Forest) else list(trees)
         algorithms = [schedules] if isinstance(schedules, str) else list(schedules)
         _check_types("trees", asked, (str, Forest), "a construction, an id or a Forest")
@@ -138,60 +156,102 @@ class Artifacts(Connection):
         texts = [each for each in asked if isinstance(each, str)]
         forests = [each for each in asked if isinstance(each, Forest)]
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
+        forests += [Forest.open(file) for file in files]
         names = [each for each in texts if not _is_id(each)]
-        spec = as_topology(topology).spec
-        return parse_request(spec, names, algorithms, forests=forests, **options)
+        given: dict[str, Any] = {**options, "root": options.get("root") or 0}
+        request = parse_request(
+            as_topology(topology).spec, names, algorithms, forests=forests, **given
+        )
+        for reason in request.selection.skipped:
+            self.reporter.say(f"omitted from 'all': {reason}")
+        return request
 
-    def _forest_of(self, forest_id: str) -> Forest:
+    def _forest_of(self, forest_id: str) -> "Forest":
         """Return the forest of an id, which need not be stored."""
+        from starcast.ingest.artifacts import artifact_from_id
+        from starcast.trees.spec_syntax import normalize_id
+
         with self._session() as session:
             artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
         return cast("ForestArtifact", artifact).forest
 
     def drop(
         self,
-        artifact_id: str,
+        artifact_id: ArtifactId,
         *,
+        kind: str | None = None,
         cascade: bool = False,
         wait: bool = False,
-        method: LoadMethod | str = LoadMethod.AUTO,
-    ) -> list[str]:
-        """Drop a stored topology, forest or schedule from both stores.
+        method: Method = LoadMethod.AUTO,
+    ) -> Facts:
+        """Drop a stored artifact from both stores.
+
+        Fails if other stored artifacts depend on it, unless ``cascade`` is given.
+
+        From the embedded Neo4j, large artifacts are dropped by importing all others into a new
+        store, which then replaces the old one while Neo4j restarts: that is faster and frees the
+        disk.
 
         Args:
-            artifact_id: its id.
+            artifact_id: the id of a stored topology, forest or schedule.
+            kind: only if it is a topology, a forest or a schedule.
             cascade: also drop the artifacts that depend on it.
             wait: wait for another ingest or drop instead of failing.
-            method: ``bolt``, ``import`` or ``auto``; see `starcast.ingest.drop`.
+            method: bolt (delete the rows), import (the rows that remain, into a new store; embedded
+                Neo4j only), or auto (the faster).
 
         Returns:
-            The ids of the dropped artifacts.
+            The ids of the dropped artifacts: ``dropped``.
 
         Raises:
             NotFoundError: no such artifact is stored.
-            RejectedError: other artifacts depend on it, and ``cascade`` is False.
+            RejectedError: other artifacts depend on it, and ``cascade`` is not given.
             BusyError: another process is changing the stores.
         """
-        name = normalize_id(artifact_id)
-        with self._session() as session:
-            kind = find_kind(session, name)
+        from starcast.ingest import drop
+
+        name, kind = self._named(artifact_id, kind)
+        chosen = choose(LoadMethod, method, "load method")
         with self._stores() as stores:
-            return drop(stores, kind, name, cascade, wait, self.reporter, _load_method(method))
+            dropped = drop(stores, kind, name, cascade, wait, self.reporter, chosen)
+        return Facts({"dropped": dropped}, f"dropped {pluralize(len(dropped), 'artifact')}")
+
+    def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
+        """Return the id of an artifact in its normal form, and its kind."""
+        from starcast.ingest.listing import find_kind
+        from starcast.trees.spec_syntax import normalize_id
+
+        name = normalize_id(artifact_id)
+        if kind is not None:
+            return name, kind
+        with self._session() as session:
+            return name, find_kind(session, name)
 
     def verify(
         self,
-        *ids: str,
-        sample: int | None = None,
-        all_rows: bool = False,
-        seed: int | None = None,
+        *ids: ArtifactId,
+        sample: Annotated[int | None, Shell(least=1)] = None,
+        all_rows: All = False,
+        seed: Annotated[int | None, Shell(least=0)] = None,
     ) -> Table:
-        """Compare the graph in Neo4j with newly built artifacts, as ``graph verify`` does.
+        """Compare the graph in Neo4j with newly built artifacts.
+
+        In a shell, exit code 6 if they differ, with a table of all differences.
+
+        Every stored topology, forest and schedule is built and verified again, and its counts and
+        checksums are compared. The artifact nodes, the indexes, the labels, types and properties in
+        use, and orphaned data are checked as well. With ids, only these artifacts, the indexes and
+        the :Store node are checked. With ``sample``, only the sampled nodes and their rows are read
+        and compared, without counts and checksums, which takes seconds for a graph of any size.
+
+        Verification only reads, and takes no lock: artifacts that an ingest or a drop changes in
+        the meantime are skipped and reported.
 
         Args:
-            ids: artifacts, each with its dependents; by default everything.
-            sample: compare only so many random nodes of each topology.
-            all_rows: compare all rows.
-            seed: random seed for the sample; by default random, and named in the note.
+            ids: ids of artifacts, each with its dependents (default: all).
+            sample: compare only this many random nodes of each topology.
+            all_rows: compare all rows and name the first differences.
+            seed: random seed for the sample (default: random).
 
         Returns:
             The differences, without rows if the graph is correct.
@@ -199,156 +259,267 @@ class Artifacts(Connection):
         Raises:
             InputError: the options cannot be combined.
             NotFoundError: no artifact with such an id is stored.
+
+        Example:
+            >>> len(lab.verify("S6", sample=50, seed=7))
+            0
+
+            $ starcast graph verify
+            $ starcast graph verify S6 --sample 50 --seed 7
+            $ starcast graph verify 'S6:multiple:123456' --all
         """
+        from starcast.graph.audit import list_problems
+        from starcast.ingest.row_comparison import Depth
+        from starcast.ingest.verification import verify
+
         depth = Depth.choose(sample, all_rows=all_rows, seed=seed)
+        drawn = ""
+        if sample is not None:
+            drawn = f"{sample:,} nodes of each topology, drawn with --seed {depth.seed}"
+            self.reporter.say(f"comparing {drawn}")
         with self._stores() as stores:
             problems = list_problems(verify(stores, ids, depth, self.reporter))
-        correct = "" if problems.rows else "the graph matches the generators"
-        drawn = "" if sample is None else f"{sample:,} nodes drawn with seed {depth.seed}"
-        note = "; ".join(filter(None, (correct, drawn)))
-        return Table(problems.columns, problems.rows, note)
+        found = len(problems)
+        if not found:
+            note = "; ".join(filter(None, ("the graph matches the generators", drawn)))
+            return Table(problems.columns, problems.rows, note)
+        failure = RejectedError(
+            f"graph verification found {pluralize(found, 'problem')}",
+            hint="see the column 'advice'; 'starcast graph rebuild' recreates all starcast data",
+        )
+        return Table(problems.columns, problems.rows, failure=failure)
 
     def rebuild(
         self,
-        *ids: str,
-        method: LoadMethod | str = LoadMethod.AUTO,
+        *ids: ArtifactId,
+        method: Method = LoadMethod.AUTO,
         discard_foreign: bool = False,
         wait: bool = False,
-    ) -> list[Loaded]:
-        """Rebuild the graph from PostgreSQL, and return what was recreated.
+    ) -> Table:
+        """Rebuild the graph from PostgreSQL: artifacts are built, verified and written again.
+
+        An import, which needs the embedded Neo4j, creates a new store that replaces the old one
+        after it is verified. Over Bolt, artifacts are deleted and loaded one by one, and orphaned
+        data are deleted. Data of other applications are kept over Bolt, except for relationships at
+        nodes that are recreated; nothing of them is deleted without ``discard_foreign``. An
+        interrupted rebuild continues when it is run again.
 
         Args:
-            ids: artifacts, each with its dependents; by default everything.
-            method: ``bolt``, ``import`` or ``auto``.
-            discard_foreign: delete data of other applications where necessary.
-            wait: wait for another process instead of failing.
+            ids: ids of artifacts, each with its dependents (default: all).
+            method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
+            discard_foreign: delete nodes and relationships of other applications where necessary.
+            wait: wait for another ingest or drop instead of failing.
+
+        Returns:
+            What was recreated.
 
         Raises:
             NotFoundError, RejectedError, InputError, LimitError, BusyError: see
                 `starcast.ingest.ingestion.rebuild`.
-        """
-        order = RebuildRequest(ids, _load_method(method), discard_foreign, wait)
-        with self._stores() as stores:
-            return rebuild(stores, order, self.reporter)
 
-    def adopt(self, *, wait: bool = False) -> list[str]:
-        """Verify the data of an offline import into your own Neo4j, and mark them complete.
+        Example:
+            $ starcast graph rebuild
+            $ starcast graph rebuild S6 --method bolt
+        """
+        from starcast.ingest.ingestion import RebuildRequest, rebuild
+
+        chosen = choose(LoadMethod, method, "load method")
+        with self._stores() as stores:
+            rebuilt = rebuild(
+                stores, RebuildRequest(ids, chosen, discard_foreign, wait), self.reporter
+            )
+        many = pluralize(len(rebuilt), "artifact")
+        return _table_of(
+            rebuilt, f"rebuilt {many}" if rebuilt else "nothing to rebuild: nothing is stored"
+        )
+
+    def adopt(self, *, wait: bool = False) -> Table:
+        """Verify the data of an offline import (``starcast export``) and mark them as complete.
+
+        Artifacts that differ are rejected and never used: import them again, or drop them.
+
+        Args:
+            wait: wait for another ingest or drop instead of failing.
 
         Returns:
-            The ids of the adopted artifacts.
+            The adopted artifacts.
 
         Raises:
             RejectedError: an artifact differs from what its generator builds.
-            BusyError: another process is changing the stores, and ``wait`` is False.
+            BusyError: another process is changing the stores, and ``wait`` is not given.
         """
+        from starcast.ingest.offline import adopt
+        from starcast.ingest.stores import lock_stores
+
         with (
             self._stores() as opened,
             lock_stores(opened, wait, self.reporter, "adopting an import") as stores,
         ):
-            return [artifact.id for artifact in adopt(stores, self.reporter)]
+            rows = [{"kind": each.kind, "id": each.id} for each in adopt(stores, self.reporter)]
+        many = pluralize(len(rows), "artifact")
+        note = f"adopted {many}" if rows else "nothing to adopt: no import is waiting"
+        return Table.of(rows, ("kind", "id"), note)
 
     def export_files(
         self,
-        folder: str | Path,
-        topology: str | Topology | None = None,
+        folder: Annotated[Path, Shell(metavar="DIR")],
+        topology: Annotated["str | Topology | None", Shell(str, completes="topologies")] = None,
+        *,
         trees: Trees = (),
         schedules: Schedules = (),
         **options: Unpack[IngestOptions],
-    ) -> Export:
-        """Write files for an offline import of what is stored into your own Neo4j server.
+    ) -> Facts:
+        """Write files for an offline import of everything stored, and of an additional topology.
+
+        For docker compose and your own Neo4j server, where an import is far faster than Bolt. Only
+        PostgreSQL is needed. Says the next steps: stop Neo4j, run the script, start Neo4j, and run
+        ``starcast graph adopt``.
 
         Args:
-            folder: a new or empty folder.
-            topology: a topology to add to what is stored; by default none.
-            trees: constructions, ids and forests, as in `ingest`.
-            schedules: algorithms, as in `ingest`.
+            folder: output folder; it must be new or empty.
+            topology: a topology to add to what is stored, such as S9.
+            trees: constructions, separated by commas, as for ``starcast ingest``.
+            schedules: algorithms, separated by commas, as for ``starcast ingest``.
             options: `IngestOptions`.
 
         Returns:
-            The files, the ids of their artifacts, and a guide to importing them.
+            The ids of the artifacts, the folder, its size in bytes, and the next steps: ``guide``.
 
         Raises:
             InputError: a name is wrong, or the folder is not empty.
             LimitError: the disk is too small.
+
+        Example:
+            $ starcast export /tmp/files
+            $ starcast export /tmp/files S9 --trees multiple
         """
+        from starcast.ingest.export_files import export
+
+        if topology is None and (trees or schedules or options):
+            raise InputError(
+                "trees and schedules need a topology, and none is given",
+                hint="name a topology after the folder, such as S9",
+            )
         request = None
         if topology is not None:
-            request = self._request(topology, trees, schedules, options)
+            request = self._request(topology, trees, schedules, (), options)
         database = self.settings.neo4j_database
-        return export(self.engine, Path(folder), request, database, self.reporter)
+        done = export(self.engine, Path(folder), request, database, self.reporter)
+        values = {
+            "artifacts": list(done.artifacts),
+            "folder": str(done.files.folder),
+            "bytes": done.files.bytes,
+            "guide": done.guide,
+        }
+        many = pluralize(len(done.artifacts), "artifact")
+        size = f"{many}, {done.files.bytes / 1e6:,.0f} MB in {done.files.folder}"
+        return Facts(values, f"{done.guide}\n{size}")
 
     def topologies(self) -> Table:
-        """Return the stored topologies and their states."""
+        """List the stored topologies and their states."""
         return self._list("topology", None)
 
-    def forests(self, topology: str | Topology | None = None) -> Table:
-        """Return the stored forests and their states, optionally those on one topology."""
+    def forests(self, topology: StoredTopology = None) -> Table:
+        """List the stored forests and their states.
+
+        Args:
+            topology: only forests on this topology.
+
+        Raises:
+            InputError: the topology does not exist.
+        """
         return self._list("forest", topology)
 
-    def schedules(self, topology: str | Topology | None = None) -> Table:
-        """Return the stored schedules and their states, optionally those on one topology."""
+    def schedules(self, topology: StoredTopology = None) -> Table:
+        """List the stored schedules and their states.
+
+        Args:
+            topology: only schedules on this topology.
+
+        Raises:
+            InputError: the topology does not exist.
+        """
         return self._list("schedule", topology)
 
-    def _list(self, kind: str, topology: str | Topology | None) -> Table:
+    def _list(self, kind: str, topology: StoredTopology) -> Table:
+        from starcast.ingest.listing import columns, list_artifacts
+        from starcast.topologies import as_topology
+
         spec = None if topology is None else as_topology(topology).spec
         with self._session() as session:
-            rows = list_rows(session, kind, spec)
+            rows = list_artifacts(session, kind, spec)
         has_errors = any(row["error"] for row in rows)
         return Table.of(rows, [name for name in columns(kind) if name != "error" or has_errors])
 
-    def show(self, artifact_id: str, *, verify: bool = False) -> Row:
-        """Return the properties of a stored topology, forest or schedule, by name.
+    def show(
+        self, artifact_id: ArtifactId, *, kind: str | None = None, verify: bool = False
+    ) -> Facts:
+        """Show the parameters, figures and state of a stored artifact.
 
         Args:
-            artifact_id: its id.
-            verify: recompute counts and checksums in Neo4j and compare them first.
+            artifact_id: the id of a stored topology, forest or schedule.
+            kind: only if it is a topology, a forest or a schedule.
+            verify: recompute counts and checksums in Neo4j and compare.
 
         Raises:
             NotFoundError: no such artifact is stored.
-            RejectedError: ``verify`` is set, and the graph holds something else.
+            RejectedError: ``verify`` is given, and the graph holds something else.
         """
-        name = normalize_id(artifact_id)
+        from starcast.ingest.listing import check_artifact, describe_artifact
+
+        name, kind = self._named(artifact_id, kind)
         with self._session() as session:
-            kind = find_kind(session, name)
-            properties: dict[str, Any] = describe_artifact(session, kind, name)
+            properties = describe_artifact(session, kind, name)
         if verify:
             with self._stores() as stores:
                 check_artifact(stores, kind, name)
-        return properties
+            self.reporter.say(f"the graph holds {name} as it was built")
+        return Facts(properties)
 
-    def forest(self, forest_id: str) -> Forest:
+    def forest(self, forest_id: str) -> "Forest":
         """Return a stored forest.
 
         Raises:
             NotFoundError: no such forest is stored.
         """
-        name = normalize_id(forest_id)
+        from starcast.database import repository
+        from starcast.ingest.listing import find
+
+        name, kind = self._named(forest_id, "forest")
         with self._session() as session:
-            find(session, "forest", name)
+            find(session, kind, name)
             return repository.load_forest(session, name)
 
-    def schedule_steps(self, schedule_id: str) -> Table:
-        """Return the step profile of a stored schedule.
+    def schedule_steps(self, schedule_id: ArtifactId) -> Table:
+        """Show the load of each step of a stored schedule.
+
+        Args:
+            schedule_id: the id of a stored schedule.
 
         Raises:
             NotFoundError: no such schedule is stored.
         """
-        name = normalize_id(schedule_id)
+        from starcast.comparison.listing import list_profile
+        from starcast.database import repository
+        from starcast.ingest.listing import find
+
+        name, kind = self._named(schedule_id, "schedule")
         with self._session() as session:
-            find(session, "schedule", name)
+            find(session, kind, name)
             return list_profile(repository.load_schedule_profile(session, name))
+
+
+def _table_of(loaded: "Iterable[Loaded]", note: str) -> Table:
+    columns = ("kind", "id", "nodes", "relationships", "seconds")
+    return Table.of(map(vars, loaded), columns, note)
 
 
 def _is_id(text: str) -> bool:
     """Return whether a text is the id of a forest, such as ``S5:multiple:12345``, not a name."""
-    return text.count(":") == 2
+    return text.count(":") == 2 and "," not in text
 
 
 def _check_types(name: str, values: Iterable[Any], types: tuple[type, ...], noun: str) -> None:
     for value in values:
         if not isinstance(value, types):
             raise InputError(f"{name} holds {value!r}, which is not {noun}", hint=f"give {noun}")
-
-
-def _load_method(method: LoadMethod | str) -> LoadMethod:
-    return choose(LoadMethod, method, "load method")

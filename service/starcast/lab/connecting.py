@@ -2,24 +2,40 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from starcast import plugins as plug_ins
-from starcast.embedded import stack
 from starcast.errors import InputError, UnavailableError
 from starcast.lab.administration import Administration
-from starcast.lab.artifacts import Artifacts
 from starcast.lab.connection import Progress, as_reporter
+from starcast.lab.costs import Costs
 from starcast.lab.experiments import Experiments
+from starcast.lab.forests import Forests
+from starcast.lab.networks import Networks
+from starcast.lab.queries import Queries
 from starcast.lab.questions import Questions
-from starcast.progress import Reporter
-from starcast.settings import Settings
+from starcast.lab.records import Records
+from starcast.lab.schedules import Schedules
+
+if TYPE_CHECKING:
+    from starcast.progress import Reporter
+    from starcast.settings import Settings
 
 
-class Lab(Artifacts, Questions, Experiments, Administration):
-    """A laboratory: both stores, and everything that can be done with them.
+class Lab(
+    Networks,
+    Forests,
+    Schedules,
+    Costs,
+    Queries,
+    Questions,
+    Records,
+    Experiments,
+    Administration,
+):
+    """A laboratory: everything that starcast does, an operation a method.
 
-    `starcast.connect` opens it. Errors are the typed ones of the command line
+    `starcast.connect` opens it. The command line, the HTTP API and notebooks are doors to the same
+    operations. Errors are the typed ones of the command line
     (`starcast.StarcastError`), with a hint.
 
     Example:
@@ -61,6 +77,9 @@ def connect(
         ['S5']
         >>> lab.close()
     """
+    from starcast import plugins as plug_ins
+    from starcast.settings import Settings
+
     if home is not None:
         settings["home"] = Path(home)
     loaded = Settings.load(**settings)
@@ -69,16 +88,20 @@ def connect(
     progress = as_reporter(reporter)
     if start:
         _start(loaded, progress)
+    lab = Lab(loaded, progress)
     try:
-        return Lab(loaded, progress)
+        lab.database  # noqa: B018 - connects, so that a server that is missing is noticed here
     except UnavailableError as error:
         if loaded.postgres_uri is not None or start:
             raise
         hint = f"call starcast.connect(start=True), or {error.hint}"
         raise UnavailableError(error.message, hint=hint) from None
+    return lab
 
 
-def _start(settings: Settings, progress: Reporter) -> None:
+def _start(settings: "Settings", progress: "Reporter") -> None:
+    from starcast.embedded import stack
+
     if settings.neo4j_uri is not None and settings.postgres_uri is not None:
         raise InputError(
             "start=True starts the embedded stack, but the settings name other servers: "

@@ -5,20 +5,18 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from sqlalchemy import Engine
-from sqlalchemy.orm import Session
-
-from starcast.database import sessions
-from starcast.endpoints import graph_address, store_url
 from starcast.errors import UnavailableError
-from starcast.graph.connection import Graph
-from starcast.ingest import Stores, open_stores
 from starcast.progress import ProgressLines, Reporter, Silent
-from starcast.settings import Settings
 from starcast.support.table import Table
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
+    from sqlalchemy.orm import Session
+
     from starcast.graph.address import GraphAddress
+    from starcast.graph.connection import Graph
+    from starcast.ingest import Stores
+    from starcast.settings import Settings
 
 #: A reporter, or a function that receives messages and the state of long work, line by line.
 Progress = Reporter | Callable[[str], None]
@@ -27,21 +25,38 @@ Progress = Reporter | Callable[[str], None]
 class Connection:
     """The settings of a lab, and its connections to both stores.
 
-    PostgreSQL is connected at once, Neo4j by the first method that needs it. It is a context
-    manager, which closes the connections. It is not for several threads at the same time.
+    Each store is connected by the first operation that needs it, so that operations without a
+    store need no server. It is a context manager, which closes the connections. It is not for
+    several threads at the same time.
+
+    Args:
+        settings: the settings that name the servers, or a function that loads them when they are
+            needed first.
+        progress: receives messages and progress.
 
     Attributes:
-        settings: the settings that name the servers.
         reporter: receives messages and progress.
     """
 
-    def __init__(self, settings: Settings, progress: Progress | None = None) -> None:
-        self.settings = settings
+    def __init__(
+        self,
+        settings: "Settings | Callable[[], Settings]",
+        progress: Progress | None = None,
+    ) -> None:
         self.reporter = as_reporter(progress)
-        self._engine: Engine | None = sessions.connect(store_url(settings))
+        self._settings = settings
+        self._is_closed = False
+        self._engine: Engine | None = None
         self._is_schema_checked = False
         self._graph: Graph | None = None
         self._graph_address: GraphAddress | None = None
+
+    @property
+    def settings(self) -> "Settings":
+        """The settings that name the servers."""
+        if callable(self._settings):
+            self._settings = self._settings()
+        return self._settings
 
     def close(self) -> None:
         """Close the connections. A closed lab refuses everything else."""
@@ -49,6 +64,7 @@ class Connection:
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
+        self._is_closed = True
         if isinstance(self.reporter, ProgressLines):
             self.reporter.close()
 
@@ -64,7 +80,7 @@ class Connection:
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed, " if self._engine is None else ""
+        state = "closed, " if self._is_closed else ""
         servers = [
             uri for uri in (self.settings.neo4j_uri, self.settings.postgres_uri) if uri is not None
         ]
@@ -73,31 +89,63 @@ class Connection:
         return f"<Lab: {state}{' and '.join(servers)}>"
 
     def config(self) -> Table:
-        """Return every setting with its value and source, as ``starcast config`` does."""
-        return self.settings.listing()
+        """Show every setting with its value and source, and the settings file that was read.
+
+        Secrets are not shown. Flags override STARCAST_* variables, which override the file. The
+        file is the one that STARCAST_CONFIG names, or else starcast.toml in the working directory,
+        or else in the user's configuration folder.
+        """
+        from starcast.config_file import config_file
+
+        listed = self.settings.listing()
+        file = config_file().absolute()
+        note = f"settings file: {file}"
+        if not file.exists():
+            note = f"no settings file: {file} does not exist"
+        return Table(listed.columns, listed.rows, note)
 
     @property
-    def engine(self) -> Engine:
+    def database(self) -> "Engine":
+        """The relational store, whatever its schema.
+
+        Raises:
+            UnavailableError: the lab is closed, or the server is not running.
+        """
+        from starcast.database.sessions import connect
+        from starcast.endpoints import store_url
+
+        self._check_open()
+        if self._engine is None:
+            self._engine = connect(store_url(self.settings))
+        return self._engine
+
+    @property
+    def engine(self) -> "Engine":
         """The relational store, with the schema of this version.
 
         Raises:
-            UnavailableError: the lab is closed.
+            UnavailableError: the lab is closed, or the server is not running.
             RejectedError: the schema has another revision than this version needs.
         """
-        engine = self._database()
+        from starcast.database.sessions import check
+
+        engine = self.database
         if not self._is_schema_checked:
-            sessions.check(engine)
+            check(engine)
             self._is_schema_checked = True
         return engine
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> "Graph":
         """The graph store.
 
         Raises:
             UnavailableError: the lab is closed, or the server cannot be reached.
         """
-        self._database()
+        from starcast.endpoints import graph_address
+        from starcast.graph.connection import Graph
+
+        self._check_open()
         # The embedded Neo4j may have been restarted on another port since the last query.
         address = graph_address(self.settings)
         if self._graph is None or address != self._graph_address:
@@ -107,25 +155,27 @@ class Connection:
         return self._graph
 
     @contextmanager
-    def _session(self) -> Iterator[Session]:
-        with sessions.session(self.engine) as opened:
+    def _session(self) -> "Iterator[Session]":
+        from starcast.database.sessions import session
+
+        with session(self.engine) as opened:
             yield opened
 
     @contextmanager
-    def _stores(self) -> Iterator[Stores]:
+    def _stores(self) -> "Iterator[Stores]":
         """Connect to both stores for a change; an offline import replaces the graph store."""
-        self._database()
+        from starcast.ingest import open_stores
+
+        self._check_open()
         self._close_graph()
         with open_stores(self.settings) as stores:
             yield stores
 
-    def _database(self) -> Engine:
-        """Return the relational store, whatever its schema."""
-        if self._engine is None:
+    def _check_open(self) -> None:
+        if self._is_closed:
             raise UnavailableError(
                 "the lab is closed", hint="call starcast.connect() again, which opens another one"
             )
-        return self._engine
 
     def _close_graph(self) -> None:
         if self._graph is not None:

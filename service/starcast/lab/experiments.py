@@ -4,26 +4,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from starcast.comparison import listing
-from starcast.comparison.paper_rows import load_table
-from starcast.comparison.paper_rows import tabulate as tabulate_paper
-from starcast.comparison.sides import experiment_side
-from starcast.comparison.stored import compare_stored, plot_stored, render_stored, tabulate
-from starcast.database import repository
 from starcast.errors import InputError
-from starcast.experiments.design import Design, read_design, stored_design
-from starcast.experiments.exchange import Imported, export_experiments, import_experiments
-from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Grid
-from starcast.experiments.reproduction import reproduce
-from starcast.experiments.running import ADHOC, Outcome, drop_experiment, run_experiment, run_once
 from starcast.lab.answers import ComparisonTable, RunTable
 from starcast.lab.connection import Connection
-from starcast.plugins import ORIGINS
 from starcast.support.table import Row, Table
-from starcast.topologies import Topology
+
+if TYPE_CHECKING:
+    from starcast.experiments.design import Design
+    from starcast.experiments.exchange import Imported
+    from starcast.experiments.running import Outcome
+    from starcast.topologies import Topology
+
 
 #: A number as in the papers; text keeps it exact, such as ``23/3``.
 Number = int | float | str | Fraction
@@ -41,7 +34,7 @@ class Experiments(Connection):
         jobs: int | None = None,
         executor: Executor | None = None,
         **axes: Any,
-    ) -> Outcome:
+    ) -> "Outcome":
         """Execute and store every combination of the axes that the experiment does not hold yet.
 
         Args:
@@ -68,6 +61,9 @@ class Experiments(Connection):
             >>> lab.experiment("e1", topology="S5", algorithm="multiple", message_bytes=[64, 4096])
             Outcome(name='e1', kept=0, created=2, failed=0)
         """
+        from starcast.experiments.design import Design, read_design
+        from starcast.experiments.running import run_experiment
+
         given = {axis: _values(value) for axis, value in axes.items()}
         if isinstance(grid, Mapping):
             texts = {key: _values(value) for key, value in grid.items()}
@@ -88,12 +84,12 @@ class Experiments(Connection):
 
     def run(
         self,
-        topology: str | Topology,
+        topology: "str | Topology",
         collective: str,
         algorithm: str,
         *,
         message_bytes: Number,
-        experiment: str = ADHOC,
+        experiment: str = "adhoc",
         store: bool = True,
         **axes: Any,
     ) -> RunTable:
@@ -119,6 +115,11 @@ class Experiments(Connection):
             >>> lab.run("S5", "broadcast", "multiple", message_bytes=1024)["cost"]
             ['simulated', 'closed form', 'lower bound']
         """
+        from starcast.comparison import listing
+        from starcast.experiments.execution import execute, price_run
+        from starcast.experiments.grid import Grid
+        from starcast.experiments.running import run_once
+
         values = {
             "topology": topology, "collective": collective, "algorithm": algorithm,
             "message_bytes": message_bytes, **axes,
@@ -141,7 +142,7 @@ class Experiments(Connection):
         rows = listing.cost_rows(run)
         loss = listing.describe_loss(run) if run.faults else ""
         table = Table.of(rows, listing.COST_COLUMNS, loss)
-        return RunTable(table.columns, table.rows, table.note, run)
+        return RunTable(table.columns, table.rows, table.note, run=run)
 
     def compare(
         self,
@@ -172,6 +173,8 @@ class Experiments(Connection):
         Example:
             >>> lab.compare("e1", "e2").to_polars()
         """
+        from starcast.comparison.stored import compare_stored, plot_stored, render_stored, tabulate
+
         axes = [across] if isinstance(across, str) else list(across)
         with self._session() as session:
             comparison = compare_stored(
@@ -196,7 +199,13 @@ class Experiments(Connection):
                 return plot_stored(opened, comparison, file, self.reporter)
 
         return ComparisonTable(
-            table.columns, table.rows, note if hidden else "", comparison, everything, render, plot
+            table.columns,
+            table.rows,
+            note if hidden else "",
+            comparison=comparison,
+            _everything=everything,
+            _render=render,
+            _plot=plot,
         )
 
     def paper_table(
@@ -217,6 +226,9 @@ class Experiments(Connection):
             NotFoundError: no such experiment is stored, or no run executes a row of the table.
             InputError: there is no such table, or a condition is wrong.
         """
+        from starcast.comparison.paper_rows import load_table
+        from starcast.comparison.paper_rows import tabulate as tabulate_paper
+
         with self._session() as session:
             return tabulate_paper(
                 load_table(
@@ -247,16 +259,23 @@ class Experiments(Connection):
         Raises:
             NotFoundError: no such experiment or run is stored.
         """
+        from starcast.comparison import listing
+        from starcast.experiments.reproduction import reproduce
+
         repetitions = reproduce(self.engine, str(name), self.reporter, _jobs(jobs), executor)
         return listing.list_repetitions(repetitions, str(name))
 
     def experiments(self) -> Table:
         """Return the stored experiments with their grids, stored runs and points."""
+        from starcast.comparison import listing
+
         with self._session() as session:
             return listing.list_experiments(session)
 
     def examples(self) -> Table:
         """Return the shipped experiments, which `experiment` takes as ``grid``."""
+        from starcast.comparison import listing
+
         return listing.list_examples()
 
     def runs(self, experiment: str | None = None) -> Table:
@@ -265,6 +284,9 @@ class Experiments(Connection):
         Raises:
             NotFoundError: no such experiment is stored.
         """
+        from starcast.comparison import listing
+        from starcast.comparison.sides import experiment_side
+
         with self._session() as session:
             if experiment is None:
                 return listing.list_runs(session)
@@ -276,6 +298,9 @@ class Experiments(Connection):
         Raises:
             NotFoundError: no such run is stored.
         """
+        from starcast.comparison import listing
+        from starcast.database import repository
+
         with self._session() as session:
             run = repository.load_run(session, number)
             return listing.run_facts(run, repository.experiment_name(session, run.experiment))
@@ -286,17 +311,23 @@ class Experiments(Connection):
         Raises:
             NotFoundError: no such run is stored.
         """
+        from starcast.comparison import listing
+        from starcast.database import repository
+
         with self._session() as session:
             repository.load_run(session, number)
             return listing.list_profile(repository.load_profile(session, number))
 
-    def grid(self, experiment: str) -> Design:
+    def grid(self, experiment: str) -> "Design":
         """Return the design of a stored experiment; ``design.toml()`` is a file for `experiment`.
 
         Raises:
             NotFoundError: no such experiment is stored.
             InputError: it is a collection of single runs.
         """
+        from starcast.database import repository
+        from starcast.experiments.design import stored_design
+
         with self._session() as session:
             stored = repository.load_experiment(session, experiment)
             if not stored.grid:
@@ -317,10 +348,12 @@ class Experiments(Connection):
             NotFoundError: an experiment is not stored.
             InputError: the file cannot be written.
         """
+        from starcast.experiments.exchange import export_experiments
+
         listed = [names] if isinstance(names, str) else names
         return export_experiments(self.engine, listed, Path(file))
 
-    def import_experiment(self, file: str | Path, name: str | None = None) -> list[Imported]:
+    def import_experiment(self, file: str | Path, name: str | None = None) -> "list[Imported]":
         """Store the experiments of a file; runs that are stored already are kept.
 
         Args:
@@ -331,6 +364,8 @@ class Experiments(Connection):
             InputError: the file is not valid, or an experiment of this name has another grid.
             RejectedError: a run of the file has other figures than the same run in this store.
         """
+        from starcast.experiments.exchange import import_experiments
+
         return import_experiments(self.engine, Path(file), name)
 
     def drop_experiment(self, name: str) -> int:
@@ -340,11 +375,15 @@ class Experiments(Connection):
             NotFoundError: no such experiment is stored.
             BusyError: another process is running it.
         """
+        from starcast.experiments.running import drop_experiment
+
         return drop_experiment(self.engine, name)
 
 
 def _values(value: Any) -> Any:
     """Return the values of an axis as a grid reads them: plain values, and lists of them."""
+    from starcast.topologies import Topology
+
     if isinstance(value, Topology):
         return value.spec
     if isinstance(value, str | Fraction | Mapping) or not isinstance(value, Iterable):
@@ -354,6 +393,8 @@ def _values(value: Any) -> Any:
 
 def _jobs(jobs: int | None) -> int | None:
     """Return the number of processes; other processes cannot import what a notebook defines."""
+    from starcast.plugins import ORIGINS
+
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())
     return 1 if jobs is None and is_interactive else jobs
 

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TextIO, overload
 
-from starcast.errors import InputError, UnavailableError
+from starcast.errors import InputError, StarcastError, UnavailableError
 from starcast.support.text import did_you_mean, format_value, pluralize, to_json
 
 if TYPE_CHECKING:
@@ -60,20 +60,32 @@ class Table:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
         note: a sentence about the rows, such as that there are more; may be empty.
+        failure: what is wrong with what the rows describe; the command line ends with it.
+        spare: the columns that a terminal omits, in this order, until the table fits.
     """
 
     columns: tuple[str, ...]
     rows: list[Row]
     note: str = ""
+    failure: StarcastError | None = None
+    spare: tuple[str, ...] = ()
 
     #: For each row the columns to emphasize; subclasses may override it.
     best: ClassVar[Sequence[Collection[str]]] = ()
 
     @classmethod
-    def of(cls, rows: Iterable[Mapping[str, Any]], columns: Iterable[str], note: str = "") -> Self:
+    def of(
+        cls,
+        rows: Iterable[Mapping[str, Any]],
+        columns: Iterable[str],
+        note: str = "",
+        failure: StarcastError | None = None,
+        spare: tuple[str, ...] = (),
+    ) -> Self:
         """Return the table of some columns of rows; missing values are None."""
         names = tuple(columns)
-        return cls(names, [{name: row.get(name) for name in names} for row in rows], note)
+        chosen = [{name: row.get(name) for name in names} for row in rows]
+        return cls(names, chosen, note, failure, spare)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -106,6 +118,10 @@ class Table:
         values = [self[name] for name in columns]
         rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]
         return Table(columns, rows, self.note)
+
+    def readable(self) -> "Table":
+        """Return the table as people read it; subclasses may override it."""
+        return self
 
     def to_json(self) -> str:
         """Return the rows as JSON, as the command line prints them with ``--format json``."""
@@ -196,7 +212,7 @@ class Table:
         )
 
     def _repr_html_(self) -> str:
-        return self.head().html()
+        return self.head().readable().html()
 
     def __str__(self) -> str:
         shown = self.head()
@@ -214,6 +230,28 @@ class Table:
         return "\n".join([*text, *([shown.note] if shown.note else [])])
 
     __repr__ = __str__
+
+
+class Facts(dict[str, Any]):
+    """Named values: what is known of one thing, or what an operation has done.
+
+    Attributes:
+        sentence: what people read instead of the values; may be empty.
+        failure: what is wrong with what the values describe; the command line ends with it.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        sentence: str = "",
+        failure: StarcastError | None = None,
+    ) -> None:
+        super().__init__(values)
+        self.sentence = sentence
+        self.failure = failure
+
+    def _repr_html_(self) -> str:
+        return properties(self).html()
 
 
 def write_csv(file: TextIO, columns: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:

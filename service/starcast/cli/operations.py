@@ -1,0 +1,238 @@
+"""Commands from operations: a typed method of `Lab` as a command of the terminal.
+
+Positional parameters become arguments, keyword-only ones options, ``*ids`` a list of arguments, and
+``**options`` of a TypedDict an option each. The help is the docstring. The class of the result says
+how it is printed, and which options that adds (`starcast.cli.results`).
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
+
+import typer
+
+from starcast.cli import completion, context, distribution, results
+from starcast.cli.labels import LabelsOption
+from starcast.cli.output import reporter
+from starcast.errors import InputError
+from starcast.lab.signature import Documentation, Shell
+
+if TYPE_CHECKING:
+    from starcast.lab import Lab
+
+_CODE = re.compile(r"``([^`]+)``|`([^`]+)`")
+#: A sentence of a docstring that says nothing to people at a terminal, and the mark of one that
+#: says nothing to others.
+_FOR_PYTHON = re.compile(r"\s*\bIn Python\b.*?\.(?=\s|$)", re.DOTALL)
+_FOR_SHELL = re.compile(r"\bIn a shell, (\w)")
+_LABELS = Parameter("labels", Parameter.KEYWORD_ONLY, default=None, annotation=LabelsOption)
+
+Operation = Callable[..., Any]
+
+
+def command(
+    app: typer.Typer,
+    name: str,
+    operation: Operation,
+    *,
+    labelled: bool = False,
+    settings: Mapping[str, Any] | None = None,
+    printer: Callable[..., results.Show] | None = None,
+    **fixed: Any,
+) -> None:
+    """Add the command of an operation.
+
+    Args:
+        app: the noun, or the root command.
+        name: the name of the command.
+        operation: a method of `Lab`.
+        labelled: add ``--labels``, for operations that read or print labels of nodes.
+        settings: the settings that the command has options for, with their annotations.
+        printer: the printer, where it is not that of the class of the result.
+        fixed: values of parameters that the command does not ask for, such as ``kind="forest"``.
+
+    Example:
+        >>> command(app, "drop", Lab.drop, kind="forest")
+    """
+    declared = signature(operation)
+    _, *known = declared.parameters.values()
+    formats = {each.name: word for each in known if (word := _kind(each.annotation)[1].format)}
+    asked = [each for each in _expanded(known) if each.name not in {*fixed, *formats}]
+    show = printer or results.PRINTERS[declared.return_annotation]
+    printing = list(signature(show).parameters.values())
+    own = [
+        Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for each, annotation in (settings or {}).items()
+    ]
+    about = _documented(operation, known)
+    flags = {each.name: _flag(each) for each in asked if each.kind is Parameter.KEYWORD_ONLY}
+
+    def run(ctx: typer.Context, **given: Any) -> None:
+        given.pop("labels", None)
+        chosen = {each.name: given.pop(each.name) for each in printing}
+        print_result = show(**chosen)
+        given |= {name: chosen["output"] == word for name, word in formats.items()}
+        flagged = {each.name: given.pop(each.name) for each in own}
+        opening = (
+            distribution.open_executor(given.pop("workers"), given.get("jobs"))
+            if "executor" in declared.parameters
+            else nullcontext()
+        )
+        with (
+            opening as executor,
+            context.open_lab(ctx, reporter(), **flagged) as lab,
+        ):
+            if executor is not None:
+                given["executor"] = executor
+            result = _call(operation, lab, known, given | fixed)
+            print_result(result)
+        if failure := getattr(result, "failure", None):
+            raise failure
+
+    parameters = [
+        Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context),
+        *(_as_typer(each, about.arguments.get(each.name, ""), flags) for each in asked),
+        *([_LABELS] if labelled else []),
+        *own,
+        *printing,
+    ]
+    keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
+    run.operation = operation.__name__  # type: ignore[attr-defined]  # for the reference
+    run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in keywords}
+    run.__doc__ = _plain(about.text, flags)
+    if about.commands:
+        run.__doc__ += "\n\n\b\n" + "\n".join(about.commands)
+    app.command(name)(run)
+
+
+def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
+    """Yield the parameters that a shell has: ``**options`` by the items of their TypedDict."""
+    for each in parameters:
+        if each.kind is Parameter.VAR_KEYWORD:
+            for options in get_args(each.annotation):
+                for name, annotation in get_type_hints(options, include_extras=True).items():
+                    yield Parameter(
+                        name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+                    )
+        else:
+            yield each
+
+
+def _documented(operation: Operation, parameters: list[Parameter]) -> Documentation:
+    """Return the docstring, with the meanings of the items of a TypedDict."""
+    about = Documentation.of(operation)
+    for each in parameters:
+        if each.kind is Parameter.VAR_KEYWORD:
+            for options in get_args(each.annotation):
+                about.arguments.update(Documentation.of(options).arguments)
+    return about
+
+
+def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> Parameter:
+    """Return a parameter as Typer reads it: an argument or an option, with its help."""
+    if parameter.name == "executor":
+        return distribution.WORKERS
+    kind, shell = _kind(parameter.annotation)
+    default = None if parameter.default == () else parameter.default
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        kind, default = list[kind], Parameter.empty if shell.required else None  # type: ignore[valid-type]
+    texts: dict[str, Any] = {
+        "help": _sentence(_plain(meaning, flags)),
+        "metavar": shell.metavar,
+        "autocompletion": shell.completes and getattr(completion, shell.completes),
+        "show_default": shell.default or True,
+        "min": shell.least,
+        "max": shell.most,
+    }
+    if parameter.kind is Parameter.KEYWORD_ONLY:
+        info = typer.Option(_flag(parameter), *shell.short, **texts)
+    else:
+        info = typer.Argument(**texts)
+    return Parameter(
+        parameter.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )
+
+
+def _kind(annotation: Any) -> tuple[Any, Shell]:
+    """Return the type of a parameter in a shell, and what else its annotation says."""
+    shell = Shell()
+    if get_origin(annotation) is Annotated:
+        annotation, shell = get_args(annotation)
+    kind = shell.type or annotation
+    if kind is dict:
+        return list[str], shell
+    return (list[get_args(kind)] if get_origin(kind) is Sequence else kind), shell  # type: ignore[misc]
+
+
+def _flag(parameter: Parameter) -> str:
+    """Return the name of an option; a switch that is on by default can be turned off."""
+    if parameter.name == "executor":
+        return "--workers"
+    name = _kind(parameter.annotation)[1].flag or f"--{parameter.name.replace('_', '-')}"
+    return f"{name}/--no-{name[2:]}" if parameter.default is True else name
+
+
+def _plain(text: str, flags: Mapping[str, str]) -> str:
+    """Return a text for a terminal: without markup, parameters as options, quotes if needed."""
+
+    def replace(code: re.Match[str]) -> str:
+        name = code[1] or code[2]
+        return shlex.quote(flags.get(name, name).partition("/")[0])
+
+    ours = _FOR_SHELL.sub(lambda found: found[1].upper(), _FOR_PYTHON.sub("", text))
+    return _CODE.sub(replace, ours)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _call(
+    operation: Operation, lab: "Lab", parameters: list[Parameter], given: dict[str, Any]
+) -> Any:
+    """Call an operation with the values of a command line; what is not given has its default."""
+    given = {name: value for name, value in given.items() if value is not None}
+    arguments: list[Any] = []
+    for each in parameters:
+        if each.kind is Parameter.VAR_POSITIONAL:
+            arguments += given.pop(each.name, ())
+        elif each.kind is not Parameter.VAR_KEYWORD and each.kind is not Parameter.KEYWORD_ONLY:
+            value = given.pop(each.name, each.default)
+            is_mapping = _kind(each.annotation)[1].type is dict
+            arguments.append(_parse_values(value or ()) if is_mapping else value)
+    return operation(lab, *arguments, **given)
+
+
+def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the values by name.
+
+    Args:
+        arguments: ``name=TEXT``, or ``name:=JSON`` for a value of JSON.
+
+    Raises:
+        InputError: an argument has another form, is not JSON, or repeats a name.
+    """
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        name, sign, value = argument.partition("=")
+        if not sign or not name.removesuffix(":"):
+            raise InputError(
+                f"'{argument}' is not a parameter",
+                hint="write name=TEXT, or name:=JSON for numbers, lists and truth values",
+            )
+        key = name.removesuffix(":")
+        if key in values:
+            raise InputError(f"the parameter '{key}' is given twice", hint="remove one of them")
+        try:
+            values[key] = value if key == name else json.loads(value)
+        except (ValueError, RecursionError):
+            raise InputError(
+                f"the value of '{argument}' is not JSON",
+                hint="write name:=5, name:=true or name:='[1, 2]'; name=TEXT needs no JSON",
+            ) from None
+    return values

@@ -1,0 +1,213 @@
+"""How a terminal shows the results of operations, one kind of result at a time.
+
+A printer is a function of the options that its kind of result has. They are checked before the
+operation begins; it returns the function that prints the result.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from starcast.cli.output import (
+    READABLE,
+    AllOption,
+    Format,
+    FormatOption,
+    emit,
+    emit_properties,
+    narrowed,
+    omitted_columns,
+    say,
+    write_text,
+)
+from starcast.errors import InputError
+from starcast.lab.answers import Answer
+from starcast.lab.costs import COLUMNS, CostTable
+from starcast.lab.files import ExchangeFile, Picture, check_suffix
+from starcast.support.table import Facts, Table
+from starcast.vocabulary import Layout
+
+Show = Callable[[Any], None]
+PictureFile = Annotated[
+    Path | None,
+    typer.Option("--out", help="Output file: .svg, .png or .pdf (default: SVG on stdout)."),
+]
+OutFile = Annotated[Path | None, typer.Option("--out", help="Output file (default: stdout).")]
+
+
+class AnswerFormat(StrEnum):
+    """Format of the answer of a query: a listing or a picture."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    SVG = "svg"
+
+
+def table(output: FormatOption = Format.TABLE) -> Show:
+    """Print rows; a note, such as that there is nothing, replaces an empty table."""
+
+    def show(result: Table) -> None:
+        if result.rows or not result.note or output is not Format.TABLE:
+            shown = result.readable() if output in READABLE else result
+            emit(shown.rows, shown.columns, output)
+        if result.note:
+            say(result.note)
+
+    return show
+
+
+def wide_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
+    """Print rows; a table omits spare columns until it fits, and names them below."""
+    if everything or output is not Format.TABLE:
+        return table(output)
+
+    def show(result: Table) -> None:
+        shown = result.readable()
+        columns = narrowed(shown.rows, shown.columns, result.spare)
+        emit(shown.rows, columns, below=omitted_columns(shown.columns, columns))
+        if result.note:
+            say(result.note)
+
+    return show
+
+
+def answer(
+    output: Annotated[
+        AnswerFormat, typer.Option("--format", "-f", help="Output format; svg is a picture.")
+    ] = AnswerFormat.TABLE,
+    layout: Annotated[
+        Layout | None,
+        typer.Option(help="Layout of a picture; levels are distances from the source or the root."),
+    ] = None,
+    out: PictureFile = None,
+    show_cypher: Annotated[
+        bool, typer.Option("--show-cypher", help="Print the Cypher and its parameters to stderr.")
+    ] = False,
+) -> Show:
+    """Print the rows of a query, or draw them."""
+    draw = picture(out)
+    if output is not AnswerFormat.SVG:
+        for option, value in {"--layout": layout, "--out": out}.items():
+            if value is not None:
+                raise InputError(
+                    f"{option} is for pictures, but the format is {output}",
+                    hint="add --format svg",
+                )
+
+    def show(result: Answer) -> None:
+        if show_cypher:
+            # JSON is valid Cypher for all values of parameters.
+            for name, value in result.parameters.items():
+                say(f":param {name} => {json.dumps(value, ensure_ascii=False)}")
+            say(result.cypher)
+        if output is not AnswerFormat.SVG:
+            table(Format(output))(result)
+            return
+        draw(Picture(result.svg(layout), "the answer"))
+        if result.note:
+            say(result.note)
+
+    return show
+
+
+def cost_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
+    """Print a table per collective and port model, with the columns that fit."""
+
+    def show(result: CostTable) -> None:
+        if output not in (Format.TABLE, Format.LATEX):
+            table(output)(result)
+            return
+        for part in result.parts:
+            if everything:
+                emit(part.rows, COLUMNS, output, part.title)
+            elif output is Format.LATEX:
+                emit(part.rows, part.columns, output, "; ".join([part.title, *part.sources]))
+                print()
+            else:
+                fitting = narrowed(part.rows, part.columns, part.spare)
+                emit(part.rows, fitting, output, part.title, below=[*part.sources, ""])
+
+    return show
+
+
+def text() -> Show:
+    """Print a text, or the name of a file."""
+    return lambda result: print(str(result).rstrip())
+
+
+def facts(output: FormatOption = Format.TABLE) -> Show:
+    """Print named values; a sentence, if there is one, replaces them for people."""
+
+    def show(result: Facts) -> None:
+        if output is not Format.TABLE or not result.sentence:
+            emit_properties(_readable(result) if output is not Format.JSON else result, output)
+        if result.sentence:
+            say(result.sentence)
+
+    return show
+
+
+def _readable(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return properties with nested values as text."""
+    shown: dict[str, Any] = {}
+    for name, value in properties.items():
+        if name == "levels":
+            shown |= {f"levels_of_tree_{number}": profile for number, profile in enumerate(value)}
+        elif name == "branches":
+            shown[name] = "; ".join(" ".join(map(str, sizes)) for sizes in value)
+        elif name == "links_by_load":
+            shown[name] = ", ".join(f"{links} carry {load}" for load, links in value.items())
+        else:
+            shown[name] = value
+    return shown
+
+
+def picture(out: PictureFile = None) -> Show:
+    """Write a picture in the format that the name of the file says, or as SVG to stdout."""
+    if out is not None:
+        check_suffix(out, ".svg", ".png", ".pdf")
+
+    def show(result: Picture) -> None:
+        if out is None:
+            write_text(result.svg, None)
+        else:
+            result.save(out)
+            say(f"drew {result.subject} to {out}")
+
+    return show
+
+
+def exchange_file(out: OutFile = None) -> Show:
+    """Write a file of another program, or print it if it is text."""
+
+    def show(result: ExchangeFile) -> None:
+        if out is None:
+            sys.stdout.writelines(part.decode() for part in result.parts())
+            return
+        check_suffix(out, *result.format.suffixes)
+        result.save(out)
+        held = result.artifact
+        say(f"wrote {held.spec if hasattr(held, 'spec') else held.id} to {out}")
+
+    return show
+
+
+#: The printer of each kind of result.
+PRINTERS: dict[Any, Callable[..., Show]] = {
+    Table: table,
+    Answer: answer,
+    str: text,
+    Path: text,
+    CostTable: cost_table,
+    Facts: facts,
+    Picture: picture,
+    ExchangeFile: exchange_file,
+}

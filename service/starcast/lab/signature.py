@@ -1,0 +1,109 @@
+"""How the parameters of operations are written in a shell, beside what their types say.
+
+The command line makes its commands from the signatures and docstrings of the methods of `Lab`. This
+module and the signatures import nothing large, so that ``starcast --help`` stays fast.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from inspect import getdoc
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from starcast.vocabulary import Collective, LayoutName, LoadMethod
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from starcast.topologies import Topology
+
+_SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$", re.MULTILINE)
+_ARGUMENT = re.compile(r"^    (\w+): ", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Shell:
+    """What the command line needs to know of a parameter, as metadata of its annotation.
+
+    Attributes:
+        type: what a shell can write, where Python takes more: ``str`` for ``str | Topology``, and
+            ``dict`` for a mapping, which is written as ``name=TEXT`` and ``name:=JSON``.
+        flag: the name of the option, such as ``--all``; by default that of the parameter.
+        short: short names of the option, such as ``("-m",)``.
+        metavar: the word that stands for the value in the help.
+        completes: the function of `starcast.cli.completion` that suggests values.
+        required: whether a list of arguments may not be empty.
+        least: the least number.
+        most: the greatest number.
+        default: what the help shows as the default instead of the value.
+        format: the output format for which a switch is on, which then has no option of its own.
+    """
+
+    type: Any = None
+    flag: str | None = None
+    short: tuple[str, ...] = ()
+    metavar: str | None = None
+    completes: str | None = None
+    required: bool = False
+    least: float | None = None
+    most: float | None = None
+    default: str | None = None
+    format: str | None = None
+
+
+TopologyName = Annotated["str | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies")]
+OptionalTopology = Annotated[
+    "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="topologies")
+]
+StoredTopology = Annotated[
+    "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="stored_topologies")
+]
+ArtifactId = Annotated[str, Shell(metavar="ID", completes="artifacts")]
+Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
+CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
+#: An exact number: 100, 2.5 or 23/3.
+Number = Annotated["float | str | Fraction", Shell(str)]
+#: Labels; Python also takes ranks.
+Root = Annotated["int | str | None", Shell(str)]
+All = Annotated[bool, Shell(flag="--all")]
+Layout = Annotated[LayoutName | None, Shell(completes="layouts")]
+OutFile = Annotated["str | Path", Shell(Path)]
+OptionalOutFile = Annotated["str | Path | None", Shell(Path)]
+Jobs = Annotated[int | None, Shell(default="one per core")]
+ShardName = Annotated[str | None, Shell(metavar="I/N")]
+ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)]
+
+
+@dataclass(frozen=True)
+class Documentation:
+    """What a docstring says, in parts.
+
+    Attributes:
+        text: the summary and the description.
+        arguments: the meaning of each parameter.
+        commands: examples for a shell: the lines of the section ``Example`` that begin with ``$``.
+    """
+
+    text: str
+    arguments: dict[str, str] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, documented: Callable[..., Any] | type) -> "Documentation":
+        """Return the parts of a docstring in the style of Google.
+
+        Example:
+            >>> Documentation.of(Lab.drop).arguments["cascade"]
+            'also drop the artifacts that depend on it.'
+        """
+        text, *parts = _SECTION.split(getdoc(documented) or "")
+        sections = dict(zip(parts[::2], parts[1::2], strict=True))
+        listed = _ARGUMENT.split(sections.get("Args") or sections.get("Attributes") or "")[1:]
+        meanings = [" ".join(meaning.split()) for meaning in listed[1::2]]
+        lines = (line.strip() for line in sections.get("Example", "").splitlines())
+        return cls(
+            text.strip(),
+            dict(zip(listed[::2], meanings, strict=True)),
+            tuple(line.removeprefix("$ ") for line in lines if line.startswith("$ ")),
+        )

@@ -1,0 +1,157 @@
+"""A command is made from the signature and the docstring of an operation."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, Unpack
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from starcast.cli.operations import command
+from starcast.errors import RejectedError
+from starcast.lab import Facts, Lab, Table
+from starcast.lab.signature import Documentation, Shell
+from starcast.vocabulary import LoadMethod
+
+
+class Options(TypedDict, total=False):
+    """Options that operations share.
+
+    Attributes:
+        root: label of the root.
+    """
+
+    root: Annotated["int | str", Shell(str)]
+
+
+class Operations(Lab):
+    """Operations that return what they were called with."""
+
+    def describe(
+        self,
+        place: Annotated["int | str", Shell(str, metavar="PLACE")],
+        *names: str,
+        kind: str = "any",
+        method: LoadMethod = LoadMethod.AUTO,
+        least: Annotated[int | None, Shell(least=1)] = None,
+        every: Annotated[bool, Shell(flag="--all")] = False,
+        file: Sequence[Path] = (),
+        store: bool = True,
+        **options: Unpack[Options],
+    ) -> Facts:
+        """Describe a place. In Python, more.
+
+        In a shell, exit code 6 if ``least`` is 6. See ``starcast graph verify``.
+
+        Args:
+            place: a place, such as ``S5``.
+            names: more places. In Python also ranks.
+            kind: what is described.
+            method: how it is loaded.
+            least: the least number.
+            every: all of them.
+            file: a file. Can be repeated.
+            store: store it.
+            options: `Options`.
+
+        Example:
+            >>> lab.describe("S5")
+            {}
+
+            $ starcast describe S5
+        """
+        values = {
+            "place": place, "names": names, "kind": kind, "method": method, "least": least,
+            "every": every, "file": file, "store": store, "options": options,
+        }  # fmt: skip
+        return Facts(values, failure=RejectedError("it is 6", hint="5") if least == 6 else None)
+
+    def listed(
+        self,
+        values: Annotated[Mapping[str, Any] | None, Shell(dict)] = None,
+        *,
+        in_json: Annotated[bool, Shell(format="json")] = False,
+        **_: Any,
+    ) -> Table:
+        """List values."""
+        rows = [{**values, "in_json": in_json}] if values else []
+        return Table.of(rows, rows[0] if rows else (), "" if rows else "there is nothing")
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    made = typer.Typer()
+    command(made, "describe", Operations.describe, kind="forest")
+    command(
+        made, "listed", Operations.listed, settings={"home": Annotated[str | None, typer.Option()]}
+    )
+    return made
+
+
+def run(app: typer.Typer, *words: str) -> Any:
+    return CliRunner().invoke(app, words)
+
+
+def test_arguments_and_options_reach_the_operation(app: typer.Typer) -> None:
+    """Those that are not given keep their defaults, and fixed ones are not asked for."""
+    given = run(app, "describe", "S5", "a", "b", "--root", "12345", "--all", "--no-store",
+                "--file", "x", "--file", "y", "--method", "bolt", "-f", "json")  # fmt: skip
+    assert '"place": "S5"' in given.stdout
+    assert Documentation.of(Operations.describe).commands == ("starcast describe S5",)
+    for name, text in (
+        ("names", '[\n    "a",\n    "b"\n  ]'), ("kind", '"forest"'), ("method", '"bolt"'),
+        ("least", "null"), ("every", "true"), ("file", '[\n    "x",\n    "y"\n  ]'),
+        ("store", "false"), ("options", '{\n    "root": "12345"\n  }'),
+    ):  # fmt: skip
+        assert f'"{name}": {text}' in given.stdout, name
+    assert run(app, "describe", "S5", "--kind", "tree").exit_code == 2
+    assert run(app, "describe", "S5", "--least", "0").exit_code == 2
+
+
+def test_the_help_is_the_docstring(app: typer.Typer) -> None:
+    """Without what concerns Python only, and with options for parameters."""
+    text = " ".join(run(app, "describe", "--help").stdout.split())
+    assert "Describe a place. Exit code 6 if --least is 6. See 'starcast graph verify'." in text
+    assert "starcast describe S5" in text
+    assert ">>>" not in text
+    for part in (
+        "PLACE",
+        "A place, such as S5.",
+        "--root",
+        "Label of the root.",
+        "--all",
+        "--format",
+    ):
+        assert part in text, part
+    assert "ranks" not in text
+
+
+def test_a_failure_ends_the_command_after_its_result(app: typer.Typer) -> None:
+    done = run(app, "describe", "S5", "--least", "6", "-f", "json")
+    assert isinstance(done.exception, RejectedError)
+    assert '"least": 6' in done.stdout
+
+
+def test_a_note_replaces_an_empty_table(app: typer.Typer) -> None:
+    done = run(app, "listed")
+    assert (done.stdout, done.stderr) == ("", "there is nothing\n")
+    assert run(app, "listed", "-f", "json").stdout == "[]\n"
+
+
+def test_a_mapping_is_texts_and_json_and_a_format_sets_a_switch(
+    app: typer.Typer,
+) -> None:
+    words = ("listed", "a=1=2", "b:=[1]", "home=x")
+    values = {"a": "1=2", "b": [1], "home": "x"}
+    assert json.loads(run(app, *words, "-f", "json").stdout) == [{**values, "in_json": True}]
+    assert run(app, *words, "-f", "csv").stdout == "a,b,home,in_json\n1=2,1,x,no\n"
+
+
+def test_every_operation_is_documented_and_annotated() -> None:
+    for name in dir(Lab):
+        method = getattr(Lab, name)
+        if not name.startswith("_") and callable(method):
+            assert method.__doc__, name
+            assert "return" in method.__annotations__, name
