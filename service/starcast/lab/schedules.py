@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 from starcast.errors import InputError
 from starcast.lab.connection import Connection
 from starcast.lab.files import ExchangeFile, Picture
-from starcast.lab.signature import CollectiveName, Layout, Root, Shell, TopologyName
+from starcast.lab.signature import (
+    CollectiveName,
+    Layout,
+    OptionalTopology,
+    Root,
+    Shell,
+    TopologyName,
+)
 from starcast.support.table import Table
 from starcast.vocabulary import Collective, ExecutionModel, Ports, ScheduleFormat
 
@@ -17,9 +24,6 @@ if TYPE_CHECKING:
     from starcast.collectives import Schedule
     from starcast.topologies import Topology
 
-AnyTopology = Annotated[
-    "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="topologies")
-]
 AlgorithmName = Annotated["str | Path", Shell(str, completes="algorithms")]
 
 #: Endings of the files of rows that stand for an algorithm.
@@ -54,7 +58,7 @@ class Schedules(Connection):
 
     def algorithms(
         self,
-        topology: AnyTopology = None,
+        topology: OptionalTopology = None,
         *,
         collective: Annotated[Collective | None, Shell(str, completes="collectives")] = None,
     ) -> Table:
