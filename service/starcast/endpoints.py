@@ -1,29 +1,31 @@
 """Addresses of the two databases: servers of the settings, or else the embedded servers."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pydantic import SecretStr
-from sqlalchemy import URL, make_url
-from sqlalchemy.exc import ArgumentError
-
-from starcast.embedded import stack
+from starcast.embedded import addresses
 from starcast.errors import InputError, UnavailableError
 from starcast.graph.address import GraphAddress
-from starcast.settings import Settings
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+    from sqlalchemy import URL
+
+    from starcast.settings import Settings
 
 #: Accepted schemes of a PostgreSQL URI; the driver is always psycopg.
 _POSTGRES_SCHEMES = {"postgresql", "postgresql+psycopg", "postgres"}
 _LAST_PORT = 65_535
 
 
-def graph_address(settings: Settings) -> GraphAddress:
+def graph_address(settings: "Settings") -> GraphAddress:
     """Return the address of the Neo4j server.
 
     Raises:
         UnavailableError: the embedded server is not running, or no password is set.
     """
     if settings.neo4j_uri is None:
-        uri, embedded_password = stack.graph_endpoint(settings.home)
+        uri, embedded_password = addresses.graph_endpoint(settings.home)
         return GraphAddress(uri, "neo4j", embedded_password)
     password = _password(settings.neo4j_password, settings.neo4j_password_file)
     if password is None:
@@ -34,7 +36,7 @@ def graph_address(settings: Settings) -> GraphAddress:
     return GraphAddress(settings.neo4j_uri, settings.neo4j_user, password, settings.neo4j_database)
 
 
-def store_url(settings: Settings) -> URL:
+def store_url(settings: "Settings") -> "URL":
     """Return the URL of the PostgreSQL database; SQLAlchemy hides its password when printed.
 
     Raises:
@@ -42,20 +44,20 @@ def store_url(settings: Settings) -> URL:
         UnavailableError: the embedded server is not running.
     """
     if settings.postgres_uri is None:
-        return stack.store_endpoint(settings.home)
+        return addresses.store_endpoint(settings.home)
     url = _postgres_url(settings.postgres_uri)
     password = _password(settings.postgres_password, settings.postgres_password_file)
     return url.set(drivername="postgresql+psycopg", password=password)
 
 
-def migration_url(settings: Settings) -> URL:
+def migration_url(settings: "Settings") -> "URL":
     """Return the URL of the PostgreSQL database for its owner, who migrates and restores it.
 
     Raises:
         InputError, UnavailableError: as for `store_url`.
     """
     if settings.postgres_uri is None:
-        return stack.store_endpoint(settings.home, "owner")
+        return addresses.store_endpoint(settings.home, "owner")
     url = store_url(settings)
     if settings.postgres_owner is None:
         return url
@@ -63,7 +65,11 @@ def migration_url(settings: Settings) -> URL:
     return url._replace(username=settings.postgres_owner, password=password)
 
 
-def _postgres_url(uri: str) -> URL:
+def _postgres_url(uri: str) -> "URL":
+    # Imported only here: a query of the graph does not load SQLAlchemy.
+    from sqlalchemy import make_url  # noqa: PLC0415
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+
     try:
         url = make_url(uri)
     except (ArgumentError, ValueError):  # SQLAlchemy parses the port with int()
@@ -84,7 +90,7 @@ def _invalid_uri(uri: str) -> InputError:
     )
 
 
-def _password(value: SecretStr | None, file: Path | None) -> str | None:
+def _password(value: "SecretStr | None", file: Path | None) -> str | None:
     if value is not None:
         return value.get_secret_value()
     if file is None:

@@ -191,6 +191,11 @@ def labels_from(first: int) -> Iterator[None]:
         _first.reset(token)
 
 
+def first_symbol() -> int:
+    """Return the first symbol of labels, 0 or 1, as `labels_from` has set it."""
+    return _first.get()
+
+
 def labels(perms: Perms) -> NDArray[np.str_]:
     """Return the labels of arrangements, ``<U{length}`` ``[count]``."""
     length = perms.shape[1]

@@ -5,22 +5,15 @@ Without a server's URI the embedded server is used; `starcast.endpoints` finds i
 
 import os
 import re
+import tomllib
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import (
-    BaseSettings,
-    EnvSettingsSource,
-    NoDecode,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from starcast.config_file import CONFIG, PREFIX, config_file
 from starcast.errors import InputError, LimitError
@@ -55,12 +48,10 @@ def _port(description: str) -> Any:
     return Field(None, ge=1024, le=65_535, description=description)
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """All settings of starcast. Create them with `Settings.load`, which records their sources."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     home: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("starcast"),
@@ -111,10 +102,10 @@ class Settings(BaseSettings):
     batch: int = Field(
         20_000, ge=1, le=1_000_000, description="rows per batch when loading into Neo4j"
     )
-    packs: Annotated[tuple[Path, ...], NoDecode] = Field(
+    packs: tuple[Path, ...] = Field(
         (), description=f"folders with your own query packs, separated by '{os.pathsep}'"
     )
-    plugins: Annotated[tuple[str, ...], NoDecode] = Field(
+    plugins: tuple[str, ...] = Field(
         (), description=f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
     )
     simgrid: Path | None = Field(
@@ -175,51 +166,24 @@ class Settings(BaseSettings):
         return value
 
     @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - required by pydantic
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources in order of precedence: flags, environment, file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
-
-    @classmethod
     def load(cls, **flags: Any) -> Self:
         """Return the settings; flags that are None count as not given.
 
         Raises:
             InputError: a value is invalid, the file cannot be read, or it has an unknown key.
         """
-        _check_config_file()
         given = {name: value for name, value in flags.items() if value is not None}
+        sources = {"file": _read_file(), "environment": _read_environment(), "flag": given}
+        values: dict[str, Any] = {}
+        for source in sources.values():
+            values |= source
         try:
-            settings = cls(**given)
-            sources = (
-                ("default", dict[str, Any]()),
-                ("file", TomlConfigSettingsSource(cls, config_file())()),
-                ("environment", EnvSettingsSource(cls)()),
-                ("flag", given),
-            )
+            settings = cls(**values)
         except ValidationError as error:
             raise _input_error(error.errors()[0], given) from None
-        except OSError as error:
-            raise InputError(
-                f"{config_file()} cannot be read: {error.strerror}", hint="check its mode"
-            ) from None
-        except ValueError as error:  # invalid TOML
-            raise InputError(
-                f"{config_file()} is not valid TOML: {error}", hint="correct it, or move it away"
-            ) from None
-        except RecursionError:
-            raise InputError(
-                f"{config_file()} is nested too deeply", hint="correct it, or move it away"
-            ) from None
         settings._sources = dict.fromkeys(cls.model_fields, "default")
-        for source, values in sources:
-            settings._sources |= dict.fromkeys(values, source)
+        for source, found in sources.items():
+            settings._sources |= dict.fromkeys(found, source)
         return settings
 
     def listing(self) -> Table:
@@ -265,18 +229,41 @@ def _nearest(name: str, known: Collection[str]) -> str | None:
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
 
 
-def _check_config_file() -> None:
-    """Check that the file named by ``STARCAST_CONFIG`` exists; the null device counts as empty."""
+def _read_environment() -> dict[str, str]:
+    """Return the settings of the environment; empty variables count as unset."""
+    variables = {name.upper(): value for name, value in os.environ.items() if value}
+    names = {name: f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
+    return {name: variables[each] for name, each in names.items() if each in variables}
+
+
+def _read_file() -> dict[str, Any]:
+    """Return the settings of the settings file; the null device counts as empty."""
     file = config_file()
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(
             f"{CONFIG} names {file}, which is not a file", hint=f"create it, or unset {CONFIG}"
         )
-    if file.is_file() and file.stat().st_size > _LARGEST_FILE:
+    if not file.is_file():
+        return {}
+    if file.stat().st_size > _LARGEST_FILE:
         raise LimitError(
             f"{file} has more than {_LARGEST_FILE:,} bytes, which settings do not need",
             hint="correct it, or move it away",
         )
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read: {error.strerror}", hint="check its mode"
+        ) from None
+    except ValueError as error:  # invalid TOML
+        raise InputError(
+            f"{file} is not valid TOML: {error}", hint="correct it, or move it away"
+        ) from None
+    except RecursionError:
+        raise InputError(
+            f"{file} is nested too deeply", hint="correct it, or move it away"
+        ) from None
 
 
 def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:

@@ -56,6 +56,10 @@ class Layout(StrEnum):
 LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "quotient"]
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
+#: Solvers of the formulas of searches.
+Engine = Literal["cadical", "cp-sat"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+
 #: Least level of the records in starcast's log; off keeps no log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 

@@ -17,9 +17,9 @@ from typing import Any, get_args
 
 import numpy as np
 
+from starcast.blockwise import closed_form, merge_blocks, verify_shard
 from starcast.claims import catalogue, parallel
 from starcast.claims.sharding import check_shard, merge_claims
-from starcast.cli import blocks
 from starcast.database import sessions
 from starcast.database.backup import read_manifest
 from starcast.experiments.design import Design
@@ -176,8 +176,8 @@ def _write_shard(kind: Kind, file: Path) -> None:
             tasks = plan_searches(["edge-disjoint-trees"], ["S3"], {}, [1])
             search_shard(tasks, only, file, Budget(seconds=5), lambda _: _record())
         case "forest":
-            options = blocks.BlockOptions(True, None, None, "1/1", file)
-            blocks.verify("S4", "dimension-change(base=multiple,i=1)", None, {}, options)
+            source = closed_form("S4", "dimension-change(base=multiple,i=1)")
+            verify_shard(source, Shard(1, 1), file)
 
 
 def _merge(kind: Kind, file: Path) -> object:
@@ -190,7 +190,7 @@ def _merge(kind: Kind, file: Path) -> object:
         case "search":
             return merge_searches([file])
         case "forest":
-            return blocks.merge([file])
+            return merge_blocks([file])
 
 
 def shard_file(draw: Random, folder: Path) -> Case:

@@ -16,7 +16,7 @@ from campaign.commands import finishing
 from campaign.output import Done
 from starcast.config_file import PREFIX
 from starcast.database import models, sessions
-from starcast.embedded import stack
+from starcast.embedded import addresses
 from starcast.endpoints import graph_address, store_url
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.graph import reader
@@ -124,7 +124,7 @@ class Servers:
         if self.home is None:
             return self
         try:
-            stack.endpoints(self.home)
+            addresses.endpoints(self.home)
         except UnavailableError:
             done = self.run("up")
             if done.code:
@@ -144,7 +144,7 @@ class Servers:
         try:
             with sessions.session(engine) as session:
                 runs = session.scalars(
-                    select(models.Run).where(models.Run.topology == "S4").order_by(models.Run.id)
+                    select(models.Run).filter_by(topology="S4").order_by(models.Run.id)
                 )
                 rows = [
                     (run.id, run.algorithm, str(run.message_bytes), str(run.finished_at),

@@ -19,7 +19,7 @@ from campaign.journal import Entry, Journal, read_journal, summarize
 from campaign.output import Done, find_problems
 from campaign.proxy import Fault, Proxy
 from campaign.servers import Servers
-from starcast.database import sessions
+from starcast.database import migrations, sessions
 from starcast.graph.address import GraphAddress
 from starcast.progress import Silent
 from support.fix_servers import empty, new_database
@@ -54,7 +54,7 @@ def servers(
     empty(graph_address, graph_driver)
     with new_database(store_url) as url:
         engine = sessions.connect(url)
-        sessions.upgrade(engine, Silent())
+        migrations.upgrade(engine, Silent())
         engine.dispose()
         prepared = Servers(graph_address, url, tmp_path_factory.mktemp("campaign"))
         prepared.prepare()

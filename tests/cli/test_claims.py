@@ -335,13 +335,13 @@ def filled(
     store_url: URL, address: GraphAddress, driver: Driver, commands: dict[str, None]
 ) -> Iterator[Graph]:
     """The graph after these commands, empty at the end."""
-    from starcast.database import sessions
+    from starcast.database import migrations, sessions
     from support.fix_servers import empty, new_database
 
     empty(address, driver)
     with new_database(store_url) as url, Graph.open(address) as opened:
         engine = sessions.connect(url)
-        sessions.upgrade(engine, Silent())
+        migrations.upgrade(engine, Silent())
         for command in commands:
             _, _, spec, *flags = shlex.split(command)
             words = dict(

@@ -203,12 +203,3 @@ def test_a_file_gets_what_its_name_says_or_is_refused(
     assert (result.code, result.out) == (2, "")
     assert f"ends in '{Path(words[-1]).suffix}'" in result.err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_drawing_is_described_as_json(starcast: Starcast, tmp_path: Path) -> None:
-    out = tmp_path / "tree.svg"
-    words = ("forest", "draw", "S4", "multiple", "--tree", "1", "-f", "json")
-    drawn = json.loads(starcast(*words, "--out", str(out)).out)
-    size = out.stat().st_size
-    assert drawn == {"id": "S4:multiple:1234", "tree": 1, "file": str(out), "bytes": size}
-    assert starcast(*words).code == 2

@@ -12,6 +12,9 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from starcast.errors import InputError, RejectedError
+from starcast.lab import Lab
+from starcast.settings import Settings
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.catalogue import CONSTRUCTIONS
@@ -114,8 +117,6 @@ def test_an_invalid_forest_in_a_file_is_rejected(starcast: Starcast) -> None:
 def test_an_invalid_forest_is_not_written(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from starcast.errors import RejectedError
-
     def reject(_: Forest) -> None:
         raise RejectedError("no trees", hint="none")
 
@@ -163,19 +164,9 @@ def test_every_construction_can_be_shown(starcast: Starcast, spec: str) -> None:
 
 
 def test_a_file_and_its_construction_show_alike(starcast: Starcast) -> None:
-    starcast(
-        "forest",
-        "build",
-        "S4",
-        "label-change",
-        "--base",
-        "multiple",
-        "--root",
-        "4132",
-        "--out",
-        "f.npz",
-    )
-    built = starcast("forest", "show", "S4", "label-change", "--base", "multiple", "--root", "4132")
+    words = ("S4", "label-change", "--base", "multiple", "--root", "4132")
+    starcast("forest", "build", *words, "--out", "f.npz")
+    built = starcast("forest", "show", *words)
     assert built.code == 0
     assert starcast("forest", "show", "f.npz") == built
 
@@ -183,6 +174,8 @@ def test_a_file_and_its_construction_show_alike(starcast: Starcast) -> None:
 def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast) -> None:
     """The servers are needed, but not running."""
     assert "127.0.0.1:1" in refused(starcast("forest", "show", "S5:multiple:12345"), 4)[0]
+    zeros = starcast("forest", "show", "S5:multiple:12345", "--labels", "0")
+    assert (zeros.code, zeros.err.splitlines()[0]) == (4, "stored forests have labels from 1")
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--stored"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--verify"), 4)[0]
 
@@ -282,6 +275,9 @@ def test_topology_show_of_s6(starcast: Starcast) -> None:
 # Bad input
 
 
+BLOCKS = ("forest", "verify", "S9", "greedy", "--blocks")
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [
@@ -300,34 +296,51 @@ def test_topology_show_of_s6(starcast: Starcast) -> None:
         (("forest", "show", "S2", "perfectly-balanced"), "perfectly-balanced"),
         (("forest", "show", "S5:multiple:12345", "--root", "12345"), "S5:multiple:12345"),
         (("forest", "show", "S5", "multiple", "--verify"), "--verify"),
+        (("forest", "show", "f.npz", "--root", "4321"), "the root and the arguments of a forest"),
+        (("forest", "verify", "f.npz", "--i", "1"), "the root and the arguments of a forest"),
+        (("forest", "verify", "half.npz"), "half.npz"),
         (("forest", "verify", "S5"), "S5"),
         (("forest", "verify", "nowhere.npz"), "nowhere.npz"),
         (("forest", "verify", "."), "'.'"),
+        (("forest", "verify", "S" * 5_000), "is not a file"),
+        (("forest", "verify", "S4", "greedy(topology=1)"), "'topology'"),
+        (("forest", "verify", "S4", "greedy(construction=1)"), "'construction'"),
+        (("forest", "verify", "S4", "greedy(root=1)"), "'root'"),
         (("forest", "draw", "S4", "multiple", "--tree", "3"), "tree 3"),
         (("forest", "draw", "S4", "greedy", "--out", "no/such/folder.svg"), "folder.svg"),
         (("forest", "build", "S4", "greedy", "--out", "no/such/folder.npz"), "folder.npz"),
         (("forest", "build", "S4", "greedy", "--out", "."), "folder"),
+        (("forest", "build", "S4", "greedy", "--out", "f.svg"), "the file would hold NPZ"),
         (("forest", "constructions", "T5"), "T5"),
         (("topology", "show", "S0"), "S0"),
+        (("forest", "verify", "S9", "greedy", "--jobs", "2"), "--jobs is for the verification by"),
+        (("forest", "verify", "S9", "--blocks"), "no construction is given after 'S9'"),
+        (
+            ("forest", "verify", "S9", "necklace", "--blocks"),
+            "'necklace' cannot be verified by blocks",
+        ),
+        (("forest", "verify", "S9", "greedy(root=1)", "--blocks"), "has no argument 'root'"),
+        (("forest", "verify", "S9", "label-change(base=a)", "--base", "b", "--blocks"), "twice"),
+        ((*BLOCKS, "--shard", "1/2"), "--shard is given without --out FILE"),
+        ((*BLOCKS, "--shard", "3/2", "--out", "x"), "3/2 is out of range"),
+        ((*BLOCKS, "--jobs", "0"), "the number of jobs is 0, less than 1"),
+        ((*BLOCKS, "--workers", "slurm"), "'slurm' does not name workers"),
+        (
+            (*BLOCKS, "--workers", "dask:tcp://a:1", "--jobs", "2"),
+            "--jobs and --workers cannot be combined",
+        ),
+        (
+            (*BLOCKS, "--workers", "dask:127.0.0.1"),
+            "'127.0.0.1' is not the address of a Dask scheduler",
+        ),
     ],
-    ids=" ".join,
+    ids=lambda case: " ".join(case)[:80],
 )
 def test_bad_input(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
     """Exit code 2 and an error that names the wrong value, without a server."""
+    forest("S4", "greedy").save("f.npz")
+    Path("half.npz").write_bytes(Path("f.npz").read_bytes()[:400])
     assert named in refused(starcast(*words), 2)[0]
-
-
-def test_the_root_of_a_forest_in_a_file_is_fixed(starcast: Starcast) -> None:
-    starcast("forest", "build", "S4", "greedy", "--out", "f.npz")
-    refused(starcast("forest", "show", "f.npz", "--root", "4321"), 2)
-    refused(starcast("forest", "verify", "f.npz", "--i", "1"), 2)
-
-
-def test_a_damaged_file_is_reported_by_name(starcast: Starcast) -> None:
-    starcast("forest", "build", "S4", "greedy", "--out", "f.npz")
-    content = bytearray(Path("f.npz").read_bytes())
-    Path("f.npz").write_bytes(content[: len(content) // 2])
-    assert "f.npz" in refused(starcast("forest", "verify", "f.npz"), 2)[0]
 
 
 def test_forest_commands_import_no_database_driver() -> None:
@@ -387,15 +400,21 @@ def test_a_file_with_a_name_of_its_own_is_compared_with_nothing(starcast: Starca
         assert starcast("forest", "verify", "f.npz").code == 0
 
 
-@pytest.mark.parametrize("name", ["topology", "construction", "root"])
-def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: str) -> None:
-    error, _ = refused(starcast("forest", "verify", "S4", f"greedy({name}=1)"), 2)
-    assert f"'{name}'" in error
-
-
-def test_a_source_longer_than_a_file_name_is_not_a_file(starcast: Starcast) -> None:
-    error, _ = refused(starcast("forest", "verify", "S" * 5_000), 2)
-    assert "is not a file" in error
+def test_python_also_takes_forests(tmp_path: Path) -> None:
+    """Each operation takes a `Forest`; the command line has only names and files."""
+    lab = Lab(Settings.load)
+    mine = Forest("S3", [[0, 3, 2, 2, 2, 3]], construction="mine")
+    other = Forest("S3", mine.parent_port, construction="hamiltonian-cycle")
+    assert lab.verify_forest(mine)["id"] == ["S3:mine:123"]
+    assert lab.show_forest(mine)["heights"] == mine.heights.tolist()
+    assert lab.draw_forest(mine, layout="levels").svg.startswith("<svg")
+    assert b"".join(lab.export_forest(mine, to="newick").parts()).endswith(b"123;\n")
+    page = lab.explore(topology("S3"), forest=[mine, "greedy"], root=5, out=tmp_path / "page.html")
+    assert page["forests"] == [mine.id, "S3:greedy:321"]
+    with pytest.raises(RejectedError, match="the forest is named S3:hamiltonian-cycle:123 but"):
+        lab.verify_forest(other)
+    with pytest.raises(InputError, match="are fixed"):
+        lab.show_forest(mine, root=1)
 
 
 # Labels from 0
@@ -428,11 +447,6 @@ def test_messages_have_labels_from_0(starcast: Starcast) -> None:
     zeros, _ = refused(starcast("forest", "verify", "f.npz", "--labels", "0"), 6)
     assert "node 321 " in ones
     assert ones.replace("321", "210") == zeros
-
-
-def test_stored_forests_refuse_labels_from_0(starcast: Starcast) -> None:
-    message, _ = refused(starcast("forest", "show", "S3:greedy:123", "--labels", "0"), 2)
-    assert "stored forests have labels from 1" in message
 
 
 # LaTeX
@@ -478,33 +492,6 @@ def test_shards_of_blocks_are_merged(starcast: Starcast) -> None:
     error, hint = refused(starcast("forest", "merge", "2.json"), 2)
     assert error == "error: 1 shard is missing: 1/2"
     assert hint == "hint: run them, then merge all files; nothing was stored"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("S9", "necklace", "--blocks"), "'necklace' cannot be verified by blocks"),
-        (("S9", "--blocks"), "no construction is given after 'S9'"),
-        (("S9", "greedy", "--jobs", "2"), "--jobs is for the verification by blocks"),
-        (("S9", "greedy", "--blocks", "--shard", "1/2"), "--shard is given without --out FILE"),
-        (("S9", "greedy", "--blocks", "--shard", "3/2", "--out", "x"), "3/2 is out of range"),
-        (("S9", "greedy", "--blocks", "--jobs", "0"), "the number of jobs is 0, less than 1"),
-        (("S9", "greedy", "--blocks", "--workers", "slurm"), "'slurm' does not name workers"),
-        (
-            ("S9", "greedy", "--blocks", "--workers", "dask:tcp://a:1", "--jobs", "2"),
-            "--jobs and --workers cannot be combined",
-        ),
-        (
-            ("S9", "greedy", "--blocks", "--workers", "dask:127.0.0.1"),
-            "'127.0.0.1' is not the address of a Dask scheduler",
-        ),
-    ],
-)
-def test_wrong_options_of_blocks_are_refused(
-    starcast: Starcast, words: tuple[str, ...], message: str
-) -> None:
-    error, _ = refused(starcast("forest", "verify", *words), 2)
-    assert message in error
 
 
 @pytest.mark.parametrize("end", ["sys.exit(0)", "raise BaseException('over')"])

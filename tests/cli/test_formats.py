@@ -1,4 +1,4 @@
-"""`starcast ... export` and `schedule import`: files, results, exit codes, and what is refused."""
+"""`starcast ... export`: files, conversions, exit codes, and what is refused."""
 
 import csv
 import io
@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 from starcast.collectives import schedule
-from starcast.simulator import simulate
 from support.fix_cli import Starcast
 
 
@@ -38,29 +37,9 @@ def test_csv_is_what_rows_prints(starcast: Starcast) -> None:
     assert len(pl.read_parquet("rows.parquet")) == len(schedule(*MULTIPLE[:3], segments=2))
 
 
-@pytest.mark.parametrize("suffix", ["csv", "goal"])
-def test_an_exported_schedule_is_imported_with_the_same_results(
-    starcast: Starcast, suffix: str
-) -> None:
-    file = f"mine.{suffix}"
-    assert starcast("schedule", "export", *MULTIPLE, "--to", suffix, "--out", file).code == 0
-    command = ("schedule", "import", file, "--topology", "S4", "--collective", "broadcast")
-    shown = json.loads(starcast(*command, "-f", "json").out)
-    result = simulate(schedule(*MULTIPLE[:3], segments=2))
-    assert (shown["steps"], shown["transmissions"]) == (result.steps, result.transmissions)
-    assert shown["complete"] is True
-    rows = ("schedule", "simulate", "S4", "broadcast", "--rows", file, "-f", "json")
-    assert json.loads(starcast(*rows).out) == shown
-    rejected = starcast(*command, "--ports", "one", "--to", "goal", "--out", "one.goal")
-    assert rejected.code == 6
-    assert "one-port: the sender already sends" in rejected.err
-    assert f"hint: correct {file}" in rejected.err
-    assert not Path("one.goal").exists()
-
-
-def test_an_imported_schedule_is_converted(starcast: Starcast) -> None:
+def test_a_file_of_rows_is_converted(starcast: Starcast) -> None:
     starcast("schedule", "export", *MULTIPLE, "--to", "goal", "--out", "mine.goal")
-    command = ("schedule", "import", "mine.goal", "--topology", "S4", "--collective", "broadcast")
+    command = ("schedule", "export", "S4", "broadcast", "mine.goal")
     assert starcast(*command, "--to", "csv", "--out", "mine.csv").code == 0
     listed = list(csv.DictReader(io.StringIO(Path("mine.csv").read_text())))
     assert len(listed) == len(schedule(*MULTIPLE[:3], segments=2))
@@ -68,6 +47,10 @@ def test_an_imported_schedule_is_converted(starcast: Starcast) -> None:
     assert starcast(*command, *trace).code == 0
     events = json.loads(Path("mine.json").read_text())["traceEvents"]
     assert min(event["dur"] for event in events if event["ph"] == "X") == 8
+    one = starcast(*command, "--ports", "one", "--to", "goal", "--out", "one.goal")
+    assert one.code == 6
+    assert "one-port: the sender already sends" in one.err
+    assert not Path("one.goal").exists()
 
 
 def test_topologies_and_forests_are_exported(starcast: Starcast) -> None:
@@ -101,23 +84,11 @@ def test_topologies_and_forests_are_exported(starcast: Starcast) -> None:
          "t_c is -1, a negative number"),
         (("schedule", "export", "S7", "broadcast", "greedy", "--to", "msccl-xml"), 7,
          "at most 1,024 GPUs"),
-        (("schedule", "import", "no.goal", "--topology", "S4", "--collective", "broadcast"), 2,
-         "no.goal cannot be read"),
-        (("schedule", "import", "no.goal", "--topology", "S4", "--collective", "reduce"), 2,
-         "unknown collective 'reduce'"),
-        (("schedule", "import", "a.csv", "--topology", "S4", "--collective", "broadcast", "--to",
-          "csv"), 2, "--to and --out belong together"),
-        (("schedule", "import", "cut.goal", "--topology", "S3", "--collective", "broadcast"), 2,
-         "cut.goal, line"),
-        (("schedule", "import", "cut.goal", "--topology", "S4", "--collective", "broadcast"), 2,
-         "has 6 ranks, and the topology has 24 nodes"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence_and_nothing_is_written(
     starcast: Starcast, words: tuple[str, ...], code: int, message: str
 ) -> None:
-    text = starcast("schedule", "export", "S3", "broadcast", "greedy", "--to", "goal").out
-    Path("cut.goal").write_text(text[: len(text) // 2])
     before = set(Path.cwd().iterdir())
     result = starcast(*words)
     assert (result.code, result.out) == (code, "")

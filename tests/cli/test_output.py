@@ -11,18 +11,18 @@ from queue import Queue
 
 import pytest
 
+from starcast.axes.parameters import POINT_AXES
 from starcast.cli.output import (
     PAGE,
     Format,
-    check_suffix,
     emit,
     emit_properties,
     narrowed,
     reporter,
 )
 from starcast.cli.run_output import emit_runs
-from starcast.comparison.listing import POINT
 from starcast.errors import InputError
+from starcast.lab.files import check_suffix
 from starcast.progress import ProgressLines, close_all
 from support.latex_tables import read_table
 
@@ -207,12 +207,12 @@ def test_a_narrow_table_of_runs_keeps_the_parameter_that_tells_them_apart(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], axis: str
 ) -> None:
     terminal(60)
-    point = dict.fromkeys(POINT, 1) | {"topology": "S5", "algorithm": "multiple", "faults": []}
+    point = dict.fromkeys(POINT_AXES, 1) | {"topology": "S5", "algorithm": "multiple", "faults": []}
     rows = [
         {"run": run, **point, axis: 65_536 * run, "agrees": True, "profile": "3, not 4 in step 12"}
         for run in (1, 2)
     ]
-    emit_runs(rows, ("run", *POINT, "agrees", "profile"), Format.TABLE, needed=("profile",))
+    emit_runs(rows, ("run", *POINT_AXES, "agrees", "profile"), Format.TABLE, needed=("profile",))
     printed = capsys.readouterr().out
     assert axis in printed
     assert "65536" in printed
@@ -225,12 +225,12 @@ def test_parameters_that_follow_from_others_may_be_omitted(
 ) -> None:
     """The message size alone tells these runs apart."""
     terminal(36)
-    point = dict.fromkeys(POINT, 1) | {"algorithm": "recursive-substar", "faults": []}
+    point = dict.fromkeys(POINT_AXES, 1) | {"algorithm": "recursive-substar", "faults": []}
     rows = [
         {"run": run, **point, "message_bytes": run, "t_s": run, "ports": "all" * run, "status": "x"}
         for run in (1, 2, 3)
     ]
-    emit_runs(rows, ("run", *POINT, "status"), Format.TABLE)
+    emit_runs(rows, ("run", *POINT_AXES, "status"), Format.TABLE)
     printed = capsys.readouterr().out
     assert "message_bytes" in printed
     assert "not shown: " in printed

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from starcast.cli.output import Format
+from starcast.cli.results import AnswerFormat
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
+from starcast.lab.answers import hops
 from starcast.queries import find, load_queries, measured
-from starcast.queries.listing import hops
 from starcast.queries.measured import Figures, Measurements
 from starcast.queries.picture import PATH
 from starcast.settings import Settings
@@ -107,16 +109,13 @@ def test_list_and_show_print_cost_and_measured_seconds(
     assert rows["paths/tree-path"]["seconds_s6"] == ""
     assert "numpy 0.005 s" in starcast("query", "show", query.name).err
     assert starcast("query", "show", "tree-path").err == ""
-    head = starcast("query", "list").out.splitlines()[1].split("  ")
-    assert [words.strip() for words in head if words.strip()] == [
-        "query",
-        "question",
-        "parameters",
-        "seconds_s6",
-        "seconds_s7",
-        "seconds_s8",
-    ]
-    assert "cost" in starcast("query", "list", "--all").out.splitlines()[1]
+    listed = starcast("query", "list").out.splitlines()
+    shown = ["query", "question", "parameters", "seconds_s6", "seconds_s7", "seconds_s8"]
+    assert listed[1].split() == shown
+    assert listed[-1] == "not shown: cost; --all shows all columns"
+    everything = starcast("query", "list", "--all").out
+    assert "cost" in everything.splitlines()[1]
+    assert "not shown" not in everything
 
 
 @pytest.mark.usefixtures("packs")
@@ -193,8 +192,9 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
         ),
         (("neighbour", "topology=S4"), 3, "unknown query 'neighbour'"),
         (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
-        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "--limit is invalid"),
-        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "--timeout is invalid"),
+        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "the row limit is 0"),
+        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "the time limit is 0.0"),
+        (("neighbours", "topology=S4", "row_limit=1"), 2, "the query has no parameter 'row_limit'"),
         (
             ("cut-off", "forest=S4:multiple:1234", "dead_links=1234-1243"),
             2,
@@ -214,7 +214,7 @@ def test_a_query_needs_a_server(starcast: Starcast) -> None:
         (
             ("neighbours", "topology=S4", "node=1234", "--out", "a.svg"),
             2,
-            "--out writes svg, but the format is table",
+            "--out is for pictures, but the format is table",
         ),
         (
             ("neighbours", "topology=S4", "node=1234", "--layout", "ring"),
@@ -244,15 +244,14 @@ def test_a_file_that_writes_is_refused_with_its_line(starcast: Starcast, tmp_pat
 
 
 def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
-    """Other queries only warn; the query, its pack and a check of all packs fail."""
+    """A listing names it; the query, its pack and a check of all packs fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: queries must be read-only: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
     assert {row["query"] for row in json.loads(listed.out)} == {*load_queries(), "mine/nodes"}
-    assert listed.err.startswith(f"warning: skipped: {words}")
+    assert listed.err.startswith(f"skipped: {words}")
     shown = starcast("query", "show", "shared-links")
     assert (shown.code, shown.out) == (0, find("shared-links").text)
-    assert words in shown.err
     assert starcast("query", "check", "overlap").code == 0
     for asked in (
         ("check",),
@@ -291,7 +290,7 @@ def test_two_packs_with_one_name_are_refused_with_both_files(
     assert "two packs are named 'paths'" in listed.err
 
 
-def test_a_missing_folder_of_packs_is_a_warning_unless_it_is_checked(
+def test_a_missing_folder_of_packs_is_reported_and_refused_only_by_a_check(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("STARCAST_PACKS", str(tmp_path / "nowhere"))
@@ -342,12 +341,9 @@ def test_check_before_the_first_ingest_reports_missing_indexes(
 def test_a_query_runs_although_another_is_invalid(
     starcast: Starcast, packs: Path, home: Path
 ) -> None:
-    """The result is on stdout, the warning on stderr."""
     write(packs / "mine" / "evil.cypher", "no query")
     result = starcast("query", "run", "nodes", "topology=S4", "-f", "json", home=home)
-    assert (result.code, json.loads(result.out)) == (0, [{"nodes": 24}])
-    assert len(result.err.splitlines()) == 1
-    assert "evil.cypher" in result.err
+    assert (result.code, json.loads(result.out), result.err) == (0, [{"nodes": 24}], "")
 
 
 def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) -> None:
@@ -389,16 +385,8 @@ def test_show_cypher_prints_parameters_and_statement_to_stderr(
 def test_the_shown_parameters_are_valid_cypher(
     starcast: Starcast, home: Path, graph_address: GraphAddress
 ) -> None:
-    words = (
-        "query",
-        "run",
-        "shared-links",
-        "forest=S4:multiple:1234",
-        "--show-cypher",
-        "-f",
-        "json",
-    )
-    result = starcast(*words, home=home)
+    words = ("query", "run", "shared-links", "forest=S4:multiple:1234", "--show-cypher")
+    result = starcast(*words, "-f", "json", home=home)
     given = [
         line.removeprefix(":param ").split(" => ")
         for line in result.err.splitlines()
@@ -413,22 +401,12 @@ def test_the_shown_parameters_are_valid_cypher(
 
 
 def test_rows_beyond_the_limit_are_reported_on_stderr(starcast: Starcast, home: Path) -> None:
-    result = starcast(
-        "query",
-        "run",
-        "substar",
-        "topology=S4",
-        "pattern=****",
-        "--limit",
-        5,
-        "-f",
-        "csv",
-        home=home,
-    )
+    words = ("query", "run", "substar", "topology=S4", "pattern=****", "--limit", 5)
+    result = starcast(*words, "-f", "csv", home=home)
     assert result.code == 0
     assert len(result.out.splitlines()) == 6
     assert result.err.startswith("only the first 5 rows are shown: choose a smaller topology")
-    assert result.err.endswith("or raise --limit\n")
+    assert result.err.endswith("or raise the row limit\n")
 
 
 def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) -> None:
@@ -462,15 +440,8 @@ def test_columns_with_these_names_but_without_paths_are_printed_unchanged(
 def test_a_missing_path_is_an_empty_cell(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     text = OWN.replace("//   nodes: how many", f"//   least: a\n//   {PATH}: b\n//   ports: c")
     text = text.replace("count(n) AS nodes", f"min(n.rank) AS least, null AS {PATH}, null AS ports")
-    result = starcast(
-        "query",
-        "run",
-        write(tmp_path / "some.cypher", text),
-        "topology=S4",
-        "-f",
-        "markdown",
-        home=home,
-    )
+    path = write(tmp_path / "some.cypher", text)
+    result = starcast("query", "run", path, "topology=S4", "-f", "markdown", home=home)
     assert result.out.splitlines()[-1] == "| 0 |  |"
 
 
@@ -483,7 +454,7 @@ def test_a_picture_is_written_to_stdout_or_to_a_file(
     assert result.out.startswith("<svg ")
     file = tmp_path / "path.svg"
     written = starcast(*SHORTEST_PATH, "-f", "svg", "--out", file, home=home)
-    assert (written.out, written.err) == ("", f"drew the result of paths/shortest-path to {file}\n")
+    assert (written.out, written.err) == ("", f"drew the answer to {file}\n")
     assert file.read_text() == result.out
 
 
@@ -505,18 +476,8 @@ def test_layouts_of_a_picture(starcast: Starcast, home: Path) -> None:
     )
     assert "levels: distance from 1234" in levels
     assert "levels" not in ring
-    refused = starcast(
-        "query",
-        "run",
-        "substar",
-        "topology=S4",
-        "pattern=***4",
-        "-f",
-        "svg",
-        "--layout",
-        "levels",
-        home=home,
-    )
+    words = ("query", "run", "substar", "topology=S4", "pattern=***4", "-f", "svg")
+    refused = starcast(*words, "--layout", "levels", home=home)
     assert (refused.code, refused.out) == (2, "")
     assert "use --layout ring" in refused.err
 
@@ -526,6 +487,10 @@ def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -
     result = starcast(*words, home=home)
     assert (result.code, result.out) == (2, "")
     assert "the result has no nodes" in result.err
+
+
+def test_the_formats_are_those_of_listings_and_svg() -> None:
+    assert [*Format, "svg"] == list(AnswerFormat)
 
 
 def test_a_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> None:
@@ -539,16 +504,14 @@ def test_a_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> No
 
 def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "Some Folder" / "My question.cypher")
-    assert json.loads(
-        starcast("query", "run", path, "topology=S4", "-f", "json", home=home).out
-    ) == [{"nodes": 24}]
+    result = starcast("query", "run", path, "topology=S4", "-f", "json", home=home)
+    assert json.loads(result.out) == [{"nodes": 24}]
 
 
 @pytest.mark.usefixtures("packs")
 def test_queries_of_own_packs_run_by_name(starcast: Starcast, home: Path) -> None:
-    assert json.loads(
-        starcast("query", "run", "nodes", "topology=S3", "-f", "json", home=home).out
-    ) == [{"nodes": 6}]
+    result = starcast("query", "run", "nodes", 'topology:="S3"', "-f", "json", home=home)
+    assert json.loads(result.out) == [{"nodes": 6}]
 
 
 def test_an_artifact_that_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None:
@@ -560,9 +523,8 @@ def test_an_artifact_that_is_not_stored_is_not_found(starcast: Starcast, home: P
 
 def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> None:
     """The error does not mention topologies, which are not a parameter."""
-    result = starcast(
-        "query", "run", "schedules/deliveries", "schedule=nothing", "node=2134", home=home
-    )
+    words = ("query", "run", "schedules/deliveries", "schedule=nothing", "node=2134")
+    result = starcast(*words, home=home)
     assert result.code == 3
     assert "the schedule 'nothing' is not in the graph" in result.err
 

@@ -1,4 +1,4 @@
-"""`starcast schedule algorithms`, `simulate` and `rows`: output, remarks and exit codes."""
+"""`starcast schedule`: algorithms, simulations, times and rows; output, remarks, exit codes."""
 
 import csv
 import io
@@ -92,9 +92,7 @@ def test_an_expanded_schedule_has_the_same_figures(starcast: Starcast) -> None:
     """The rows of one source represent all sources."""
     one, every = (
         properties(
-            starcast(
-                "schedule", "simulate", "S4", "allgather", "necklace", *more, "--format", "json"
-            )
+            starcast("schedule", "simulate", "S4", "allgather", "necklace", *more, "-f", "json")
         )
         for more in ((), ("--expand",))
     )
@@ -105,17 +103,7 @@ def test_an_expanded_schedule_has_the_same_figures(starcast: Starcast) -> None:
 
 def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None:
     """Missing units are counted; a survived fault leaves the schedule complete."""
-    words = (
-        "schedule",
-        "simulate",
-        "S4",
-        "broadcast",
-        "edge-disjoint",
-        "--copies",
-        "2",
-        "--format",
-        "json",
-    )
+    words = ("schedule", "simulate", "S4", "broadcast", "edge-disjoint(copies=2)", "-f", "json")
     survived = properties(starcast(*words, "--fault", "2134"))
     assert survived["complete"] is True
     assert survived["faults"] == ["2134"]
@@ -140,29 +128,16 @@ def test_waiting_for_acknowledgements_loses_units_that_a_schedule_delivers(
     starcast: Starcast,
 ) -> None:
     """Section 4.4 of Fragopoulou & Akl 1996 as printed, with one dead node of S4."""
-    words = (
-        "schedule",
-        "simulate",
-        "S4",
-        "allgather",
-        "edge-disjoint",
-        "--copies",
-        "3",
-        "--fault",
-        "2134",
-        "--format",
-        "json",
-    )
+    named = ("S4", "allgather", "edge-disjoint", "--copies", "3")
+    words = ("schedule", "simulate", *named, "--fault", "2134", "-f", "json")
     assert properties(starcast(*words))["complete"] is True
     waiting = starcast(*words, "--acknowledged")
     assert properties(waiting)["complete"] is False
     assert "wait for an acknowledgement that never comes" in waiting.err
 
 
-def test_steps_are_printed_one_per_row(starcast: Starcast) -> None:
-    found = rows(
-        starcast("schedule", "simulate", "S4", "alltoall", "exact", "--steps", "--format", "json")
-    )
+def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
+    found = rows(starcast("schedule", "profile", "S4", "alltoall", "exact", "--format", "json"))
     result = simulate(schedule("S4", "alltoall", "exact"))
     assert [row["step"] for row in found] == list(range(1, result.steps + 1))
     assert [row["links_used"] for row in found] == result.links_used.tolist()
@@ -176,9 +151,7 @@ def test_rows_prints_the_columns_with_labels(starcast: Starcast) -> None:
     assert list(listed[0]) == list(COLUMNS)
     assert [int(row["unit"]) for row in listed] == built.unit.tolist()
     assert [row["sender"] for row in listed] == labels[built.sender].tolist()
-    every = starcast(
-        "schedule", "rows", "S3", "alltoall", "exact", "--expand", "--format", "csv"
-    ).out
+    every = starcast("schedule", "rows", "S3", "alltoall", "exact", "--expand", "-f", "csv").out
     assert len(every.splitlines()) == 6 * len(built) + 1
 
 
@@ -197,6 +170,10 @@ def test_rows_prints_the_columns_with_labels(starcast: Starcast) -> None:
         ),
         (("S4", "scatter", "balanced", "--acknowledged"), "is not an allgather"),
         (("S5", "alltoall", "exact", "--ports", "one"), "no port model 'one'"),
+        (
+            ("S5", "broadcast", "edge-disjoint(copies=2)", "--copies", "2"),
+            "'copies' is given twice",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
@@ -216,50 +193,53 @@ def test_arguments_named_like_parameters_are_unknown(starcast: Starcast, name: s
 # Rows from a file
 
 
-def test_rows_that_were_printed_are_simulated_like_their_algorithm(
-    starcast: Starcast, tmp_path: Path
-) -> None:
-    words = ("S4", "broadcast", "multiple", "--segments", "2")
-    (tmp_path / "mine.csv").write_text(starcast("schedule", "rows", *words, "-f", "csv").out)
-    expected = properties(starcast("schedule", "simulate", *words, "-f", "json"))
-    command = ("schedule", "simulate", "S4", "--rows", "mine.csv", "-f", "json")
-    for collective in (("--collective", "broadcast"), ("broadcast",)):
-        shown = properties(starcast(*command, *collective))
-        assert {name: shown[name] for name in expected if name != "id"} == {
-            name: value for name, value in expected.items() if name != "id"
-        }
-    steps = starcast(*command, "broadcast", "--steps")
-    assert rows(steps) == rows(starcast("schedule", "simulate", *words, "--steps", "-f", "json"))
-    rejected = starcast(*command, "broadcast", "--ports", "one")
+def test_rows_in_a_file_stand_for_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
+    """Of CSV and GOAL; `check` takes a file of any name."""
+    named, options = ("S4", "broadcast", "multiple"), ("--segments", "2")
+    for file in ("mine.csv", "mine.goal"):
+        form = file.partition(".")[2]
+        words = ("schedule", "export", *named, *options, "--to", form, "--out", file)
+        assert starcast(*words).code == 0
+        for command in ("simulate", "time", "profile", "rows"):
+            words = ("schedule", command, *named, *options)
+            meant = json.loads(starcast(*words, "-f", "json").out)
+            words = ("schedule", command, *named[:2], file)
+            read = json.loads(starcast(*words, "-f", "json").out)
+            if command in ("simulate", "time"):
+                assert read.pop("id") == "S4:broadcast:rows:all::1234" != meant.pop("id")
+            if form == "goal" and command == "rows":  # it has no numbers of trees
+                read, meant = ([row | {"tree": 0} for row in rows] for rows in (read, meant))
+            assert read == meant
+    (tmp_path / "mine.csv").rename("mine.txt")
+    checked = properties(starcast("schedule", "check", "mine.txt", *named[:2], "-f", "json"))
+    assert checked == properties(starcast("schedule", "simulate", *named[:2], file, "-f", "json"))
+    rejected = starcast("schedule", "check", "mine.txt", *named[:2], "--ports", "one")
     assert rejected.code == 6
     assert "one-port: the sender already sends" in rejected.err
-    assert "hint: correct the rows in mine.csv" in rejected.err
+    assert "hint: correct the rows in mine.txt" in rejected.err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("S4",), "no collective is given"),
-        (("S4", "broadcast"), "no algorithm of broadcast is given"),
-        (("S4", "--rows", "mine.csv"), "no collective is given"),
-        (("S4", "broadcast", "greedy", "--collective", "broadcast"), "the collective of --rows"),
-        (("S4", "broadcast", "--collective", "scatter", "--rows", "mine.csv"), "given twice"),
-        (("S4", "broadcast", "greedy", "--rows", "mine.csv"), "cannot be combined with greedy"),
-        (("S4", "broadcast", "--rows", "mine.csv", "--copies", "2"), "combined with --copies"),
-        (("S4", "reduce", "--rows", "mine.csv"), "unknown collective 'reduce'"),
-        (("S4", "broadcast", "--rows", "mine.csv", "--ports", "two"), "unknown port model 'two'"),
-        (("S4", "broadcast", "--rows", "none.csv"), "none.csv cannot be read"),
-        (("S4", "broadcast", "--rows", "mine.csv"), "mine.csv, line 3 has the unit 'NaN'"),
+        (("simulate", "S4", "broadcast", "mine.csv", "--copies", "2"), "combined with --copies"),
+        (("check", "mine.csv", "S4", "reduce"), "unknown collective 'reduce'"),
+        (("check", "mine.csv", "S4", "broadcast", "--ports", "two"), "'two' is not one of"),
+        (("check", "none.csv", "S4", "broadcast"), "none.csv cannot be read"),
+        (("check", "mine.csv", "S4", "broadcast"), "mine.csv, line 3 has the unit 'NaN'"),
+        (("check", "cut.goal", "S3", "broadcast"), "cut.goal, line"),
+        (("check", "cut.goal", "S4", "broadcast"), "6 ranks, and the topology has 24 nodes"),
     ],
 )
-def test_rows_that_cannot_be_simulated_are_refused(
+def test_rows_that_cannot_be_read_are_refused(
     starcast: Starcast, tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     (tmp_path / "mine.csv").write_text("step,sender,port,unit\n1,1234,2,0\n1,1234,3,NaN\n")
-    result = starcast("schedule", "simulate", *words)
+    goal = starcast("schedule", "export", "S3", "broadcast", "greedy", "--to", "goal").out
+    (tmp_path / "cut.goal").write_text(goal[: len(goal) // 2])
+    result = starcast("schedule", *words)
     assert (result.code, result.out) == (2, "")
-    assert message in result.err
-    assert "hint: " in result.err
+    assert message in " ".join(result.err.split())
 
 
 # Labels from 0
@@ -280,7 +260,7 @@ def test_labels_from_0_are_read_and_printed(
     assert starcast(*command, "--root", "210").out == zeros
     assert starcast(*command, "--root", "321", "--labels", "1").out == ones
     (tmp_path / "mine.csv").write_text(zeros)
-    simulated = ("schedule", "simulate", "S3", "broadcast", "--rows", "mine.csv")
+    simulated = ("schedule", "simulate", "S3", "broadcast", "mine.csv")
     shown = properties(starcast(*simulated, "--root", "210", "--fault", "012", "-f", "json"))
     assert (shown["id"], shown["faults"]) == ("S3:broadcast:rows:all::321", ["012"])
     monkeypatch.setenv("STARCAST_LABELS", "")
@@ -301,7 +281,7 @@ def test_labels_begin_with_0_or_1(starcast: Starcast, words: tuple[str, str]) ->
 # Times
 
 
-TIMED = ("schedule", "simulate", "S4", "broadcast", "multiple", "--segments", "4")
+TIMED = ("schedule", "time", "S4", "broadcast", "multiple", "--segments", "4")
 
 
 @pytest.mark.parametrize(
@@ -317,7 +297,7 @@ TIMED = ("schedule", "simulate", "S4", "broadcast", "multiple", "--segments", "4
 def test_times_are_printed(
     starcast: Starcast, options: tuple[str, ...], execution: str, time: int | str
 ) -> None:
-    found = properties(starcast(*TIMED, "--time", *options, "--format", "json"))
+    found = properties(starcast(*TIMED, *options, "--format", "json"))
     assert (found["execution"], str(found["time"])) == (execution, str(time))
     assert len(found["critical_path"]) == found["critical_packets"] == 11
     assert str(time) in found["critical_path"][-1]
@@ -326,14 +306,10 @@ def test_times_are_printed(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--time", "--unit-bytes", "0"), "unit_bytes is 0"),
-        (("--time", "--t-s", "-1"), "t_s is -1, a negative number"),
-        (("--time", "--t-c", "x"), "t_c is 'x', which is not a valid number"),
-        (("--time", "--execution", "clocked"), "unknown execution model 'clocked'"),
-        (("--t-s", "5"), "--t-s belongs to --time"),
-        (("--execution", "asynchronous"), "--execution belongs to --time"),
-        (("--time", "--steps"), "--time and --with cannot be combined with"),
-        (("--with", "simgrid", "--acknowledged"), "--time and --with cannot be combined with"),
+        (("--unit-bytes", "0"), "unit_bytes is 0"),
+        (("--t-s", "-1"), "t_s is -1, a negative number"),
+        (("--t-c", "x"), "t_c is 'x', which is not a valid number"),
+        (("--execution", "clocked"), "'clocked' is not"),
         (("--with", "gem5"), "'gem5' is not"),
     ],
 )
@@ -353,7 +329,7 @@ def test_bad_options_of_times_print_nothing(
         ((), "2444"),
         (("--execution", "asynchronous"), "2124"),
         (("--t-s", "100/3", "--t-c", "1/3"), "2444/3"),
-        (("--fault", "2134", "--time"), "2060"),
+        (("--fault", "2134"), "2060"),
     ],
 )
 def test_the_clock_of_simgrid_is_printed(

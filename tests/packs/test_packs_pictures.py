@@ -8,7 +8,6 @@ import pytest
 from packs import test_packs  # noqa: F401 - imports the oracles
 from starcast.drawing import Picture, sketch
 from starcast.errors import InputError
-from starcast.graph.connection import QueryResult
 from starcast.queries import Query, load_queries
 from starcast.queries.header import Column
 from starcast.queries.parameters import bind, named_topologies
@@ -59,8 +58,7 @@ def test_every_result_with_nodes_is_drawn_with_all_of_them(query: Query) -> None
             with pytest.raises(InputError, match="none of its columns contains nodes"):
                 check_drawable(query, values)
             return
-        result = QueryResult(tuple(rows[0]) if rows else (), rows, False, (), None)
-        drawing = build_picture(query, values, result)
+        drawing = build_picture(query, values, rows)
         if not drawing.nodes:
             continue
         assert labels_of(drawing) == {

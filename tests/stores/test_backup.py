@@ -11,7 +11,7 @@ from neo4j import Driver
 from sqlalchemy import URL, Engine, inspect, select, text
 
 from starcast.claims.claim_run import verify_claims
-from starcast.database import backup, models, sessions
+from starcast.database import backup, migrations, models, sessions
 from starcast.database.roles import Role
 from starcast.embedded.client_programs import find_client_programs
 from starcast.errors import InputError, RejectedError, UnavailableError
@@ -98,7 +98,7 @@ def create(
 )
 def target(bare: Engine, request: pytest.FixtureRequest) -> Engine:
     if request.param == "with empty tables":
-        sessions.upgrade(bare, Silent())
+        migrations.upgrade(bare, Silent())
     return bare
 
 
@@ -124,7 +124,7 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     assert len(forests) == 2
     assert forests[0] | {"created_at": ""} == forests[1] | {"created_at": ""}
     assert after == before
-    assert sessions.differences(target) == []
+    assert migrations.differences(target) == []
     with open_stores(settings) as stores:
         assert verify(stores) == []
     writer = sessions.connect(role_url(target.url, "writer"))
@@ -158,7 +158,7 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
 def test_a_store_that_is_not_empty_is_refused_and_unchanged(
     file: Path, bare: Engine, clean_graph: GraphAddress, graph_driver: Driver, place: str
 ) -> None:
-    sessions.upgrade(bare, Silent())
+    migrations.upgrade(bare, Silent())
     if place == "postgres":
         empty(clean_graph, graph_driver)
         with bare.begin() as connection:
@@ -194,7 +194,7 @@ def damaged(file: Path) -> Iterator[tuple[str, bytes]]:
 def test_a_damaged_or_foreign_file_is_refused_before_anything_changes(
     file: Path, bare: Engine, tmp_path: Path, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sessions.upgrade(bare, Silent())
+    migrations.upgrade(bare, Silent())
     before = content(bare)
     name_store(monkeypatch, bare.url)
     for number, (name, data) in enumerate(damaged(file)):

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from starcast.comparison.compare import compare
 from starcast.comparison.sides import load_side
-from starcast.database import models, repository, sessions
+from starcast.database import migrations, models, repository, sessions
 from starcast.errors import BusyError, RejectedError, UnavailableError
 from starcast.experiments.design import missing_points
 from starcast.experiments.grid import Grid
@@ -33,24 +33,24 @@ def tables(engine: Engine) -> set[str]:
 @pytest.fixture
 def engine(bare: Engine) -> Engine:
     """A private database with the newest schema, which a test may change."""
-    sessions.upgrade(bare, Silent())
+    migrations.upgrade(bare, Silent())
     return bare
 
 
 def test_the_schema_goes_from_empty_to_head_to_base_to_head(bare: Engine) -> None:
     assert sessions.current(bare) is None
-    assert sessions.upgrade(bare, Silent())
+    assert migrations.upgrade(bare, Silent())
     assert sessions.current(bare) == sessions.head()
     assert tables(bare) == {*models.Base.metadata.tables, "alembic_version"}
-    sessions.downgrade(bare)
+    migrations.downgrade(bare)
     assert sessions.current(bare) is None
     assert tables(bare) == {"alembic_version"}
-    assert sessions.upgrade(bare, Silent())
+    assert migrations.upgrade(bare, Silent())
     sessions.check(bare)
 
 
 def test_the_migrations_make_exactly_the_models(engine: Engine) -> None:
-    assert sessions.differences(engine) == []
+    assert migrations.differences(engine) == []
 
 
 #: The rows of revision 0001 for an experiment with one run.
@@ -76,11 +76,11 @@ OLD = """
 def test_data_of_the_first_revision_survives_the_second(bare: Engine) -> None:
     """Old runs keep their points, their experiment is recognized; old schedules have no profile."""
     with bare.begin() as connection:
-        command.upgrade(sessions._config(connection), "0001")
+        command.upgrade(migrations._config(connection), "0001")
         for statement in OLD.split(";"):
             connection.exec_driver_sql(statement)
-    sessions.upgrade(bare, Silent())
-    assert sessions.differences(bare) == []
+    migrations.upgrade(bare, Silent())
+    assert migrations.differences(bare) == []
     with sessions.session(bare) as session:
         (run,) = repository.load_runs(session, 1)
         assert (run.base, run.missing, run.copies, run.faults, run.seed) == (None, 0, 1, [], 0)
@@ -89,12 +89,12 @@ def test_data_of_the_first_revision_survives_the_second(bare: Engine) -> None:
         assert repository.load_schedule_profile(session, "S4:old") == []
     again = Grid(("S4",), ("multiple",), (Fraction(64),), segments=(2,))
     assert run_experiment(bare, "old", again, Silent()).kept == 1
-    sessions.downgrade(bare, "0001", allow_data_loss=True)
+    migrations.downgrade(bare, "0001", allow_data_loss=True)
     with bare.connect() as connection:
         assert connection.scalar(text("select count(*) from run")) == 1
     assert "schedule_step" not in tables(bare)
-    sessions.upgrade(bare, Silent())
-    assert sessions.differences(bare) == []
+    migrations.upgrade(bare, Silent())
+    assert migrations.differences(bare) == []
 
 
 def test_the_downgrade_to_the_first_revision_drops_runs_that_it_cannot_distinguish(
@@ -106,7 +106,7 @@ def test_the_downgrade_to_the_first_revision_drops_runs_that_it_cannot_distingui
         "base": ["greedy", "necklace"],
     })  # fmt: skip
     run_experiment(engine, "bases", bases, Silent())
-    sessions.downgrade(engine, "0001", allow_data_loss=True)
+    migrations.downgrade(engine, "0001", allow_data_loss=True)
     with engine.connect() as connection:
         assert connection.scalars(text("select algorithm from run")).all() == ["necklace"]
 
@@ -116,12 +116,12 @@ def test_the_third_revision_creates_verification_runs_and_its_downgrade_drops_th
 ) -> None:
     """The table of verdicts that it replaces was never used; experiments survive both ways."""
     with bare.begin() as connection:
-        command.upgrade(sessions._config(connection), "0002")
+        command.upgrade(migrations._config(connection), "0002")
         for statement in OLD.split(";"):
             connection.exec_driver_sql(statement)
     assert {"claim_run", "claim_evidence"} & tables(bare) == set()
-    sessions.upgrade(bare, Silent())
-    assert sessions.differences(bare) == []
+    migrations.upgrade(bare, Silent())
+    assert migrations.differences(bare) == []
     with sessions.session(bare) as session:
         session.add(models.ClaimRun(level="quick", version="1", fingerprint="f"))
         session.flush()
@@ -142,7 +142,7 @@ def test_the_third_revision_creates_verification_runs_and_its_downgrade_drops_th
         connection.execute(text("delete from claim_run"))
         assert connection.scalar(text("select count(*) from claim_evidence")) == 0
         assert connection.scalar(text("select count(*) from claim_verdict")) == 0
-    sessions.downgrade(bare, "0002", allow_data_loss=True)
+    migrations.downgrade(bare, "0002", allow_data_loss=True)
     with bare.begin() as connection:
         connection.execute(
             text(
@@ -152,8 +152,8 @@ def test_the_third_revision_creates_verification_runs_and_its_downgrade_drops_th
         )
         assert connection.scalar(text("select count(*) from run")) == 1
     assert {"claim_run", "claim_evidence"} & tables(bare) == set()
-    sessions.upgrade(bare, Silent())
-    assert sessions.differences(bare) == []
+    migrations.upgrade(bare, Silent())
+    assert migrations.differences(bare) == []
 
 
 #: Rows of revision 0003 with the names that revision 0004 replaces.
@@ -236,12 +236,12 @@ def everything(engine: Engine) -> dict[str, list[str]]:
 def test_data_of_the_third_revision_get_plain_names_and_back(bare: Engine) -> None:
     """Columns, ids, arguments and axes are renamed; a downgrade restores every row."""
     with bare.begin() as connection:
-        command.upgrade(sessions._config(connection), "0003")
+        command.upgrade(migrations._config(connection), "0003")
         for statement in THIRD.split(";"):
             connection.exec_driver_sql(statement)
     before = everything(bare)
-    sessions.upgrade(bare, Silent())
-    assert sessions.differences(bare) == []
+    migrations.upgrade(bare, Silent())
+    assert migrations.differences(bare) == []
     with bare.connect() as connection:
         for query, expected in RENAMED_IDS.items():
             assert set(connection.scalars(text(query))) == expected, query
@@ -250,18 +250,18 @@ def test_data_of_the_third_revision_get_plain_names_and_back(bare: Engine) -> No
         experiment = repository.load_experiment(session, "allgather")
         (missing,) = missing_points(experiment, [run])
         assert (missing.base, missing.t_s) == ("greedy", Fraction(23, 3))
-    sessions.downgrade(bare, "0003")
+    migrations.downgrade(bare, "0003")
     assert everything(bare) == before
-    sessions.upgrade(bare, Silent())
-    assert sessions.differences(bare) == []
+    migrations.upgrade(bare, Silent())
+    assert migrations.differences(bare) == []
 
 
 def test_a_run_stored_by_an_old_version_is_reproduced_and_compared(bare: Engine) -> None:
     points = Grid(("S4",), ("multiple", "greedy"), (Fraction(64),), segments=(2,))
-    sessions.upgrade(bare, Silent())
+    migrations.upgrade(bare, Silent())
     run_experiment(bare, "old", points, Silent())
-    sessions.downgrade(bare, "0003")
-    sessions.upgrade(bare, Silent())
+    migrations.downgrade(bare, "0003")
+    migrations.upgrade(bare, Silent())
     assert run_experiment(bare, "old", points, Silent()).kept == 2
     assert all(each.agrees for each in reproduce(bare, "old", Silent()))
     with sessions.session(bare) as session:
@@ -315,7 +315,7 @@ def test_a_table_that_was_changed_by_hand_is_a_difference(engine: Engine) -> Non
     with engine.begin() as connection:
         connection.execute(text("alter table forest drop column height cascade"))
         connection.execute(text("alter table topology alter column k set not null"))
-    found = sessions.differences(engine)
+    found = migrations.differences(engine)
     assert len(found) == 3
     assert "add view artifact" in found
     assert any("add column" in line and "height" in line for line in found)
@@ -324,14 +324,14 @@ def test_a_table_that_was_changed_by_hand_is_a_difference(engine: Engine) -> Non
 
 def test_upgrading_an_up_to_date_schema_does_nothing_and_reports_it(engine: Engine) -> None:
     recorder = Recorder()
-    assert not sessions.upgrade(engine, recorder)
+    assert not migrations.upgrade(engine, recorder)
     assert recorder.lines == [f"the schema is up to date ({sessions.head()})"]
 
 
 def test_a_store_has_one_identity_that_survives_an_upgrade(engine: Engine) -> None:
     with sessions.session(engine) as session:
         first = session.scalars(select(models.Store.id)).all()
-    sessions.upgrade(engine, Silent())
+    migrations.upgrade(engine, Silent())
     with sessions.session(engine) as session:
         assert session.scalars(select(models.Store.id)).all() == first
     assert len(first) == 1
@@ -387,8 +387,8 @@ def test_a_database_of_another_program_is_refused_and_unchanged(
     before = tables(bare)
     for call in (
         lambda: sessions.check(bare),
-        lambda: sessions.upgrade(bare, Silent()),
-        lambda: sessions.downgrade(bare),
+        lambda: migrations.upgrade(bare, Silent()),
+        lambda: migrations.downgrade(bare),
     ):
         with pytest.raises(
             RejectedError, match="tables of another program, such as 'invoice'"
@@ -409,8 +409,8 @@ def test_a_revision_without_our_tables_belongs_to_another_program(
         )
     for call in (
         lambda: sessions.check(bare),
-        lambda: sessions.upgrade(bare, Silent()),
-        lambda: sessions.downgrade(bare),
+        lambda: migrations.upgrade(bare, Silent()),
+        lambda: migrations.downgrade(bare),
     ):
         with pytest.raises(
             RejectedError, match="of another program, such as 'alembic_version'"
@@ -424,14 +424,14 @@ def test_our_tables_without_a_revision_are_not_taken_for_ours(engine: Engine) ->
     with engine.begin() as connection:
         connection.execute(text("drop table alembic_version"))
     with pytest.raises(RejectedError, match="of another program"):
-        sessions.upgrade(engine, Silent())
+        migrations.upgrade(engine, Silent())
 
 
 def test_two_upgrades_at_once_are_one_after_the_other(fresh_database: URL) -> None:
     engines = [sessions.connect(fresh_database) for _ in range(3)]
     did: list[bool] = []
     threads = [
-        threading.Thread(target=lambda one=one: did.append(sessions.upgrade(one, Silent())))
+        threading.Thread(target=lambda one=one: did.append(migrations.upgrade(one, Silent())))
         for one in engines
     ]
     for thread in threads:
@@ -439,7 +439,7 @@ def test_two_upgrades_at_once_are_one_after_the_other(fresh_database: URL) -> No
     for thread in threads:
         thread.join()
     assert sorted(did) == [False, False, True]
-    assert sessions.differences(engines[0]) == []
+    assert migrations.differences(engines[0]) == []
     for one in engines:
         one.dispose()
 
@@ -448,16 +448,16 @@ def test_two_upgrades_at_once_are_one_after_the_other(fresh_database: URL) -> No
 def test_an_upgrade_that_waits_too_long_reports_another_process(
     fresh_database: URL, bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "UPGRADE_SECONDS", 1)
+    monkeypatch.setattr(migrations, "UPGRADE_SECONDS", 1)
     other = sessions.connect(fresh_database)
     with other.begin() as connection:
         connection.execute(
-            text("select pg_advisory_xact_lock(:key)"), {"key": sessions.UPGRADE_LOCK}
+            text("select pg_advisory_xact_lock(:key)"), {"key": migrations.UPGRADE_LOCK}
         )
         with pytest.raises(BusyError, match="another process has been migrating"):
-            sessions.upgrade(bare, Silent())
+            migrations.upgrade(bare, Silent())
     other.dispose()
-    assert sessions.upgrade(bare, Silent())
+    assert migrations.upgrade(bare, Silent())
 
 
 def test_a_lock_is_refused_while_it_is_held_and_free_afterwards(engine: Engine) -> None:

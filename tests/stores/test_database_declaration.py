@@ -14,7 +14,7 @@ from starcast.claims.storage import newest_verdicts
 from starcast.comparison.compare import compare
 from starcast.comparison.matching import figure, gap
 from starcast.comparison.sides import load_side
-from starcast.database import models, repository, sessions
+from starcast.database import migrations, models, repository, sessions
 from starcast.database.roles import Role
 from starcast.database.views import VIEWS
 from starcast.errors import RejectedError, UnavailableError
@@ -53,7 +53,7 @@ CONSTRAINTS = text("""
 @pytest.fixture
 def migrated(bare: Engine) -> Engine:
     """A private database with the newest schema."""
-    sessions.upgrade(bare, Silent())
+    migrations.upgrade(bare, Silent())
     return bare
 
 
@@ -84,17 +84,17 @@ def test_a_changed_comment_is_a_difference_that_an_upgrade_corrects(migrated: En
     with migrated.begin() as connection:
         connection.execute(text("comment on column run.t_s is 'seconds'"))
         connection.execute(text("drop view artifact"))
-    found = sessions.differences(migrated)
+    found = migrations.differences(migrated)
     assert any("t_s" in line for line in found)
     assert "add view artifact" in found
-    assert not sessions.upgrade(migrated, Silent())
-    assert sessions.differences(migrated) == []
+    assert not migrations.upgrade(migrated, Silent())
+    assert migrations.differences(migrated) == []
 
 
 def test_an_upgrade_keeps_the_views_of_other_programs_that_read_ours(migrated: Engine) -> None:
     with migrated.begin() as connection:
         connection.execute(text("create view mine as select experiment, gap from run_summary"))
-    sessions.upgrade(migrated, Silent())
+    migrations.upgrade(migrated, Silent())
     with migrated.connect() as connection:
         assert connection.scalar(text("select count(*) from mine")) == 0
 
@@ -196,12 +196,12 @@ def test_a_plug_in_can_add_a_family_of_topologies(filled: Engine) -> None:
 
 
 def test_an_upgrade_names_the_rows_that_do_not_fit(migrated: Engine) -> None:
-    sessions.downgrade(migrated, "0004")
+    migrations.downgrade(migrated, "0004")
     with migrated.begin() as connection:
         connection.execute(text("insert into experiment (name) values ('e')"))
         connection.execute(text(RUN.format(**VALID | {"topology": "'NONSENSE'"})))
     with pytest.raises(RejectedError, match="ck_run_topology"):
-        sessions.upgrade(migrated, Silent())
+        migrations.upgrade(migrated, Silent())
     assert sessions.current(migrated) == "0004"
 
 
@@ -364,7 +364,7 @@ def large(store_url: URL) -> Iterator[Engine]:
     """A database with 20,000 runs, 20,000 verdicts and 20,000 artifacts."""
     with new_database(store_url) as url:
         engine = sessions.connect(url)
-        sessions.upgrade(engine, Silent())
+        migrations.upgrade(engine, Silent())
         with engine.begin() as connection:
             for statement in LARGE.split(";"):
                 connection.exec_driver_sql(statement)
@@ -520,7 +520,7 @@ def test_a_role_that_is_created_later_gets_its_rights_by_an_upgrade(migrated: En
     query = text("select has_table_privilege('starcast_reader', 'run', 'select')")
     with migrated.connect() as connection:
         assert not connection.scalar(query)
-    sessions.upgrade(migrated, Silent())
+    migrations.upgrade(migrated, Silent())
     with migrated.connect() as connection:
         assert connection.scalar(query)
 
@@ -532,5 +532,5 @@ def test_the_command_alembic_declares_everything_too(
     name_store(monkeypatch, bare.url)
     command = [sys.executable, "-m", "alembic", "-c", "migrations/alembic.ini", "upgrade", "head"]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    assert sessions.differences(bare) == []
+    assert migrations.differences(bare) == []
     assert stored_comments(bare) == declared_comments()

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import URL, Engine, select, text
 
 from starcast.claims.claim_run import verify_claims
-from starcast.database import backup, models, sessions, watched
+from starcast.database import backup, migrations, models, sessions, watched
 from starcast.doctor import Verdict, examine
 from starcast.embedded.client_programs import find_client_programs
 from starcast.errors import BusyError, InputError, UnavailableError
@@ -56,10 +56,10 @@ def test_every_transaction_has_another_session(pooled_engine: Engine) -> None:
 
 def test_a_schema_is_created_and_upgraded(pooled: URL) -> None:
     engine = sessions.connect(pooled)
-    assert sessions.upgrade(engine, Silent())
-    assert not sessions.upgrade(engine, Silent())
-    assert sessions.differences(engine) == []
-    sessions.downgrade(engine)
+    assert migrations.upgrade(engine, Silent())
+    assert not migrations.upgrade(engine, Silent())
+    assert migrations.differences(engine) == []
+    migrations.downgrade(engine)
     assert sessions.current(engine) is None
     engine.dispose()
 

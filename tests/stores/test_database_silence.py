@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import URL, Engine, text
 
-from starcast.database import sessions, watched
+from starcast.database import migrations, sessions, watched
 from starcast.errors import UnavailableError
 from starcast.progress import Silent
 from support.fix_cli import Starcast, name_store
@@ -161,7 +161,7 @@ def test_the_command_line_ends_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     del impatient
-    sessions.upgrade(bare, Silent())
+    migrations.upgrade(bare, Silent())
     name_store(monkeypatch, bare.url.set(port=proxy.port))
     assert starcast("experiment", "list").code == 0
     proxy.frozen = True

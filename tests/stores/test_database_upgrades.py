@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, func, select, text
 
-from starcast.database import models, repository, sessions
+from starcast.database import migrations, models, repository, sessions
 from starcast.errors import InputError, RejectedError
 from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
@@ -47,9 +47,9 @@ def test_a_store_of_an_old_revision_is_upgraded_with_all_its_data(
         costs = connection.scalar(text("select count(*) from cost"))
         steps = connection.scalar(text("select count(*) from step_profile"))
         times = connection.scalars(text("select time from cost order by run, kind")).all()
-    assert sessions.upgrade(bare, Silent())
+    assert migrations.upgrade(bare, Silent())
     sessions.check(bare)
-    assert sessions.differences(bare) == []
+    assert migrations.differences(bare) == []
     assert (count(bare, models.Run), count(bare, models.Cost)) == (runs, costs)
     assert count(bare, models.StepProfile) == steps
     with bare.connect() as connection:
@@ -89,26 +89,26 @@ def test_the_dumps_hold_data_in_every_table_of_their_revision(bare: Engine) -> N
 def stored(bare: Engine) -> Engine:
     """A store of the newest revision with a verification run and many runs."""
     load_dump(bare, "0003")
-    sessions.upgrade(bare, Silent())
+    migrations.upgrade(bare, Silent())
     return bare
 
 
 def test_a_downgrade_keeps_rows_or_is_refused(stored: Engine) -> None:
-    sessions.downgrade(stored, "0003")
+    migrations.downgrade(stored, "0003")
     assert sessions.current(stored) == "0003"
     with pytest.raises(RejectedError, match="0002 would delete 1 verification run ") as refused:
-        sessions.downgrade(stored, "0002")
+        migrations.downgrade(stored, "0002")
     assert "starcast backup" in refused.value.hint
     assert sessions.current(stored) == "0003"
     with stored.connect() as connection:
         assert connection.scalar(text("select count(*) from ledger")) == 1
-    sessions.downgrade(stored, "0002", allow_data_loss=True)
+    migrations.downgrade(stored, "0002", allow_data_loss=True)
     assert sessions.current(stored) == "0002"
 
 
 def test_the_losses_of_a_downgrade_are_counted_without_changing_anything(stored: Engine) -> None:
-    assert sessions.downgrade_losses(stored, "0004") == []
-    losses = sessions.downgrade_losses(stored, "base")
+    assert migrations.downgrade_losses(stored, "0004") == []
+    losses = migrations.downgrade_losses(stored, "base")
     assert losses == [
         "1 verification run",
         "15 runs with a base",
@@ -122,32 +122,32 @@ def test_the_losses_of_a_downgrade_are_counted_without_changing_anything(stored:
     ]
     assert sessions.current(stored) == sessions.head()
     assert count(stored, models.Run) == 324
-    assert sessions.differences(stored) == []
+    assert migrations.differences(stored) == []
 
 
 def test_asynchronous_runs_are_lost_with_their_column(bare: Engine) -> None:
-    sessions.upgrade(bare, Silent())
+    migrations.upgrade(bare, Silent())
     grid = Grid(("S4",), ("greedy",), (Fraction(8),), execution=("synchronous", "asynchronous"))
     run_experiment(bare, "models", grid, Silent())
-    assert sessions.downgrade_losses(bare, "0006") == ["1 asynchronous run"]
+    assert migrations.downgrade_losses(bare, "0006") == ["1 asynchronous run"]
     with pytest.raises(RejectedError, match="would delete 1 asynchronous run"):
-        sessions.downgrade(bare, "0006")
-    sessions.downgrade(bare, "0006", allow_data_loss=True)
-    sessions.upgrade(bare, Silent())
+        migrations.downgrade(bare, "0006")
+    migrations.downgrade(bare, "0006", allow_data_loss=True)
+    migrations.upgrade(bare, Silent())
     assert [run.execution for run in runs(bare, "models")] == ["synchronous"]
 
 
 @pytest.mark.parametrize("revision", ["9999", "nonsense", "+1"])
 def test_an_unknown_revision_is_refused(stored: Engine, revision: str) -> None:
     with pytest.raises(InputError, match=f"is not a revision before {sessions.head()}"):
-        sessions.downgrade(stored, revision)
+        migrations.downgrade(stored, revision)
     assert sessions.current(stored) == sessions.head()
 
 
 def test_an_empty_store_is_downgraded_without_a_question_of_loss(bare: Engine) -> None:
-    sessions.upgrade(bare, Silent())
-    assert sessions.downgrade_losses(bare, "base") == []
-    sessions.downgrade(bare)
+    migrations.upgrade(bare, Silent())
+    assert migrations.downgrade_losses(bare, "base") == []
+    migrations.downgrade(bare)
 
 
 def alembic(*words: str) -> subprocess.CompletedProcess[str]:

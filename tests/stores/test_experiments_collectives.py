@@ -1,7 +1,6 @@
 """Runs of all collectives, of the shipped experiments, and under faults."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 from sqlalchemy import Engine
@@ -18,7 +17,7 @@ from starcast.experiments.running import run_experiment, run_once
 from starcast.progress import Silent
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
-from support.experiments import FAULTY, runs, time
+from support.experiments import FAULTY, make_point, runs, time
 
 
 def smallest(rule: Algorithm) -> Point:
@@ -26,15 +25,14 @@ def smallest(rule: Algorithm) -> Point:
     family = rule.families[0] if rule.families else "star"
     network = topology({"star": "S4", "nk-star": "S4,2", "hypercube": "Q4"}[family])
     share = network.degree if "perfectly" in rule.name else 1
-    return Point(
+    return make_point(
         network.spec,
         rule.collective,
         rule.name,
         rule.ports[0],
         share,
-        Fraction(6),
-        Fraction(5),
-        Fraction(1),
+        6,
+        5,
         base="multiple" if "base" in rule.required_arguments else None,
     )
 

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, text
 
 from starcast.comparison.compare import compare
 from starcast.comparison.sides import load_side
-from starcast.database import models, repository, sessions
+from starcast.database import migrations, models, repository
 from starcast.database.sessions import session
 from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.experiments.exchange import Imported, export_experiments, import_experiments
@@ -37,7 +37,7 @@ SMALL = Grid.from_json({
 @pytest.fixture
 def colleague(bare: Engine) -> Engine:
     """The store of a colleague: another database."""
-    sessions.upgrade(bare, Silent())
+    migrations.upgrade(bare, Silent())
     return bare
 
 

@@ -5,7 +5,6 @@ import os
 from collections.abc import Collection
 from concurrent.futures import Future, wait
 from dataclasses import replace
-from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +17,7 @@ from starcast.experiments.execution import count_processes, execute_all, require
 from starcast.experiments.grid import Point
 from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
-from support.experiments import FAULTY, figures, runs
+from support.experiments import FAULTY, figures, make_point, runs
 
 
 @pytest.mark.slow
@@ -57,7 +56,7 @@ def finish(points: list[Point], done: list[Point]) -> None:
 def test_jobs_together_stay_within_the_memory_that_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """If memory holds two points, two of three jobs work; a point that never fits is refused."""
     points = [
-        Point("S4", "broadcast", "multiple", "all", 4, Fraction(m), Fraction(1), Fraction(1))
+        make_point("S4", "broadcast", "multiple", segments=4, message_bytes=m, t_s=1)
         for m in range(1, 6)
     ]
     huge = replace(points[0], segments=10**6)

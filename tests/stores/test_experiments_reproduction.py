@@ -7,15 +7,12 @@ from sqlalchemy import Engine, text
 
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError
-from starcast.experiments.grid import Point
 from starcast.experiments.reproduction import FIGURES, reproduce
 from starcast.experiments.running import run_experiment, run_once
 from starcast.progress import Silent
-from support.experiments import FAULTY, runs
+from support.experiments import FAULTY, make_point, runs
 
-POINT = Point(
-    "S4", "broadcast", "recursive-substar", "one", 3, Fraction(1000, 3), Fraction(100), Fraction(1)
-)
+POINT = make_point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(1000, 3))
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from neo4j import Driver
 from sqlalchemy import URL
 
-from starcast.database import sessions
+from starcast.database import migrations, sessions
 from starcast.graph.address import GraphAddress
 from starcast.graph.audit import REBUILD, Problem
 from starcast.graph.connection import Graph
@@ -38,7 +38,7 @@ def stored_before(
     empty(graph_address, graph_driver)
     with new_database(store_url) as url, Graph.open(graph_address) as graph:
         engine = sessions.connect(url)
-        sessions.upgrade(engine, Silent())
+        migrations.upgrade(engine, Silent())
         stores = Stores(engine, graph, 1000)
         ingest(stores, WHAT)
         yield stores

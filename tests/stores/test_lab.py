@@ -50,19 +50,6 @@ QUESTIONS: list[tuple[tuple[str, ...], Callable[[Lab], Table]]] = [
         ("compare", "ours", "theirs", "--crossovers"),
         lambda lab: lab.compare("ours", "theirs").crossovers(),
     ),
-    (("query", "list", "overlap"), lambda lab: lab.queries("overlap")),
-    (
-        ("query", "run", "overlap/load-histogram", f"forest={MULTIPLE}"),
-        lambda lab: lab.query("overlap/load-histogram", forest=MULTIPLE),
-    ),
-    (
-        ("query", "run", "shortest-paths", "topology=S4", "source=1234", "target=4321"),
-        lambda lab: lab.query("shortest-paths", topology="S4", source="1234", target="4321"),
-    ),
-    (
-        ("query", "ask", "MATCH (t:Topology {nodes: $n}) RETURN t, t.spec AS spec", "n:=24"),
-        lambda lab: lab.query("MATCH (t:Topology {nodes: $n}) RETURN t, t.spec AS spec", n=24),
-    ),
     (("claims", "list", "--paper", "TS"), lambda lab: lab.claims("TS")),
     (("claims", "list", "--verdict", "holds"), lambda lab: lab.claims(verdict="holds")),
     (("claims", "runs"), lambda lab: lab.claim_runs()),
@@ -204,7 +191,8 @@ def test_queries_from_files_with_and_without_a_header(filled: Lab, tmp_path: Pat
         filled.query(copy, forest=MULTIPLE).rows
         == filled.query("overlap/load-histogram", {"forest": MULTIPLE}).rows
     )
-    assert filled.check_query(copy) == []
+    assert filled.check_queries(copy)["problems"] == [""]
+    assert filled.ask("RETURN $a + $b AS c", {"a": 1}, b=2).rows == [{"c": 3}]
 
 
 def test_an_answer_converts_itself_and_draws_itself(filled: Lab) -> None:
@@ -234,12 +222,9 @@ def test_a_row_limit_is_noted(filled: Lab) -> None:
 
 def test_wrong_queries_are_refused(filled: Lab, tmp_path: Path) -> None:
     wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
-        (NotFoundError, "unknown query 'nothing'", lambda: filled.query("nothing")),
-        (InputError, "no value", lambda: filled.query("MATCH (n {a: $b}) RETURN n")),
         (InputError, "no parameter", lambda: filled.query("MATCH (n) RETURN n", x=1)),
-        (InputError, "CREATE", lambda: filled.query("MATCH (n) CREATE (m) RETURN m")),
-        (InputError, "row_limit", lambda: filled.query("MATCH (n) RETURN n", row_limit=0)),
-        (InputError, "timeout", lambda: filled.query("MATCH (n) RETURN n", timeout=-1)),
+        (InputError, "the row limit is 0", lambda: filled.query("RETURN 1 AS n", row_limit=0)),
+        (InputError, "the time limit is -1", lambda: filled.query("RETURN 1 AS n", timeout=-1)),
         (InputError, "cannot be read", lambda: filled.query(tmp_path / "missing.cypher")),
         (
             NotFoundError,
@@ -331,13 +316,13 @@ def test_plots_are_written_to_files(filled: Lab, tmp_path: Path) -> None:
 def test_an_experiment_is_the_table_of_its_paper(lab: Lab, starcast: Starcast) -> None:
     lab.experiment("t", "tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
     printed = starcast("cost", "table", "--experiment", "t", "--where", "t_c=1", "--format", "json")
-    table = lab.paper_table("t", conditions={"t_c": 1})
+    table = lab.cost_table(experiment="t", conditions={"t_c": 1})
     assert json.loads(table.to_json()) == json.loads(printed.out)
     assert len(table) > 1
     with pytest.raises(NotFoundError):
-        lab.paper_table("nothing")
+        lab.cost_table(experiment="nothing")
     with pytest.raises(InputError, match="no-table"):
-        lab.paper_table("t", "no-table")
+        lab.cost_table(experiment="t", table="no-table")
 
 
 @pytest.mark.slow

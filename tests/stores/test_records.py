@@ -138,22 +138,20 @@ def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     shipped = tmp_path / "shipped"
     for problem in ("one-port-broadcast", "fault-diameter", "bisection-width"):
         save_record(shipped, shipped_record(problem, "S4"))
-    monkeypatch.setattr(
-        "starcast.lab.questions.known_folders", lambda home: [shipped, home / "records"]
-    )
+    monkeypatch.setattr("starcast.records.shipped_folder", lambda: shipped)
     with connect() as opened:
         yield opened
 
 
 def test_a_lab_stores_the_shipped_records_and_better_ones_of_the_user(lab: Lab) -> None:
     assert len(lab.records(stored=True)) == 0
-    assert lab.store_records() == 3
-    assert lab.store_records() == 0
+    assert lab.store_records()["stored"] == 3
+    assert lab.store_records()["stored"] == 0
     worse = replace(shipped_record("one-port-broadcast", "S4"), bound=4)
     other = shipped_record("one-port-broadcast", "S5")
     for record in (worse, other):
         save_record(lab.settings.home / "records", record)
-    assert lab.store_records() == 1
+    assert lab.store_records()["stored"] == 1
     stored = lab.records("one-port-broadcast", stored=True)
     assert [(row["topology"], row["bound"]) for row in stored] == [("S4", 5), ("S5", 8)]
     without = [{**row} for row in stored]
@@ -163,13 +161,13 @@ def test_a_lab_stores_the_shipped_records_and_better_ones_of_the_user(lab: Lab) 
 
 
 def test_a_lab_that_makes_no_proofs_stores_that_none_was_made(lab: Lab) -> None:
-    assert lab.store_records(proof_seconds=0) == 3
+    assert lab.store_records(proofs=False)["stored"] == 3
     rows = lab.records(stored=True)
     found = {row["problem"]: row["verification"] for row in rows}
     assert {row["proof"] for row in rows} == {"theory", "inequalities", "LRAT"}
     assert found["fault-diameter"] == "not made again"
     assert found["bisection-width"] == found["one-port-broadcast"] == "verified"
-    assert lab.store_records() == 0
+    assert lab.store_records()["stored"] == 0
     assert {row["verification"] for row in lab.records(stored=True)} == {"verified"}
 
 

@@ -35,9 +35,10 @@ from starcast.experiments.grid import Point
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest, plain_constructions
+from support.experiments import make_point
 from support.meeting import refused
 
-POINT = Point("S4", "broadcast", "multiple", "all", 2, Fraction(10, 3), Fraction(7), Fraction(1, 2))
+POINT = make_point("S4", "broadcast", "multiple", "all", 2, Fraction(10, 3), 7, Fraction(1, 2))
 
 
 def count(opened: Session, table: type[models.Base]) -> int:

@@ -20,7 +20,7 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
-from starcast.embedded import processes, stack
+from starcast.embedded import addresses, processes, stack
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
@@ -68,7 +68,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     stack.down(home, Silent())
 
 
-def driver(running: stack.Endpoints) -> Driver:
+def driver(running: addresses.Endpoints) -> Driver:
     return GraphDatabase.driver(running.neo4j_uri, auth=("neo4j", running.neo4j_password))
 
 
@@ -77,7 +77,7 @@ def connect(url: URL) -> psycopg.Connection:
     return psycopg.connect(plain, autocommit=True)
 
 
-def both_answer(running: stack.Endpoints) -> bool:
+def both_answer(running: addresses.Endpoints) -> bool:
     """Return whether both servers answer a query."""
     with driver(running) as graph, connect(running.postgres_url) as store:
         number = graph.execute_query("RETURN 1 AS number").records[0]["number"]
@@ -112,7 +112,7 @@ def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> 
 @pytest.mark.slow
 def test_two_homes_at_once(own: Settings, stack_settings: Settings) -> None:
     """Two stacks run at once, each with its own ports and passwords."""
-    mine, other = stack.endpoints(own.home), stack.endpoints(stack_settings.home)
+    mine, other = addresses.endpoints(own.home), addresses.endpoints(stack_settings.home)
     assert mine.neo4j_uri != other.neo4j_uri
     assert mine.neo4j_password != other.neo4j_password
     assert mine.postgres_url.port != other.postgres_url.port
@@ -124,7 +124,7 @@ def test_up_twice_does_nothing(stack_settings: Settings) -> None:
     """It reports that the stack is running, and the servers are the same."""
     before = Home(stack_settings.home).published()
     reporter = Recording()
-    assert stack.up(stack_settings, reporter) == stack.endpoints(stack_settings.home)
+    assert stack.up(stack_settings, reporter) == addresses.endpoints(stack_settings.home)
     assert reporter.messages == [f"the embedded stack in {stack_settings.home} is already running"]
     assert Home(stack_settings.home).published() == before
 
@@ -137,7 +137,7 @@ def test_passwords_stay_in_their_files(stack_settings: Settings) -> None:
     for name in ("neo4j", "postgres"):
         assert stat.S_IMODE(home.password_file(name).stat().st_mode) == 0o600
     assert stat.S_IMODE(stack_settings.home.stat().st_mode) == 0o700
-    shown = [str(stack.endpoints(stack_settings.home))]
+    shown = [str(addresses.endpoints(stack_settings.home))]
     for server in home.published().values():
         process = psutil.Process(server.pid)
         shown += [*process.cmdline(), *process.environ(), *process.environ().values()]
@@ -183,7 +183,7 @@ def test_configuration_of_neo4j(stack_settings: Settings) -> None:
         "server.https.enabled": "false",
         "dbms.security.allow_csv_import_from_file_urls": "false",
     }
-    with driver(stack.endpoints(stack_settings.home)) as graph:
+    with driver(addresses.endpoints(stack_settings.home)) as graph:
         rows = graph.execute_query(
             "SHOW SETTINGS YIELD name, value WHERE name IN $names", names=list(wanted)
         ).records
@@ -192,7 +192,7 @@ def test_configuration_of_neo4j(stack_settings: Settings) -> None:
 
 def test_configuration_of_postgres(stack_settings: Settings) -> None:
     """SCRAM passwords, UTF-8, page checksums, and the writer and its database."""
-    url = stack.endpoints(stack_settings.home).postgres_url
+    url = addresses.endpoints(stack_settings.home).postgres_url
     with connect(Postgres(Home(stack_settings.home)).superuser_url(url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
         shown = [
@@ -208,7 +208,7 @@ def test_configuration_of_postgres(stack_settings: Settings) -> None:
 
 def test_a_wrong_password_is_refused(stack_settings: Settings) -> None:
     """A connection from loopback needs the password too."""
-    running = stack.endpoints(stack_settings.home)
+    running = addresses.endpoints(stack_settings.home)
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         connect(running.postgres_url.set(password="guessed"))
 
@@ -229,7 +229,7 @@ def test_a_power_failure_and_a_reboot(
 
     Meanwhile an unrelated process has the process ids of the servers, and another Neo4j's port.
     """
-    before = stack.endpoints(own.home)
+    before = addresses.endpoints(own.home)
     superuser = Postgres(Home(own.home)).superuser_url(before.postgres_url.port or 0)
     with driver(before) as graph, connect(superuser) as store:
         graph.execute_query("CREATE (:Kept {n: 7})")
@@ -248,7 +248,7 @@ def test_a_power_failure_and_a_reboot(
         )
     )
     with pytest.raises(UnavailableError, match="is not running"):
-        stack.endpoints(own.home)
+        addresses.endpoints(own.home)
     with socket.create_server(("127.0.0.1", published["neo4j"].port)):
         ups = [
             subprocess.Popen(
@@ -260,7 +260,7 @@ def test_a_power_failure_and_a_reboot(
     assert [up.returncode for up in ups] == [0, 0], outputs
     waited = ["is already running" in text and "waiting: another" in text for text in outputs]
     assert sum(waited) == 1
-    after = stack.endpoints(own.home)
+    after = addresses.endpoints(own.home)
     assert after.neo4j_uri != before.neo4j_uri
     assert after.postgres_url == before.postgres_url
     assert unrelated_process.poll() is None
@@ -274,7 +274,7 @@ def test_a_power_failure_and_a_reboot(
 @pytest.mark.slow
 def test_a_log_that_ends_in_the_middle_of_a_transaction(own: Settings) -> None:
     """A full disk can leave such a log of Neo4j, which then does not open its database."""
-    with driver(stack.endpoints(own.home)) as graph:
+    with driver(addresses.endpoints(own.home)) as graph:
         graph.execute_query("CREATE (:Committed {n: 8})")
     kill(own, "neo4j")
     (log,) = (Neo4j(Home(own.home)).data / "transactions" / "neo4j").glob("neostore.transaction.*")
@@ -284,7 +284,7 @@ def test_a_log_that_ends_in_the_middle_of_a_transaction(own: Settings) -> None:
     assert started.returncode == 0, started.stderr
     assert "trying without the damaged end of its log" in started.stderr
     assert "starcast graph verify" in started.stderr
-    with driver(stack.endpoints(own.home)) as graph:
+    with driver(addresses.endpoints(own.home)) as graph:
         kept = graph.execute_query("MATCH (c:Committed) DETACH DELETE c RETURN count(c) AS n")
     assert kept.records[0]["n"] == 1
     stack.down(own.home, Silent())
@@ -328,7 +328,7 @@ def test_one_server_without_the_other(own: Settings) -> None:
     )
     stack.up(own, Silent())
     kill(own, "postgres")
-    assert graph_address(own).uri == stack.graph_endpoint(own.home)[0]
+    assert graph_address(own).uri == addresses.graph_endpoint(own.home)[0]
     with pytest.raises(UnavailableError, match=r"the embedded PostgreSQL in .* is not running"):
         store_url(own)
     assert both_answer(stack.up(own, Silent()))
@@ -347,7 +347,7 @@ def test_a_port_taken_during_the_start(own: Settings, monkeypatch: pytest.Monkey
         )
         running = stack.up(own, Silent())
     assert running.postgres_url.port != port
-    assert both_answer(stack.endpoints(own.home))
+    assert both_answer(addresses.endpoints(own.home))
 
 
 @pytest.mark.slow
@@ -400,12 +400,12 @@ def test_an_interrupted_up(own: Settings, tmp_path: Path, number: signal.Signals
     assert up.returncode == (130 if number is signal.SIGINT else -number), output
     assert "Traceback" not in output
     with pytest.raises(UnavailableError, match="is not running"):
-        stack.endpoints(home)
+        addresses.endpoints(home)
     servers = [Neo4j(Home(home)), Postgres(Home(home))]
     assert any(server.find_processes() for server in servers) == (number is signal.SIGKILL)
     stack.down(home, Silent())
     assert not any(server.find_processes() for server in servers)
-    assert both_answer(stack.endpoints(own.home))
+    assert both_answer(addresses.endpoints(own.home))
 
 
 def test_status_of_a_running_stack(stack_settings: Settings) -> None:
@@ -438,7 +438,7 @@ def test_a_home_without_a_stack(tmp_path: Path) -> None:
         f"no embedded stack is running in {home}",
     )
     with pytest.raises(UnavailableError, match="is not running") as caught:
-        stack.endpoints(home)
+        addresses.endpoints(home)
     assert caught.value.hint == "run 'starcast up'"
     assert not home.exists()
 

@@ -22,7 +22,7 @@ from neo4j.exceptions import Neo4jError
 
 import starcast
 from starcast import doctor
-from starcast.embedded import accounts, processes, stack
+from starcast.embedded import accounts, addresses, processes, stack
 from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import PROCEDURES, Neo4j
@@ -45,7 +45,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 def connect(settings: Settings) -> Driver:
     """Connect to the Neo4j of a stack."""
-    uri, password = stack.graph_endpoint(settings.home)
+    uri, password = addresses.graph_endpoint(settings.home)
     return GraphDatabase.driver(uri, auth=("neo4j", password))
 
 
@@ -254,7 +254,7 @@ def test_chosen_ports_and_neo4j_browser(own: Settings) -> None:
     running = stack.up(settings, Silent())
     assert running.neo4j_uri == f"bolt://127.0.0.1:{neo4j_port}"
     assert running.postgres_url.port == postgres_port
-    rows = {row["server"]: row for row in stack.addresses(own.home, running)}
+    rows = {row["server"]: row for row in stack.list_addresses(own.home, running)}
     address = f"http://127.0.0.1:{http_port}/browser/"
     assert rows["Neo4j Browser"]["address"] == address
     pid = Home(own.home).published()["neo4j"].pid
@@ -285,7 +285,10 @@ def test_chosen_ports_and_neo4j_browser(own: Settings) -> None:
         stack.up(settings, Silent())
     kept = stack.up(own, Silent())
     assert kept == running
-    assert [row["server"] for row in stack.addresses(own.home, kept)] == ["Neo4j", "PostgreSQL"]
+    assert [row["server"] for row in stack.list_addresses(own.home, kept)] == [
+        "Neo4j",
+        "PostgreSQL",
+    ]
     assert not processes.is_listening(http_port)
 
 

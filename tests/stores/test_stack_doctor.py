@@ -14,7 +14,7 @@ from neo4j import GraphDatabase
 from sqlalchemy import URL, text
 
 from starcast import doctor
-from starcast.database import sessions
+from starcast.database import migrations, sessions
 from starcast.doctor import Finding, Verdict
 from starcast.embedded import processes
 from starcast.embedded.home import Home
@@ -49,7 +49,7 @@ def own_servers(
 def migrated(own_servers: Settings, fresh_database: URL) -> Settings:
     """The same settings, with the tables of starcast."""
     engine = sessions.connect(fresh_database)
-    sessions.upgrade(engine, Silent())
+    migrations.upgrade(engine, Silent())
     engine.dispose()
     return own_servers
 

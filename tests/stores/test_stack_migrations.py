@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from starcast.database import backup, sessions
 from starcast.database.roles import ROLE_NAMES
-from starcast.embedded import lifecycle, stack
+from starcast.embedded import addresses, lifecycle
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.store_setup import prepare_store
@@ -59,7 +59,7 @@ def as_before(home: Home, revision: str | None) -> None:
         connection.execute(text("drop database starcast with (force)"))
         for role in ROLES:
             connection.execute(text(f"drop role if exists starcast_{role}"))
-            Postgres(home).role_password_file(role).unlink(missing_ok=True)
+            home.role_password_file(role).unlink(missing_ok=True)
         connection.execute(text("create database starcast"))
     server.dispose()
     if revision is not None:
@@ -77,11 +77,11 @@ def test_up_creates_the_tables_and_roles_that_are_no_superusers(
     home: Home, reporter: Recording
 ) -> None:
     as_before(home, None)
-    prepare_store(home, port(home), reporter)
+    prepare_store(home, reporter)
     assert reporter.messages == [f"the schema was upgraded from nothing to {sessions.head()}"]
     assert not (home.root / "backups").exists()
     for role in ROLES:
-        engine = sessions.connect(stack.store_endpoint(home.root, role))
+        engine = sessions.connect(addresses.store_endpoint(home.root, role))
         sessions.check(engine)
         with engine.connect() as connection:
             user = connection.scalar(text("select current_user"))
@@ -92,9 +92,9 @@ def test_up_creates_the_tables_and_roles_that_are_no_superusers(
             )
             assert connection.scalar(text(rights)) is False
         engine.dispose()
-        file = Postgres(home).role_password_file(role)
+        file = home.role_password_file(role)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    prepare_store(home, port(home), reporter)
+    prepare_store(home, reporter)
     assert len(reporter.messages) == 1
 
 
@@ -103,14 +103,14 @@ def test_up_upgrades_a_home_of_an_earlier_version_after_a_backup(
 ) -> None:
     as_before(home, "0003")
     with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
-        stack.store_endpoint(home.root)
+        addresses.store_endpoint(home.root)
     assert missing.value.hint == "run 'starcast up', which creates it"
-    prepare_store(home, port(home), reporter)
+    prepare_store(home, reporter)
     (file,) = (home.root / "backups").iterdir()
     assert reporter.messages[0] == f"backing up the database before its upgrade: {file}"
     manifest = backup.read_manifest(file)
     assert (manifest.revision, manifest.tables["run"].rows) == ("0003", 324)
-    engine = sessions.connect(stack.store_endpoint(home.root))
+    engine = sessions.connect(addresses.store_endpoint(home.root))
     sessions.check(engine)
     with engine.begin() as connection:
         assert connection.scalar(text("select count(*) from run_summary")) == 324
@@ -127,8 +127,8 @@ def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
     missing = Path("/proc/nothing/file")
     monkeypatch.setattr("starcast.embedded.store_setup._backup_file", lambda *_: missing)
     with pytest.raises(InputError, match="cannot be written"):
-        prepare_store(home, port(home), reporter)
-    engine = sessions.connect(stack.store_endpoint(home.root, "owner"))
+        prepare_store(home, reporter)
+    engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))
     assert sessions.current(engine) == "0001"
     engine.dispose()
 
@@ -140,6 +140,6 @@ def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recording
     with engine.begin() as connection:
         connection.execute(text("update alembic_version set version_num = '9999'"))
     with pytest.raises(RejectedError, match="newer than this starcast"):
-        prepare_store(home, port(home), reporter)
+        prepare_store(home, reporter)
     assert sessions.current(engine) == "9999"
     engine.dispose()

@@ -19,6 +19,31 @@ FAULTY = Grid.from_json({
 })  # fmt: skip
 
 
+def make_point(
+    topology: str,
+    collective: str,
+    algorithm: str,
+    ports: str = "all",
+    segments: int = 1,
+    message_bytes: Fraction | int = 1,
+    t_s: Fraction | int = 100,
+    t_c: Fraction | int = 1,
+    **others: Any,
+) -> Point:
+    """Return a point; its numbers may be integers."""
+    return Point(
+        topology,
+        collective,
+        algorithm,
+        ports,
+        segments=segments,
+        message_bytes=Fraction(message_bytes),
+        t_s=Fraction(t_s),
+        t_c=Fraction(t_c),
+        **others,
+    )
+
+
 def runs(engine: Engine, name: str) -> list[models.Run]:
     """Return the runs of an experiment in the order of storing."""
     with session(engine) as opened:

@@ -23,7 +23,7 @@ from sqlalchemy import URL
 
 from starcast.config_file import PREFIX
 from starcast.database.roles import Role
-from starcast.embedded import packages, stack
+from starcast.embedded import addresses, packages, stack
 from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
@@ -168,7 +168,7 @@ def certificate(tls_folder: Path, graph_address: GraphAddress) -> Path:
 
 def _is_running(settings: Settings) -> bool:
     try:
-        stack.endpoints(settings.home)
+        addresses.endpoints(settings.home)
     except UnavailableError:
         return False
     return True
@@ -213,7 +213,7 @@ def role_url(stack_settings: Settings) -> Callable[[URL, Role], URL]:
     """Return a function that returns the URL of a database for a role."""
 
     def as_role(url: URL, role: Role) -> URL:
-        login = stack.store_endpoint(stack_settings.home, role)
+        login = addresses.store_endpoint(stack_settings.home, role)
         return url.set(username=login.username, password=login.password)
 
     return as_role

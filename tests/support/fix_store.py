@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from sqlalchemy import URL, Engine
 
-from starcast.database import sessions
+from starcast.database import migrations, sessions
 from starcast.database.models import Base
 from starcast.database.roles import Role
 from starcast.progress import Silent
@@ -28,7 +28,7 @@ def kept_database(store_url: URL) -> Iterator[URL]:
     """A database with the newest schema, shared by all tests that do not change the schema."""
     with new_database(store_url) as url:
         opened = sessions.connect(url)
-        sessions.upgrade(opened, Silent())
+        migrations.upgrade(opened, Silent())
         opened.dispose()
         yield url
 

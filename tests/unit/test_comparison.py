@@ -15,7 +15,7 @@ from starcast.comparison.sides import letter
 from starcast.database.models import Cost, Run
 from starcast.errors import InputError, NotFoundError
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Point
+from support.experiments import make_point
 
 
 def run(
@@ -743,7 +743,7 @@ def test_real_runs_compare_as_their_papers_say() -> None:
 
     def runs(algorithm: str) -> list[Run]:
         axes = ("S5", "broadcast", algorithm, "all")
-        points = [Point(*axes, p, Fraction(65536), Fraction(100), Fraction(1)) for p in (1, 16)]
+        points = [make_point(*axes, p, 65536) for p in (1, 16)]
         return [price_run(point, execute(point)) for point in points]
 
     rows = compare(

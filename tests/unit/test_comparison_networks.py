@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from starcast.axes.parameters import CHOICE, QUESTION
 from starcast.comparison import crossovers
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, WORSE, compare
 from starcast.comparison.curves import panels
 from starcast.comparison.layout import lay_out
-from starcast.comparison.matching import CHOICE, QUESTION, Side
+from starcast.comparison.matching import Side
 from starcast.comparison.networks import CROSSABLE, network
 from starcast.comparison.sides import names_contain, read_conditions, select_runs, with_short_names
 from starcast.database.models import Run

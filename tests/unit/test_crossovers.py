@@ -24,8 +24,8 @@ from starcast.comparison.curves import Line, panels
 from starcast.costs import Machine, closed_form
 from starcast.database.models import Run
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Point
 from starcast.topologies import topology
+from support.experiments import make_point
 from support.stored_runs import along, priced_run, side
 
 SIZES = (10, 100, 1000)
@@ -334,7 +334,7 @@ def test_real_broadcasts_cross_where_their_closed_forms_say() -> None:
 
     def runs(algorithm: str) -> list[Run]:
         points = [
-            Point("S5", "broadcast", algorithm, "all", 4, Fraction(m), Fraction(100), Fraction(1))
+            make_point("S5", "broadcast", algorithm, segments=4, message_bytes=m)
             for m in (64, 4096)
         ]
         return [price_run(point, execute(point)) for point in points]

@@ -21,6 +21,7 @@ from starcast.experiments.figures import check_figures
 from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
 from starcast.experiments.run_records import RunRecord
+from support.experiments import make_point
 
 GRID = Grid.from_json({
     "topology": "S3", "algorithm": ["multiple", "forest(base=greedy)"], "segments": 2,
@@ -187,8 +188,8 @@ def _points(collective: str, algorithm: str, spec: str) -> list[Point]:
             for segments, size in ((1, Fraction(0)), (3, Fraction(23, 3))):
                 for faults in ((), ("213",)) if spec == "S3" else ((),):
                     try:
-                        point = Point(
-                            spec, collective, algorithm, ports, segments, size, Fraction(100),
+                        point = make_point(
+                            spec, collective, algorithm, ports, segments, size, 100,
                             Fraction(1, 7), faults=faults, execution=execution,
                         )  # fmt: skip
                     except StarcastError:

@@ -1,5 +1,6 @@
 """The execution model as an axis: points, grids and prices of asynchronous executions."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import execution_models
@@ -19,9 +20,10 @@ from starcast.experiments.grid import Grid, Point, group_by_structure
 from starcast.topologies import topology
 from starcast.vocabulary import EXECUTION_MODELS, Ports
 from support.examples import max_examples
+from support.experiments import make_point
 from support.stored_runs import along, side
 
-POINT = Point("S4", "broadcast", "multiple", "all", 4, Fraction(768), Fraction(100), Fraction(1))
+POINT = make_point("S4", "broadcast", "multiple", segments=4, message_bytes=768)
 MACHINE = costs.Machine(Fraction(100), Fraction(1))
 S4 = topology("S4")
 
@@ -30,8 +32,7 @@ numbers = st.fractions(min_value=0, max_value=1000, max_denominator=12)
 
 def in_model(execution: str, point: Point = POINT) -> Point:
     """Return the point in an execution model."""
-    values = {name: getattr(point, name) for name in point.__dataclass_fields__}
-    return Point(**{**values, "execution": execution})
+    return replace(point, execution=execution)
 
 
 @pytest.mark.parametrize("entry", algorithms_on(S4), ids=str)
@@ -43,7 +44,7 @@ def test_an_asynchronous_run_takes_the_time_of_the_library(
     ports = data.draw(st.sampled_from(entry.ports))
     t_s += t_s == t_c == 0
     split = entry.split_argument
-    point = Point(
+    point = make_point(
         "S4", entry.collective, entry.name, ports, 3 if split else 1, m, t_s, t_c,
         execution="asynchronous",
     )  # fmt: skip
@@ -104,10 +105,9 @@ def test_an_unknown_execution_model_is_refused() -> None:
 
 
 def test_faults_leave_the_same_units_missing_in_both_models() -> None:
-    point = Point(
-        "S4", "broadcast", "multiple", "all", 2, Fraction(64), Fraction(100), Fraction(1),
-        faults=("2134",),
-    )  # fmt: skip
+    point = make_point(
+        "S4", "broadcast", "multiple", segments=2, message_bytes=64, faults=("2134",)
+    )
     runs = [
         price_run(each, execute(each))
         for each in (in_model(name, point) for name in EXECUTION_MODELS)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from starcast.axes.values import drawn_faults, read_faults
 from starcast.collectives import schedule
-from starcast.experiments.faults import canonical_faults, is_drawn, normalise_faults, resolve_faults
+from starcast.experiments.faults import canonical_faults, resolve_faults
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
 from support import oracles
@@ -151,7 +152,7 @@ def test_blanks_do_not_matter() -> None:
         ("2  nodes", "2 nodes"),
         ("2134\t1234-2134", "2134 1234-2134"),
     ]:
-        assert normalise_faults(words) == plain
+        assert read_faults(words, "faults") == plain
 
 
 def test_words_that_name_no_faults_are_refused() -> None:
@@ -168,12 +169,9 @@ def test_words_that_name_no_faults_are_refused() -> None:
         "a-b-c",
     ]:
         with refused("does not name faults"):
-            normalise_faults(words)
+            read_faults(words, "faults")
 
 
 def test_only_lots_depend_on_a_seed() -> None:
-    assert [is_drawn(words) for words in ("1 node", "3 links", "none", "2134", "1234-2134@2")] == [
-        True,
-        True,
-        *[False] * 3,
-    ]
+    texts = ("1 node", "3 links", "none", "2134", "1234-2134@2")
+    assert [drawn_faults(text) for text in texts] == [(1, "node"), (3, "link"), *[None] * 3]

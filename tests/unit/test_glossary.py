@@ -25,9 +25,10 @@ ORDINARY = {
         --verbose --version --wait --where --with --yes
     """,
     "Python": """
-        adopt backup check_query close config doctor drop engine estimate export_files forests
-        graph ingest paper_table queries query rebuild reproduce restore schedules schema show
-        status stop topologies upgrade
+        adopt ask backup build_forest check_queries check_query close config doctor draw_forest
+        drop engine estimate explore export_files export_forest forests graph ingest merge_forest
+        new_query queries query rebuild reproduce restore schedules schema show
+        show_forest show_query spare status stop topologies upgrade verify_forest
         args add_note with_traceback exit_code chunks table translation open save parse members
         spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
         neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns

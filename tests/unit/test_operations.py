@@ -1,6 +1,7 @@
 """A command is made from the signature and the docstring of an operation."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
@@ -67,9 +68,16 @@ class Operations(Lab):
         }  # fmt: skip
         return Facts(values, failure=RejectedError("it is 6", hint="5") if least == 6 else None)
 
-    def listed(self) -> Table:
-        """List nothing."""
-        return Table((), [], "there is nothing")
+    def listed(
+        self,
+        values: Annotated[Mapping[str, Any] | None, Shell(dict)] = None,
+        *,
+        in_json: Annotated[bool, Shell(format="json")] = False,
+        **_: Any,
+    ) -> Table:
+        """List values."""
+        rows = [{**values, "in_json": in_json}] if values else []
+        return Table.of(rows, rows[0] if rows else (), "" if rows else "there is nothing")
 
 
 @pytest.fixture
@@ -130,6 +138,15 @@ def test_a_note_replaces_an_empty_table(app: typer.Typer) -> None:
     done = run(app, "listed")
     assert (done.stdout, done.stderr) == ("", "there is nothing\n")
     assert run(app, "listed", "-f", "json").stdout == "[]\n"
+
+
+def test_a_mapping_is_texts_and_json_and_a_format_sets_a_switch(
+    app: typer.Typer,
+) -> None:
+    words = ("listed", "a=1=2", "b:=[1]", "home=x")
+    values = {"a": "1=2", "b": [1], "home": "x"}
+    assert json.loads(run(app, *words, "-f", "json").stdout) == [{**values, "in_json": True}]
+    assert run(app, *words, "-f", "csv").stdout == "a,b,home,in_json\n1=2,1,x,no\n"
 
 
 def test_every_operation_is_documented_and_annotated() -> None:

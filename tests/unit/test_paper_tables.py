@@ -4,6 +4,7 @@ The runs are those of the shipped grids on their two smallest topologies, execut
 """
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import ceil, factorial, log2
@@ -18,8 +19,8 @@ from starcast.database.models import Experiment, Run
 from starcast.errors import InputError, NotFoundError
 from starcast.experiments.design import examples, read_design
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.point import Point
 from starcast.topologies import as_topology
+from support.experiments import make_point
 
 REFERENCES = Path(__file__).parents[2] / "references.bib"
 
@@ -34,8 +35,6 @@ def runs(name: str) -> tuple[Run, ...]:
         if group[0].topology in specs:
             execution = execute(group[0])
             executed += [price_run(point, execution) for point in group]
-    for run in executed:
-        run.message_bytes, run.t_s, run.t_c = map(Fraction, (run.message_bytes, run.t_s, run.t_c))
     return tuple(executed)
 
 
@@ -217,8 +216,8 @@ def test_a_table_without_runs_is_refused() -> None:
 
 
 def test_runs_with_faults_and_other_runs_do_not_count() -> None:
-    point = Point("S4", "broadcast", "multiple", "all", 1, Fraction(64), Fraction(1), Fraction(1))
-    faulty = Point(**{**vars(point), "faults": ("2134",)})
+    point = make_point("S4", "broadcast", "multiple", message_bytes=64, t_s=1)
+    faulty = replace(point, faults=("2134",))
     with pytest.raises(NotFoundError):
         list(paper_rows(find_table(TABLE_1), [price_run(faulty, execute(faulty))]))
     ((_, rows),) = paper_rows(find_table(TABLE_1), [price_run(point, execute(point))])

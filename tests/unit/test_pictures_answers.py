@@ -7,7 +7,6 @@ import pytest
 
 from starcast.drawing import Link
 from starcast.errors import InputError
-from starcast.graph.connection import QueryResult
 from starcast.queries import Query
 from starcast.queries.parameters import bind
 from starcast.queries.picture import build_picture, check_drawable
@@ -35,10 +34,7 @@ def query(columns: str, parameters: str = "topology (topology): t") -> Query:
 
 
 def drawn(query: Query, values: dict[str, Any], *rows: dict[str, Any]) -> Any:
-    names = tuple(column.name for column in query.columns)
-    return build_picture(
-        query, bind(query.parameters, values), QueryResult(names, list(rows), False, (), None)
-    )
+    return build_picture(query, bind(query.parameters, values), rows)
 
 
 def ranks(*labels: str) -> tuple[int, ...]:

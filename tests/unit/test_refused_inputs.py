@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from starcast import plugins
+from starcast.blockwise import merge_blocks
 from starcast.claims import catalogue, parallel
 from starcast.claims.sharding import check_shard, merge_claims
 from starcast.collectives import schedule
@@ -154,9 +155,7 @@ def shard_content(kind: Kind) -> str:
             result = {"record": known.fields(), "witness": packed}
             write_shard(file, Job("search", description, 1), only, {0: result})
         else:
-            description = {
-                "topology": "S4", "construction": "multiple", "root": "1234", "arguments": {},
-            }  # fmt: skip
+            description = {"id": "S4:multiple:1234"}
             blocks: dict[str, Any] = {
                 "blocks": [0, 1], "load": [0, 0, 0, 0], "greatest": [1, 1, 1], "witnesses": [],
                 "exceptions": [],
@@ -174,9 +173,7 @@ def merge(kind: Kind, file: Path) -> object:
         return parallel.judge_claims(catalogue.select_claims(merged.names), merged.evidence)
     if kind == "search":
         return merge_searches([file])
-    from starcast.cli import blocks
-
-    return blocks.merge([file])
+    return merge_blocks([file])
 
 
 def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
@@ -263,8 +260,8 @@ SHARDS = {
         RejectedError,
     ),
     "an argument named as a parameter": Case(
-        shard("forest", lambda all_: all_["job"].update(arguments={"spec": "S4"})),
-        "invalid arguments",
+        shard("forest", lambda all_: all_["job"].update(id="S4:greedy(spec=S4):1234")),
+        "has no argument 'spec'",
     ),
 }
 

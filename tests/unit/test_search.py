@@ -196,6 +196,11 @@ def _is_satisfiable(formula: Formula) -> bool:
         return bool(solver.solve())
 
 
+def test_an_unknown_engine_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown engine 'minisat'"):
+        Budget(engine="minisat")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("engine", ["cadical", "cp-sat"])
 def test_both_engines_decide_formulas(engine: engines.Engine) -> None:
     limits = Budget(seconds=60, engine=engine, jobs=2)

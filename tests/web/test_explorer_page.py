@@ -18,9 +18,10 @@ from matplotlib.image import imread
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
 
 from starcast.collectives import Schedule
-from starcast.explorer import build_forest, build_page, build_schedule
+from starcast.explorer import build_page, build_schedule
 from starcast.simulator import simulate
 from starcast.topologies import topology
+from starcast.trees import forest as build_forest
 from support.fix_browser import PATIENCE
 
 PAGES: dict[str, tuple[list[str], list[str]]] = {

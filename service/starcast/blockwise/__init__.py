@@ -4,6 +4,7 @@ A block of m! nodes is decoded, its ports are computed, and every tree edge that
 examined, before the next block reuses the memory (docs/scale.md). Needs numba.
 """
 
+from starcast.blockwise.sharding import merge_blocks, verify_shard
 from starcast.blockwise.sources import Source, closed_form
 from starcast.blockwise.verification import (
     BlockVerification,
@@ -18,7 +19,9 @@ __all__ = [
     "Source",
     "closed_form",
     "combine",
+    "merge_blocks",
     "plan_ranges",
     "run_ranges",
     "verify_blocks",
+    "verify_shard",
 ]

@@ -20,9 +20,9 @@ from starcast.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR
 from starcast.errors import InputError, LimitError
 from starcast.permutations import Perms
 from starcast.topologies.necklaces import rotate, rotated_dimension
-from starcast.trees import spec_syntax
 from starcast.trees.catalogue import find
 from starcast.trees.common import greedy_path
+from starcast.trees.spec_syntax import format_spec, parse_construction
 
 #: Symbols of a block that are not in its tail: tables of 6! entries fit into the cache.
 LARGEST_BLOCK = 7
@@ -95,7 +95,8 @@ def closed_form(
     Args:
         spec: a star graph, such as ``S13``; up to S16.
         construction: ``greedy``, ``multiple``, ``recursive-substar``, ``edge-disjoint``, or
-            ``label-change`` or ``dimension-change`` of one of these.
+            ``label-change`` or ``dimension-change`` of one of these; also with arguments in
+            parentheses.
         root: the label of the root; the identity by default.
         m: the symbols of a block that are not in its tail.
         **arguments: the arguments of the construction, as in `starcast.forest`.
@@ -106,15 +107,16 @@ def closed_form(
         LimitError: the star graph is larger than S16.
     """
     n = _read_size(spec)
-    entry = find(construction)
+    name, given = parse_construction(construction, arguments)
+    entry = find(name)
     base, rotations = entry.name, 0
     if entry.name in _CHANGES:
-        base = find(str(arguments.get("base", ""))).name if arguments.get("base") else ""
-        rotations = _check_arguments(n, entry.name, arguments)
-    elif arguments:
-        name = next(iter(arguments))
+        base = find(str(given["base"])).name if given.get("base") else ""
+        rotations = _check_arguments(n, entry.name, given)
+    elif given:
         raise InputError(
-            f"the construction '{entry.name}' has no argument '{name}'", hint="omit it"
+            f"the construction '{entry.name}' has no argument '{next(iter(given))}'",
+            hint="omit it",
         )
     if base not in _KINDS:
         raise InputError(
@@ -126,9 +128,10 @@ def closed_form(
     parsed = identity if root is None else permutations.parse(root, n)
     with permutations.labels_from(1):
         label = permutations.labels(parsed[None, :])[0]
-    name = spec_syntax.format_spec(entry.name, arguments)
     blocks, exceptions = _blocks(n, min(m, n), base)
-    return Source(f"S{n}:{name}:{label}", blocks, exceptions, parsed, rotations)
+    return Source(
+        f"S{n}:{format_spec(entry.name, given)}:{label}", blocks, exceptions, parsed, rotations
+    )
 
 
 def _read_size(spec: str) -> int:

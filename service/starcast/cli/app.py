@@ -17,19 +17,11 @@ from starcast.cli import (
     compare,
     completion,
     context,
-    cost,
     demo,
     experiment,
-    explore,
     flags,
-    forest,
-    query,
-    records,
+    results,
     run,
-    schedule,
-    schedule_draw,
-    schedule_files,
-    search,
     serve,
     stack,
 )
@@ -62,19 +54,17 @@ command(app, "export", Lab.export_files)
 command(app, "backup", Lab.backup)
 command(app, "restore", Lab.restore)
 app.add_typer(commands.topology, name="topology")
-app.add_typer(forest.app, name="forest")
-schedule_files.add_commands(schedule.app)
-app.add_typer(schedule.app, name="schedule")
-schedule.app.command("draw")(schedule_draw.draw)
-app.add_typer(cost.app, name="cost")
-app.command("explore")(explore.explore)
-app.add_typer(query.app, name="query")
+app.add_typer(commands.forest, name="forest")
+app.add_typer(commands.schedule, name="schedule")
+app.add_typer(commands.cost, name="cost")
+command(app, "explore", Lab.explore, labelled=True)
+app.add_typer(commands.query, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)
 app.add_typer(claims.app, name="claims")
-app.command("search")(search.search)
-app.add_typer(records.app, name="records")
+command(app, "search", Lab.search, printer=results.wide_table)
+app.add_typer(commands.records, name="records")
 app.add_typer(commands.graph, name="graph")
 app.add_typer(commands.db, name="db")
 

@@ -1,19 +1,22 @@
-"""Arguments that commands share, and the options of a point.
+"""Arguments that commands share, and the options of axes.
 
 ``run once`` takes one value of each option, ``experiment run`` lists.
 """
 
-from typing import Annotated
+from collections.abc import Callable, Iterable
+from inspect import Parameter, signature
+from typing import Annotated, Any
 
 import typer
 
+from starcast.axes.parameters import AXES, Axis
 from starcast.cli import completion
 
 TopologyArgument = Annotated[
     str,
     typer.Argument(
         metavar="TOPOLOGY",
-        help="A topology, such as S5, S6,3 or Q4.",
+        help=AXES["topology"].help,
         autocompletion=completion.topologies,
     ),
 ]
@@ -27,16 +30,10 @@ OnTopologyArgument = Annotated[
     ),
 ]
 _COLLECTIVE = typer.Argument(
-    help="broadcast, allgather, scatter, gather or alltoall.",
+    help=AXES["collective"].help,
     autocompletion=completion.collectives,
 )
-_ALGORITHM = typer.Argument(
-    help=(
-        "An algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)'; "
-        "see 'starcast schedule algorithms'."
-    ),
-    autocompletion=completion.algorithms,
-)
+_ALGORITHM = typer.Argument(help=AXES["algorithm"].help, autocompletion=completion.algorithms)
 CollectiveArgument = Annotated[str, _COLLECTIVE]
 AlgorithmArgument = Annotated[str, _ALGORITHM]
 #: The same, for commands that can do without.
@@ -52,21 +49,56 @@ ConditionsOption = Annotated[
     ),
 ]
 
-MESSAGE_BYTES_HELP = "Size of the message in bytes: 1024, 2.5, 23/3."
-SEGMENTS_HELP = (
-    "Segments per tree, for algorithms that segment the message: a number, best, or degree (n-1 on"
-    " S_n). Best has the least time by the algorithm's closed form; if that form is not exact,"
-    " another number may execute faster."
-)
-MESSAGES_HELP = "Unit messages, for algorithms of messages: a number, best, or degree."
-COPIES_HELP = "Edge-disjoint trees that carry each unit: a number or degree."
-BASE_HELP = "Construction that the algorithm starts from, if it takes one."
-PORTS_HELP = "Port model: all or one."
-EXECUTION_HELP = "Execution model: synchronous or asynchronous."
-FAULTS_HELP = (
-    "Faulty nodes and links: '21345 12345-21345@3' (from step 3), or a number drawn at random:"
-    " '2 nodes', '1 link'."
-)
-SEED_HELP = "Random seed for drawing faults."
-T_S_HELP = "Start-up time per packet, T_s in the papers."
-T_C_HELP = "Time per byte, T_c in the papers."
+
+def axis_options(names: Iterable[str], *, several: bool) -> list[Parameter]:
+    """Return the options of axes as parameters of a command, the required ones first.
+
+    Args:
+        names: the axes.
+        several: whether an option can be repeated. No such option is required, since the values may
+            be in a file; without values it is None.
+    """
+    parameters = [_option(AXES[name], several=several) for name in names]
+    return sorted(parameters, key=lambda each: each.default is not Parameter.empty)
+
+
+def takes_axes(
+    names: Iterable[str], *, several: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator of a command that receives the values of axes by name as ``**values``.
+
+    The options of the axes follow the arguments of the command.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        declared = signature(command)
+        own = [
+            each.replace(kind=Parameter.KEYWORD_ONLY)
+            for each in declared.parameters.values()
+            if each.kind is not Parameter.VAR_KEYWORD
+        ]
+        required = [each for each in own if each.default is Parameter.empty]
+        optional = [each for each in own if each.default is not Parameter.empty]
+        parameters = [*required, *axis_options(names, several=several), *optional]
+        command.__signature__ = declared.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return command
+
+    return decorate
+
+
+def _option(axis: Axis, *, several: bool) -> Parameter:
+    fixed = None if several else axis.default
+    is_required = axis.is_required and not several
+    option = typer.Option(
+        *((axis.flag, f"--{axis.name.replace('_', '-')}") if axis.flag else ()),
+        help=axis.help,
+        show_default=(axis.default or axis.fallback or False) if fixed is None else True,
+        autocompletion=getattr(completion, axis.completion) if axis.completion else None,
+    )
+    plain: Any = list[str] if several else str
+    return Parameter(
+        axis.name,
+        Parameter.KEYWORD_ONLY,
+        default=Parameter.empty if is_required else fixed,
+        annotation=Annotated[plain if is_required or fixed else plain | None, option],
+    )

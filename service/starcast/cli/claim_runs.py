@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 import typer
 
 from starcast.cli.db import store
-from starcast.cli.output import FormatOption, check_suffix, emit, say, write_text
+from starcast.cli.output import FormatOption, emit, say, write_text
 from starcast.errors import InputError
+from starcast.lab.files import check_suffix
 from starcast.support.text import pluralize
 from starcast.vocabulary import Format
 

@@ -11,7 +11,6 @@ from starcast.cli import claim_runs, completion, context, distribution
 from starcast.cli.db import store
 from starcast.cli.output import FormatOption, emit, emit_outcome, emit_properties, reporter, say
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
-from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
 from starcast.vocabulary import Format, Level, VerdictWord
 
@@ -148,12 +147,13 @@ def check(
     starcast claims check TS.L5 --sizes S4,S5 --no-store
     """
     from starcast.claims import select_claims
+    from starcast.support.shards import parse_shard
 
     if level is not None and sizes is not None:
         raise InputError("--level and --sizes cannot be combined", hint="remove one")
-    part = distribution.parse_shard(shard, out)
+    part = parse_shard(shard, out)
     specs = _specs(sizes)
-    with sigterm_as_interrupt(), distribution.open_executor(workers, jobs) as executor:
+    with distribution.open_executor(workers, jobs) as executor:
         if part is not None and out is not None:
             from starcast.claims.sharding import check_shard
 

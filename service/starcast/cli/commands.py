@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from starcast.cli import results
 from starcast.cli.context import HomeOption
 from starcast.cli.operations import command
 from starcast.lab import Lab
@@ -35,6 +36,60 @@ command(topology, "draw", Lab.draw_topology, labelled=True)
 command(topology, "export", Lab.export_topology, labelled=True)
 command(topology, "drop", Lab.drop, kind="topology")
 
+forest = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "Forests: build, verify, measure, draw and export them; list, show and drop stored forests."
+    ),
+)
+command(forest, "constructions", Lab.constructions)
+command(forest, "build", Lab.build_forest, labelled=True)
+command(forest, "verify", Lab.verify_forest, labelled=True)
+command(forest, "merge", Lab.merge_forest)
+command(forest, "list", Lab.forests)
+command(forest, "show", Lab.show_forest, labelled=True)
+command(forest, "draw", Lab.draw_forest, labelled=True)
+command(forest, "export", Lab.export_forest, labelled=True)
+command(forest, "drop", Lab.drop, kind="forest")
+
+query = typer.Typer(
+    no_args_is_help=True,
+    help="Cypher queries: list, show and run them; check your own queries.",
+)
+command(query, "list", Lab.queries, printer=results.wide_table)
+command(query, "show", Lab.show_query)
+command(query, "run", Lab.query)
+command(query, "ask", Lab.ask, printer=results.table)
+command(query, "new", Lab.new_query)
+command(query, "check", Lab.check_queries)
+
+schedule = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "Schedules: simulate, time, draw and export them; check files of rows; list, show and drop "
+        "stored schedules."
+    ),
+)
+command(schedule, "algorithms", Lab.algorithms)
+command(schedule, "simulate", Lab.simulate_schedule, labelled=True)
+command(schedule, "profile", Lab.profile_schedule, labelled=True)
+command(schedule, "time", Lab.time_schedule, labelled=True)
+command(schedule, "check", Lab.check_schedule, labelled=True)
+command(schedule, "rows", Lab.schedule_rows, labelled=True)
+command(schedule, "draw", Lab.draw_schedule, labelled=True)
+command(schedule, "export", Lab.export_schedule, labelled=True)
+command(schedule, "list", Lab.schedules)
+command(schedule, "show", Lab.show, kind="schedule")
+command(schedule, "steps", Lab.schedule_steps)
+command(schedule, "drop", Lab.drop, kind="schedule")
+
+cost = typer.Typer(
+    no_args_is_help=True,
+    help="Costs by the papers' closed forms, compared with lower bounds and simulations.",
+)
+command(cost, "table", Lab.cost_table)
+command(cost, "optimum", Lab.optimum)
+
 graph = typer.Typer(
     no_args_is_help=True,
     help="The graph in Neo4j: verify it, rebuild it, or adopt an offline import.",
@@ -42,6 +97,19 @@ graph = typer.Typer(
 command(graph, "verify", Lab.verify)
 command(graph, "rebuild", Lab.rebuild)
 command(graph, "adopt", Lab.adopt)
+
+
+records = typer.Typer(
+    no_args_is_help=True,
+    help="Records of 'starcast search': list, show, verify, prove again, and store them.",
+)
+command(records, "problems", Lab.problems, printer=results.wide_table)
+command(records, "list", Lab.records, printer=results.wide_table)
+command(records, "show", Lab.show_record)
+command(records, "verify", Lab.verify_records, printer=results.wide_table)
+command(records, "prove", Lab.prove_record)
+command(records, "merge", Lab.merge_records, printer=results.wide_table)
+command(records, "store", Lab.store_records)
 
 
 def add_servers(app: typer.Typer) -> None:

@@ -5,18 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from starcast.cli import axes, completion, run_output
+from starcast.cli import axes, completion
 from starcast.cli.db import store
 from starcast.cli.output import (
-    check_suffix,
     emit,
     fits,
     narrowed,
+    omitted_columns,
     reporter,
     say,
     write_text,
 )
 from starcast.errors import InputError
+from starcast.lab.files import check_suffix
 from starcast.support.table import with_numbers
 from starcast.vocabulary import Format, ListingFormat
 
@@ -166,7 +167,7 @@ def _emit(comparison: "Comparison", output: Format, *, everything: bool) -> None
     columns = list(layout.columns)
     if not everything and not fits(rows, columns):
         columns = narrowed(rows, columns, _SPARE)
-    below = run_output.omitted_columns(layout.columns, columns)
+    below = omitted_columns(layout.columns, columns)
     title = "\n".join(_legend(comparison, shown))
     emit(rows, columns, output, title=title, bold=layout.best, below=below)
 

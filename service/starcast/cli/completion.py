@@ -168,7 +168,7 @@ def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the parameters of the query before, and ids for those that name artifacts."""
     from starcast.queries import find
 
-    query = find(str(ctx.params.get("name")), *_settings(ctx).packs)
+    query = find(str(ctx.params.get("query")), *_settings(ctx).packs)
     key, sign, _ = incomplete.partition("=")
     if not sign:
         return _matching((f"{parameter.name}=" for parameter in query.parameters), incomplete)

@@ -5,14 +5,12 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from starcast.errors import InputError
-
-if TYPE_CHECKING:
-    from starcast.support.shards import Shard
+from starcast.support.signals import sigterm_as_interrupt
 
 _DASK = "dask:"
 
@@ -47,13 +45,16 @@ ShardFilesArgument = Annotated[
 def open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | None]:
     """Open the executor that ``--workers`` names; None if it is not given.
 
+    SIGTERM ends the work as cleanly as Ctrl-C.
+
     Raises:
         InputError: it is not an address, is combined with ``--jobs``, or Dask is not installed.
         UnavailableError: no scheduler answers, or it has no workers.
         RejectedError: a worker has another version.
     """
     if workers is None:
-        yield None
+        with sigterm_as_interrupt():
+            yield None
         return
     if jobs is not None:
         raise InputError(
@@ -67,21 +68,5 @@ def open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | 
     from starcast.plugins.shipping import pack
     from starcast.support.dask_cluster import connect
 
-    with connect(workers.removeprefix(_DASK), pack()) as executor:
+    with sigterm_as_interrupt(), connect(workers.removeprefix(_DASK), pack()) as executor:
         yield executor
-
-
-def parse_shard(text: str | None, out: Path | None) -> "Shard | None":
-    """Return the shard that a command computes, or None for all of the job.
-
-    Raises:
-        InputError: the text is not a shard, or the shard or its file is given without the other.
-    """
-    if (text is None) != (out is None):
-        given, other = ("--out", "--shard I/N") if text is None else ("--shard", "--out FILE")
-        raise InputError(f"{given} is given without {other}", hint=f"add {other}")
-    if text is None:
-        return None
-    from starcast.support.shards import Shard
-
-    return Shard.parse(text)

@@ -1,15 +1,25 @@
 """``starcast experiment``: named sets of runs from a grid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from starcast.axes.parameters import AXES, POINT_AXES
 from starcast.cli import axes, completion, distribution, run_output
 from starcast.cli.db import store
-from starcast.cli.output import AllOption, FormatOption, emit, emit_outcome, narrowed, reporter, say
+from starcast.cli.output import (
+    AllOption,
+    FormatOption,
+    emit,
+    emit_outcome,
+    narrowed,
+    omitted_columns,
+    reporter,
+    say,
+)
 from starcast.errors import InputError, RejectedError
 from starcast.support.signals import sigterm_as_interrupt
 from starcast.support.text import pluralize
@@ -26,54 +36,10 @@ NameArgument = Annotated[
 
 
 @app.command("run")
+@axes.takes_axes(AXES, several=True)
 def run_grid(
     ctx: typer.Context,
     name: NameArgument,
-    topology: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Such as S5; repeat for more, as every axis.", autocompletion=completion.topologies
-        ),
-    ] = None,
-    collective: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Such as broadcast.",
-            show_default="broadcast",
-            autocompletion=completion.collectives,
-        ),
-    ] = None,
-    algorithm: Annotated[
-        list[str] | None,
-        typer.Option(help="Such as multiple.", autocompletion=completion.algorithms),
-    ] = None,
-    base: Annotated[
-        list[str] | None, typer.Option(help=axes.BASE_HELP, autocompletion=completion.constructions)
-    ] = None,
-    ports: Annotated[
-        list[str] | None, typer.Option(help=axes.PORTS_HELP, show_default="each algorithm's first")
-    ] = None,
-    execution: Annotated[
-        list[str] | None, typer.Option(help=axes.EXECUTION_HELP, show_default="synchronous")
-    ] = None,
-    segments: Annotated[
-        list[str] | None, typer.Option(help=axes.SEGMENTS_HELP, show_default="1")
-    ] = None,
-    messages: Annotated[
-        list[str] | None, typer.Option(help=axes.MESSAGES_HELP, show_default="the segments")
-    ] = None,
-    copies: Annotated[
-        list[str] | None, typer.Option(help=axes.COPIES_HELP, show_default="1")
-    ] = None,
-    faults: Annotated[
-        list[str] | None, typer.Option(help=axes.FAULTS_HELP, show_default="none")
-    ] = None,
-    seed: Annotated[list[str] | None, typer.Option(help=axes.SEED_HELP, show_default="0")] = None,
-    message_bytes: Annotated[
-        list[str] | None, typer.Option("-m", "--message-bytes", help=axes.MESSAGE_BYTES_HELP)
-    ] = None,
-    t_s: Annotated[list[str] | None, typer.Option(help=axes.T_S_HELP, show_default="100")] = None,
-    t_c: Annotated[list[str] | None, typer.Option(help=axes.T_C_HELP, show_default="1")] = None,
     grid: Annotated[
         str | None,
         typer.Option(
@@ -88,24 +54,21 @@ def run_grid(
     shard: distribution.ShardOption = None,
     out: distribution.ShardFileOption = None,
     output: FormatOption = Format.TABLE,
+    **values: list[str] | None,
 ) -> None:
     """Execute and store every combination of the axes that the experiment does not hold yet.
 
-    An axis that an algorithm does not have is ignored for it. An interrupted experiment continues
-    where it stopped; a complete one is left unchanged.
+    Repeat the option of an axis for several values. An axis that an algorithm does not have is
+    ignored for it. An interrupted experiment continues where it stopped; a complete one is left
+    unchanged.
     """
     from starcast.experiments.design import read_design
     from starcast.experiments.running import run_experiment
     from starcast.experiments.sharding import run_shard
+    from starcast.support.shards import parse_shard
 
-    options = {
-        "topology": topology, "collective": collective, "algorithm": algorithm, "base": base,
-        "ports": ports, "execution": execution, "segments": segments, "messages": messages,
-        "copies": copies, "faults": faults, "seed": seed, "message_bytes": message_bytes,
-        "t_s": t_s, "t_c": t_c,
-    }  # fmt: skip
-    design = read_design(grid, {axis: values for axis, values in options.items() if values})
-    part = distribution.parse_shard(shard, out)
+    design = read_design(grid, {axis: given for axis, given in values.items() if given})
+    part = parse_shard(shard, out)
     with (
         sigterm_as_interrupt(),
         ExitStack() as stack,
@@ -189,7 +152,7 @@ def reproduce(
     figures: tuple[str, ...] = FIGURES
     if output is Format.TABLE and not everything:
         figures = tuple(name for name in FIGURES if any(row[name] != "same" for row in rows))
-    columns = ("run", *listing.POINT, "agrees", *figures)
+    columns = ("run", *POINT_AXES, "agrees", *figures)
     run_output.emit_runs(rows, columns, output, everything=everything, needed=figures)
     different = sum(not each.agrees for each in repetitions)
     total = pluralize(len(repetitions), "run")
@@ -222,7 +185,6 @@ def list_experiments(
     """List the stored experiments with their grids, stored runs and points."""
     from starcast.comparison.listing import list_experiments
     from starcast.database.sessions import session
-    from starcast.experiments.grid import AXES
 
     with store(ctx) as engine, session(engine) as opened:
         stored = list_experiments(opened)
@@ -236,7 +198,7 @@ def list_experiments(
     ]
     columns.remove("points")  # part of the column runs
     shown = narrowed(short, columns, _SPARE)
-    emit(short, shown, output, below=run_output.omitted_columns(columns, shown))
+    emit(short, shown, output, below=omitted_columns(columns, shown))
 
 
 @app.command("show")
@@ -325,15 +287,12 @@ def drop(ctx: typer.Context, name: NameArgument, output: FormatOption = Format.T
 
 _OUTCOME = ("created", "kept", "failed")
 #: The columns that a table omits until it fits on the terminal, the first one first.
-_SPARE = (
-    "created", "execution", "seed", "t_c", "t_s", "faults", "copies", "messages", "segments",
-    "ports", "base", "message_bytes",
-)  # fmt: skip
+_SPARE = ("created", *run_output.SPARE_AXES)
 #: The number of values of an axis that a table shows.
 _SHOWN_VALUES = 2
 
 
-def _shortened(row: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
+def _shortened(row: Mapping[str, Any], axes: Iterable[str]) -> dict[str, Any]:
     """Return the cells of a table: some values of each axis, and the points of incomplete grids."""
     incomplete = row["points"] is not None and row["runs"] < row["points"]
     runs = f"{row['runs']} of {row['points']}" if incomplete else row["runs"]

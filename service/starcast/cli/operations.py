@@ -5,8 +5,11 @@ Positional parameters become arguments, keyword-only ones options, ``*ids`` a li
 how it is printed, and which options that adds (`starcast.cli.results`).
 """
 
+import json
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -15,6 +18,7 @@ import typer
 from starcast.cli import completion, context, distribution, results
 from starcast.cli.labels import LabelsOption
 from starcast.cli.output import reporter
+from starcast.errors import InputError
 from starcast.lab.signature import Documentation, Shell
 
 if TYPE_CHECKING:
@@ -37,6 +41,7 @@ def command(
     *,
     labelled: bool = False,
     settings: Mapping[str, Any] | None = None,
+    printer: Callable[..., results.Show] | None = None,
     **fixed: Any,
 ) -> None:
     """Add the command of an operation.
@@ -47,6 +52,7 @@ def command(
         operation: a method of `Lab`.
         labelled: add ``--labels``, for operations that read or print labels of nodes.
         settings: the settings that the command has options for, with their annotations.
+        printer: the printer, where it is not that of the class of the result.
         fixed: values of parameters that the command does not ask for, such as ``kind="forest"``.
 
     Example:
@@ -54,8 +60,9 @@ def command(
     """
     declared = signature(operation)
     _, *known = declared.parameters.values()
-    asked = [each for each in _expanded(known) if each.name not in fixed]
-    show = results.PRINTERS[declared.return_annotation]
+    formats = {each.name: word for each in known if (word := _kind(each.annotation)[1].format)}
+    asked = [each for each in _expanded(known) if each.name not in {*fixed, *formats}]
+    show = printer or results.PRINTERS[declared.return_annotation]
     printing = list(signature(show).parameters.values())
     own = [
         Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -66,17 +73,23 @@ def command(
 
     def run(ctx: typer.Context, **given: Any) -> None:
         given.pop("labels", None)
-        printer = show(**{each.name: given.pop(each.name) for each in printing})
+        chosen = {each.name: given.pop(each.name) for each in printing}
+        print_result = show(**chosen)
+        given |= {name: chosen["output"] == word for name, word in formats.items()}
         flagged = {each.name: given.pop(each.name) for each in own}
-        workers = given.pop("workers", None)
+        opening = (
+            distribution.open_executor(given.pop("workers"), given.get("jobs"))
+            if "executor" in declared.parameters
+            else nullcontext()
+        )
         with (
-            distribution.open_executor(workers, given.get("jobs")) as executor,
+            opening as executor,
             context.open_lab(ctx, reporter(), **flagged) as lab,
         ):
             if executor is not None:
                 given["executor"] = executor
             result = _call(operation, lab, known, given | fixed)
-            printer(result)
+            print_result(result)
         if failure := getattr(result, "failure", None):
             raise failure
 
@@ -101,9 +114,11 @@ def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
     """Yield the parameters that a shell has: ``**options`` by the items of their TypedDict."""
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
-            (options,) = get_args(each.annotation)
-            for name, annotation in get_type_hints(options, include_extras=True).items():
-                yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for options in get_args(each.annotation):
+                for name, annotation in get_type_hints(options, include_extras=True).items():
+                    yield Parameter(
+                        name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+                    )
         else:
             yield each
 
@@ -113,7 +128,8 @@ def _documented(operation: Operation, parameters: list[Parameter]) -> Documentat
     about = Documentation.of(operation)
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
-            about.arguments.update(Documentation.of(get_args(each.annotation)[0]).arguments)
+            for options in get_args(each.annotation):
+                about.arguments.update(Documentation.of(options).arguments)
     return about
 
 
@@ -148,22 +164,25 @@ def _kind(annotation: Any) -> tuple[Any, Shell]:
     if get_origin(annotation) is Annotated:
         annotation, shell = get_args(annotation)
     kind = shell.type or annotation
+    if kind is dict:
+        return list[str], shell
     return (list[get_args(kind)] if get_origin(kind) is Sequence else kind), shell  # type: ignore[misc]
 
 
 def _flag(parameter: Parameter) -> str:
     """Return the name of an option; a switch that is on by default can be turned off."""
+    if parameter.name == "executor":
+        return "--workers"
     name = _kind(parameter.annotation)[1].flag or f"--{parameter.name.replace('_', '-')}"
     return f"{name}/--no-{name[2:]}" if parameter.default is True else name
 
 
 def _plain(text: str, flags: Mapping[str, str]) -> str:
-    """Return a text for a terminal: without markup, parameters as options, commands in quotes."""
+    """Return a text for a terminal: without markup, parameters as options, quotes if needed."""
 
     def replace(code: re.Match[str]) -> str:
         name = code[1] or code[2]
-        shown = flags.get(name, name).partition("/")[0]
-        return f"'{shown}'" if " " in shown else shown
+        return shlex.quote(flags.get(name, name).partition("/")[0])
 
     ours = _FOR_SHELL.sub(lambda found: found[1].upper(), _FOR_PYTHON.sub("", text))
     return _CODE.sub(replace, ours)
@@ -183,5 +202,37 @@ def _call(
         if each.kind is Parameter.VAR_POSITIONAL:
             arguments += given.pop(each.name, ())
         elif each.kind is not Parameter.VAR_KEYWORD and each.kind is not Parameter.KEYWORD_ONLY:
-            arguments.append(given.pop(each.name, each.default))
+            value = given.pop(each.name, each.default)
+            is_mapping = _kind(each.annotation)[1].type is dict
+            arguments.append(_parse_values(value or ()) if is_mapping else value)
     return operation(lab, *arguments, **given)
+
+
+def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the values by name.
+
+    Args:
+        arguments: ``name=TEXT``, or ``name:=JSON`` for a value of JSON.
+
+    Raises:
+        InputError: an argument has another form, is not JSON, or repeats a name.
+    """
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        name, sign, value = argument.partition("=")
+        if not sign or not name.removesuffix(":"):
+            raise InputError(
+                f"'{argument}' is not a parameter",
+                hint="write name=TEXT, or name:=JSON for numbers, lists and truth values",
+            )
+        key = name.removesuffix(":")
+        if key in values:
+            raise InputError(f"the parameter '{key}' is given twice", hint="remove one of them")
+        try:
+            values[key] = value if key == name else json.loads(value)
+        except (ValueError, RecursionError):
+            raise InputError(
+                f"the value of '{argument}' is not JSON",
+                hint="write name:=5, name:=true or name:='[1, 2]'; name=TEXT needs no JSON",
+            ) from None
+    return values

@@ -104,20 +104,6 @@ def _is_list_of_sentences(value: Any) -> bool:
     return isinstance(value, list) and any(" " in text for text in value if isinstance(text, str))
 
 
-def check_suffix(out: Path, *suffixes: str) -> None:
-    """Check that the suffix of an output file, if it has one, is one of the format.
-
-    Raises:
-        InputError: it is another one.
-    """
-    if out.suffix.lower() not in {"", *suffixes}:
-        held = suffixes[0].removeprefix(".").upper()
-        raise InputError(
-            f"the file would hold {held}, but its name ends in '{out.suffix}': {out}",
-            hint=f"name a file that ends in {suffixes[0]}; other programs convert it",
-        )
-
-
 def write_text(text: str, out: Path | None, sentence: str = "") -> None:
     """Write a page or a picture to a file that the user named, or to stdout.
 
@@ -192,6 +178,12 @@ def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str
             break
         kept = [column for column in kept if column != name]
     return kept
+
+
+def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
+    """Return the line below a table that names the omitted columns, if there are any."""
+    omitted = [name for name in columns if name not in shown]
+    return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
 
 def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:

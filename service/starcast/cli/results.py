@@ -4,17 +4,31 @@ A printer is a function of the options that its kind of result has. They are che
 operation begins; it returns the function that prints the result.
 """
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from starcast.cli.output import FormatOption, check_suffix, emit, emit_properties, say, write_text
-from starcast.lab.files import ExchangeFile, Picture
+from starcast.cli.output import (
+    READABLE,
+    AllOption,
+    FormatOption,
+    emit,
+    emit_properties,
+    narrowed,
+    omitted_columns,
+    say,
+    write_text,
+)
+from starcast.errors import InputError
+from starcast.lab.answers import Answer
+from starcast.lab.costs import COLUMNS, CostTable
+from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.support.table import Facts, Table
-from starcast.vocabulary import Format
+from starcast.vocabulary import Format, Layout, ListingFormat
 
 Show = Callable[[Any], None]
 PictureFile = Annotated[
@@ -29,11 +43,97 @@ def table(output: FormatOption = Format.TABLE) -> Show:
 
     def show(result: Table) -> None:
         if result.rows or not result.note or output is not Format.TABLE:
-            emit(result.rows, result.columns, output)
+            shown = result.readable() if output in READABLE else result
+            emit(shown.rows, shown.columns, output)
         if result.note:
             say(result.note)
 
     return show
+
+
+def wide_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
+    """Print rows; a table omits spare columns until it fits, and names them below."""
+    if everything or output is not Format.TABLE:
+        return table(output)
+
+    def show(result: Table) -> None:
+        shown = result.readable()
+        columns = narrowed(shown.rows, shown.columns, result.spare)
+        emit(shown.rows, columns, below=omitted_columns(shown.columns, columns))
+        if result.note:
+            say(result.note)
+
+    return show
+
+
+def answer(
+    output: Annotated[
+        Literal[ListingFormat, Format.SVG],
+        typer.Option("--format", "-f", help="Output format; svg is a picture."),
+    ] = Format.TABLE,
+    layout: Annotated[
+        Layout | None,
+        typer.Option(help="Layout of a picture; levels are distances from the source or the root."),
+    ] = None,
+    out: PictureFile = None,
+    show_cypher: Annotated[
+        bool, typer.Option("--show-cypher", help="Print the Cypher and its parameters to stderr.")
+    ] = False,
+) -> Show:
+    """Print the rows of a query, or draw them."""
+    draw = picture(out)
+    if output is not Format.SVG:
+        for option, value in {"--layout": layout, "--out": out}.items():
+            if value is not None:
+                raise InputError(
+                    f"{option} is for pictures, but the format is {output}",
+                    hint="add --format svg",
+                )
+
+    def show(result: Answer) -> None:
+        if show_cypher:
+            # JSON is valid Cypher for all values of parameters.
+            for name, value in result.parameters.items():
+                say(f":param {name} => {json.dumps(value, ensure_ascii=False)}")
+            say(result.cypher)
+        if output is not Format.SVG:
+            table(output)(result)
+            return
+        draw(Picture(result.svg(layout), "the answer"))
+        if result.note:
+            say(result.note)
+
+    return show
+
+
+def cost_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
+    """Print a table per collective and port model, or per case of a paper's table."""
+
+    def show(result: CostTable) -> None:
+        if output not in (READABLE if result.is_paper else (Format.TABLE, Format.LATEX)):
+            table(output)(result)
+            return
+        for part in result.parts:
+            if everything and not result.is_paper:
+                emit(part.rows, COLUMNS, output, part.title)
+            elif output is Format.MARKDOWN:
+                print(f"{part.title}\n")
+                emit(part.rows, part.columns, output)
+                print()
+            elif output is Format.LATEX:
+                caption = "; ".join([part.title, *part.sources])
+                emit(part.rows, part.columns, output, caption, label=part.label)
+                print()
+            else:
+                fitting = narrowed(part.rows, part.columns, part.spare)
+                emit(part.rows, fitting, output, part.title, below=[*part.sources, ""])
+
+    return show
+
+
+def text() -> Show:
+    """Print a text, or the name of a file."""
+    return lambda result: print(str(result).rstrip())
 
 
 def facts(output: FormatOption = Format.TABLE) -> Show:
@@ -96,6 +196,10 @@ def exchange_file(out: OutFile = None) -> Show:
 #: The printer of each kind of result.
 PRINTERS: dict[Any, Callable[..., Show]] = {
     Table: table,
+    Answer: answer,
+    str: text,
+    Path: text,
+    CostTable: cost_table,
     Facts: facts,
     Picture: picture,
     ExchangeFile: exchange_file,

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from starcast.axes.parameters import AXES
 from starcast.cli import axes, completion, run_output
 from starcast.cli.db import store
 from starcast.cli.output import AllOption, FormatOption, emit, emit_properties, reporter, say
@@ -13,30 +14,16 @@ app = typer.Typer(
     no_args_is_help=True, help="Runs: execute and price one, list and show stored runs."
 )
 
+_ARGUMENTS = ("topology", "collective", "algorithm")
+
 
 @app.command("once")
+@axes.takes_axes(name for name in AXES if name not in _ARGUMENTS)
 def once(
     ctx: typer.Context,
     topology: axes.TopologyArgument,
     collective: axes.CollectiveArgument,
     algorithm: axes.AlgorithmArgument,
-    message_bytes: Annotated[
-        str, typer.Option("-m", "--message-bytes", help=axes.MESSAGE_BYTES_HELP)
-    ],
-    ports: Annotated[
-        str | None, typer.Option(help=axes.PORTS_HELP, show_default="the algorithm's first")
-    ] = None,
-    segments: Annotated[str | None, typer.Option(help=axes.SEGMENTS_HELP, show_default="1")] = None,
-    messages: Annotated[str | None, typer.Option(help=axes.MESSAGES_HELP, show_default="1")] = None,
-    copies: Annotated[str, typer.Option(help=axes.COPIES_HELP)] = "1",
-    base: Annotated[
-        str | None, typer.Option(help=axes.BASE_HELP, autocompletion=completion.constructions)
-    ] = None,
-    execution: Annotated[str, typer.Option(help=axes.EXECUTION_HELP)] = "synchronous",
-    faults: Annotated[str, typer.Option(help=axes.FAULTS_HELP)] = "none",
-    seed: Annotated[str, typer.Option(help=axes.SEED_HELP)] = "0",
-    t_s: Annotated[str, typer.Option(help=axes.T_S_HELP)] = "100",
-    t_c: Annotated[str, typer.Option(help=axes.T_C_HELP)] = "1",
     experiment: Annotated[
         str,
         typer.Option(
@@ -49,6 +36,7 @@ def once(
         typer.Option("--store/--no-store", help="Store the run; --no-store needs no server."),
     ] = True,
     output: FormatOption = Format.TABLE,
+    **values: str | None,
 ) -> None:
     """Build, verify and simulate a schedule; print its exact costs and the lower bound.
 
@@ -59,12 +47,7 @@ def once(
     from starcast.experiments.grid import Grid
     from starcast.experiments.running import run_once
 
-    values = {
-        "topology": topology, "collective": collective, "algorithm": algorithm, "ports": ports,
-        "segments": segments, "messages": messages, "copies": copies, "base": base,
-        "execution": execution, "faults": faults, "seed": seed,
-        "message_bytes": message_bytes, "t_s": t_s, "t_c": t_c,
-    }  # fmt: skip
+    values |= {"topology": topology, "collective": collective, "algorithm": algorithm}
     given = {axis: value for axis, value in values.items() if value is not None}
     (point,) = Grid.from_json(given).points()
     if stored:

@@ -3,25 +3,23 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from starcast.cli.output import PAGE, emit, fits, narrowed
+from starcast.axes.parameters import AXES, POINT_AXES
+from starcast.cli.output import PAGE, emit, fits, narrowed, omitted_columns
 from starcast.support.text import format_value
 from starcast.vocabulary import Format
 
 #: Usual values; a table omits a column in which all runs have them.
-_USUAL: dict[str, Any] = {
-    "base": None,
-    "copies": 1,
-    "faults": [],
-    "seed": 0,
-    "execution": "synchronous",
-    "missing": 0,
-    "status": "complete",
+_USUAL: dict[str, Any] = {"missing": 0, "status": "complete"} | {
+    name: list(axis.usual) if isinstance(axis.usual, tuple) else axis.usual
+    for name, axis in AXES.items()
+    if axis.has_usual
 }
+#: The axes whose columns a narrow table omits, the first one first.
+SPARE_AXES = sorted(
+    (name for name, axis in AXES.items() if axis.spare), key=lambda name: -AXES[name].spare
+)
 #: The columns that a table omits until it fits on the terminal, the first one first.
-_SPARE = (
-    "finished", "seed", "steps", "missing", "t_c", "t_s", "execution", "ports", "copies", "base",
-    "collective", "experiment", "topology", "message_bytes",
-)  # fmt: skip
+_SPARE = ("finished", "steps", "missing", *SPARE_AXES, "experiment")
 
 
 def emit_runs(
@@ -38,8 +36,6 @@ def emit_runs(
     names the omitted columns. The columns of ``needed`` and the parameters that tell rows apart are
     never omitted.
     """
-    from starcast.comparison.listing import POINT
-
     if everything or output in (Format.JSON, Format.CSV):
         emit(rows, columns, output)
         return
@@ -52,20 +48,14 @@ def emit_runs(
         emit(rows, informative, output)
         return
     short = [{**row, "faults": abbreviate(row["faults"])} for row in rows]
-    shared = _shared_values(rows, [name for name in informative if name in POINT])
+    shared = _shared_values(rows, [name for name in informative if name in POINT_AXES])
     kept = [name for name in informative if name not in shared]
-    distinctive = _distinctive(short, [name for name in kept if name in POINT])
+    distinctive = _distinctive(short, [name for name in kept if name in POINT_AXES])
     spare = [name for name in _SPARE if name not in {*needed, *distinctive}]
     shown = narrowed(short, kept, spare)
     parts = [f"{name} {format_value(value)}" for name, value in shared.items() if value is not None]
     below = omitted_columns(informative, (*shown, *shared))
     emit(short, shown, output, ", ".join(parts), below=below)
-
-
-def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return the line below a table that names the omitted columns, if there are any."""
-    omitted = [name for name in columns if name not in shown]
-    return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
 
 def _distinctive(rows: Sequence[Mapping[str, Any]], parameters: Sequence[str]) -> list[str]:

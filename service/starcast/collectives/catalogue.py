@@ -20,9 +20,10 @@ from starcast.collectives.model import (
     Schedule,
     check_collective,
 )
-from starcast.errors import LimitError
+from starcast.errors import InputError, LimitError
 from starcast.registry import Registry
 from starcast.topologies import Topology, as_topology
+from starcast.trees.spec_syntax import parse_spec
 
 #: A registry of algorithms for each collective.
 REGISTRIES: dict[str, Registry[Algorithm]] = {
@@ -98,7 +99,8 @@ def schedule(
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
         collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
-        algorithm: the name of one of `algorithms`.
+        algorithm: the name of one of `algorithms`; its arguments can follow in parentheses:
+            ``edge-disjoint(copies=2)``.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
             and receive one); by default the algorithm's own, ``all`` if it has both.
         root: label or rank of the root. For an allgather or alltoall it is the source whose
@@ -110,8 +112,8 @@ def schedule(
         The schedule, sorted by step, sender, port, tree and unit.
 
     Raises:
-        InputError: a name, the root or an argument is wrong, or the algorithm is not defined on
-            the topology.
+        InputError: a name, the root or an argument is wrong or is given twice, or the algorithm is
+            not defined on the topology.
         LimitError: the schedule has more rows than fit into memory.
 
     Example:
@@ -119,10 +121,13 @@ def schedule(
         13
     """
     topology = as_topology(topology)
-    entry = find(collective, algorithm)
+    name, own = parse_spec(algorithm, "algorithm")
+    entry = find(collective, name)
     check_topology(entry, topology)
     model = entry.resolve_ports(ports)
-    values = entry.resolve_arguments(topology, arguments)
+    if twice := own.keys() & arguments.keys():
+        raise InputError(f"the argument '{min(twice)}' is given twice", hint="remove one of them")
+    values = entry.resolve_arguments(topology, own | arguments)
     rank = topology.node(root)
     _check_size(entry, topology, model, values)
     return entry.build(topology, rank, model, **values)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from starcast.axes.parameters import AXES
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
     FIGURES,
@@ -42,7 +43,7 @@ CHANGES = ("change", "change_percent", "verdict")
 Judgement = tuple[Fraction | None, float | None, str | None]
 
 #: Usual values, which a header omits.
-_USUAL_VALUES = {"faults": "none", "copies": "1", "base": "-"}
+_USUAL_VALUES = {name: as_text(axis.usual) for name, axis in AXES.items() if axis.has_usual}
 
 
 @dataclass(frozen=True)

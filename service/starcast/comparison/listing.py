@@ -5,22 +5,20 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from starcast.axes.parameters import AXES, POINT_AXES
 from starcast.comparison.matching import Side, figure, gap
 from starcast.database import models, repository
 from starcast.errors import RejectedError
 from starcast.experiments.design import examples, read_design, stored_axes
-from starcast.experiments.grid import AXES, Point
+from starcast.experiments.grid import Point
 from starcast.experiments.reproduction import FIGURES, Repetition
 from starcast.simulator.step_profile import COLUMNS as PROFILE_COLUMNS
 from starcast.support.table import Table, rounded, with_numbers
 from starcast.support.text import pluralize
 
-#: The parameters of a run.
-POINT = (
-    "topology", "collective", "algorithm", "ports", "execution", "base", "message_bytes",
-    "segments", "copies", "faults", "seed", "t_s", "t_c",
+RUN_COLUMNS = (
+    "run", "experiment", *POINT_AXES, "status", "steps", "time", "gap", "missing", "finished",
 )  # fmt: skip
-RUN_COLUMNS = ("run", "experiment", *POINT, "status", "steps", "time", "gap", "missing", "finished")
 PROVENANCE = (
     "version", "revision", "dirty", "host", "machine", "python", "numpy", "psycopg", "postgres",
     "jobs",
@@ -93,7 +91,7 @@ def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
     rows = [
         {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions
     ]
-    return Table.of(rows, ("run", *POINT, "agrees", *FIGURES))
+    return Table.of(rows, ("run", *POINT_AXES, "agrees", *FIGURES))
 
 
 def list_profile(profile: Sequence[models.StepProfile | models.ScheduleStep]) -> Table:
@@ -109,9 +107,16 @@ def run_row(run: models.Run, experiment: str) -> dict[str, Any]:
         "time": figure(run, "time"),
         "gap": rounded(gap(run)),
     }
-    point = {name: getattr(run, name) for name in RUN_COLUMNS if hasattr(run, name)}
-    finished = run.finished_at.astimezone()
-    row = {**point, **figures, "run": run.id, "experiment": experiment, "finished": finished}
+    point = {name: getattr(run, name) for name in POINT_AXES}
+    row = {
+        **point,
+        **figures,
+        "run": run.id,
+        "experiment": experiment,
+        "status": run.status,
+        "missing": run.missing,
+        "finished": run.finished_at.astimezone(),
+    }
     return with_numbers(row)
 
 

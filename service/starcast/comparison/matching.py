@@ -1,9 +1,9 @@
 """Matching of stored runs: which runs share a row of a comparison, and why some do not.
 
-Two runs are comparable if they answer the same question: the same topology, collective, port
-model, execution model, t_s, t_c, message_bytes and faults. Axes that a comparison crosses
-(``across``) are not part of the question. How a run answers it is a choice: the crossed axes, the
-algorithm, its base, copies and segments.
+Two runs are comparable if they answer the same question: if they have the same values on the axes
+of `QUESTION`, such as the topology, message_bytes and the faults. Axes that a comparison crosses
+(``across``) are not part of the question. How a run answers it is a choice: the crossed axes, and
+those of `CHOICE`, such as the algorithm and its segments.
 
 Among the runs with the same question, those of two sides are matched on one choice after the
 other. If the sides have common values of a choice, runs with equal values are matched; otherwise
@@ -21,15 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.axes.parameters import CHOICE, QUESTION
 from starcast.database import models
 from starcast.topologies import as_topology
 
-#: The parameters that comparable runs share, and the choices in the order of matching. Segments
-#: include messages, which equal them if an algorithm takes messages; they depend on all others.
-QUESTION = (
-    "topology", "collective", "ports", "execution", "t_s", "t_c", "message_bytes", "faults",
-)  # fmt: skip
-CHOICE = ("algorithm", "base", "copies", "segments")
+#: All parameters that are matched. Segments include messages, which equal them if an algorithm
+#: takes messages.
 PARAMETERS = (*QUESTION, *CHOICE)
 
 FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")

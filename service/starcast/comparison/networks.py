@@ -5,9 +5,8 @@ topology a choice, like the algorithm: each side then runs on its own network, a
 change between networks, and nothing is normalised. The output therefore states the size of each
 network, and each gap refers to the lower bound of the side's own network.
 
-The port model, the execution model, t_s and t_c can be crossed as well. The collective and
-message_bytes cannot, because a shorter time for a different task has no meaning; nor can the
-faults, because they change only the missing units and not the time of a schedule.
+Other axes can be crossed as well, such as the port model and t_s. Those that cannot, because times
+for different values have no common meaning, are declared in `starcast.axes.parameters`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,26 +14,19 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from starcast.comparison.matching import CHOICE, Side, as_text, value
+from starcast.axes.parameters import AXES, CHOICE, QUESTION
+from starcast.comparison.matching import Side, as_text, value
 from starcast.database import models
 from starcast.errors import InputError
-from starcast.experiments.values import reject_renamed
 from starcast.topologies import as_topology
 
 #: The axes of the question that can be crossed.
-CROSSABLE = ("topology", "ports", "execution", "t_s", "t_c")
+CROSSABLE = tuple(axis for axis in QUESTION if not AXES[axis].not_crossed)
 #: The size of a side's network.
 SIZES = ("nodes", "degree", "links")
-#: The axes by which the runs of a single experiment are split into sides.
-PARTS = ("algorithm", "base", "copies")
-
-_WHY_NOT = {
-    "collective": "a shorter time for another collective has no meaning",
-    "message_bytes": "a shorter time for fewer bytes has no meaning;"
-    " '--crossovers' and the plots compare message sizes",
-    "faults": "the time of a schedule does not depend on them",
-    "seed": "it only decides the faults, which are part of the question",
-}
+#: The axes by which the runs of a single experiment are split into sides: all choices but the
+#: segments, which are matched.
+PARTS = CHOICE[:-1]
 
 
 class Network(NamedTuple):
@@ -57,15 +49,14 @@ def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
     """
     named = set(axes)
     for axis in sorted(named - set(CROSSABLE)):
-        reject_renamed(axis)
         hint = f"cross {', '.join(CROSSABLE)}"
         if axis in CHOICE:
             raise InputError(
                 f"{axis} is not part of the question; runs may always differ in it",
                 hint=f"omit it; {hint}",
             )
-        if axis in _WHY_NOT:
-            raise InputError(f"{axis} cannot be crossed: {_WHY_NOT[axis]}", hint=hint)
+        if axis in AXES and AXES[axis].not_crossed:
+            raise InputError(f"{axis} cannot be crossed: {AXES[axis].not_crossed}", hint=hint)
         raise InputError(f"'{axis}' is not an axis of a comparison", hint=hint)
     return tuple(axis for axis in CROSSABLE if axis in named)
 

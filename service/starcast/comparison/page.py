@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from starcast.axes.parameters import QUESTION
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison
 from starcast.comparison.crossovers import (
     Crossing,
@@ -16,7 +17,7 @@ from starcast.comparison.crossovers import (
 )
 from starcast.comparison.curves import Curve, Panel, Path, panels, panels_with_steps
 from starcast.comparison.layout import MOST_ABREAST, tabulate, tabulate_layout
-from starcast.comparison.matching import QUESTION, figure
+from starcast.comparison.matching import figure
 from starcast.comparison.networks import networks
 from starcast.comparison.sides import parent
 from starcast.database import models

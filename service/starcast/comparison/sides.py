@@ -1,34 +1,27 @@
 """The sides of a comparison: loading them by name, naming them, and selecting their runs."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from string import ascii_uppercase
-from typing import Any
 
 from sqlalchemy.orm import Session
 
-from starcast.comparison.matching import PARAMETERS, Side, as_text, value
+from starcast.axes.parameters import AXES, POINT_AXES
+from starcast.axes.values import read_count, read_number
+from starcast.comparison.matching import Side, as_text, value
 from starcast.database import models, repository
 from starcast.errors import InputError, NotFoundError
 from starcast.experiments.design import describe_missing, sort_runs, stored_design
 from starcast.experiments.grid import Point
-from starcast.experiments.values import read_count, read_number, reject_renamed
 from starcast.topologies import as_topology
 
 #: Separates the name of an experiment from the name of a part, if a side is only that part.
 PART = "/"
 #: Separates the values of the sides if they differ.
 EACH = " | "
-#: The axes by which runs can be selected: all parameters, and the seed of drawn faults.
-AXES = (*PARAMETERS, "seed")
 #: The selected values of each axis, as `as_text` writes them.
 Conditions = Mapping[str, frozenset[str]]
-
-_READERS: dict[str, Callable[[str, str], Any]] = {
-    "topology": lambda text, _: as_topology(text).spec,
-    **dict.fromkeys(("message_bytes", "t_s", "t_c"), read_number),
-    **dict.fromkeys(("segments", "copies", "seed"), read_count),
-}
 
 
 def load_side(session: Session, name: str) -> Side:
@@ -139,14 +132,12 @@ def read_conditions(texts: Iterable[str]) -> Conditions:
             raise InputError(
                 f"'{condition}' is not a condition", hint="write AXIS=VALUE, such as topology=S5"
             )
-        reject_renamed(axis)
-        if axis not in AXES:
+        if axis not in POINT_AXES:
             raise InputError(
                 f"'{axis}' cannot be used in a condition: runs have no such axis",
-                hint=f"the axes are {', '.join(AXES)}",
+                hint=f"the axes are {', '.join(POINT_AXES)}",
             )
-        read = _READERS.get(axis)
-        conditions.setdefault(axis, set()).add(text if read is None else str(read(text, axis)))
+        conditions.setdefault(axis, set()).add(_normalize(axis, text))
     return {axis: frozenset(values) for axis, values in conditions.items()}
 
 
@@ -178,6 +169,15 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
                 hint="values of one axis are alternatives; several axes must all hold",
             )
     return selected
+
+
+def _normalize(axis: str, text: str) -> str:
+    """Return the value in a condition as `as_text` writes it."""
+    if axis == "topology":
+        return as_topology(text).spec
+    if AXES[axis].type is Fraction:
+        return str(read_number(text, axis))
+    return str(read_count(text, axis)) if AXES[axis].type is int else text
 
 
 def _meets(run: models.Run, conditions: Conditions) -> bool:

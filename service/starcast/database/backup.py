@@ -26,8 +26,7 @@ from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.dialects.postgresql import BYTEA
 
-from starcast.database import sessions
-from starcast.database.declaration import VERSION_TABLE
+from starcast.database import migrations, sessions
 from starcast.database.watched import TCP_OPTIONS, WatchedConnection, is_pooled
 from starcast.errors import InputError, RejectedError, StarcastError, UnavailableError
 from starcast.progress import Reporter, Silent
@@ -43,7 +42,7 @@ _LARGEST_MANIFEST = 2**18
 #: Tables that a message lists.
 _LISTED = 3
 #: Tables whose rows every store has.
-_ALWAYS_FILLED = {"store", "family", VERSION_TABLE}
+_ALWAYS_FILLED = {"store", "family", sessions.VERSION_TABLE}
 #: Settings of the server that texts of values depend on.
 _FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'"
 
@@ -198,10 +197,10 @@ def restore(
         _drop_schema(engine)
         _restore_dump(engine, file, programs)
         _verify(engine, manifest)
-        sessions.upgrade(engine, listener)
+        migrations.upgrade(engine, listener)
     except BaseException:
         _drop_schema(engine)
-        sessions.upgrade(engine, Silent())
+        migrations.upgrade(engine, Silent())
         raise
     return manifest
 
@@ -263,9 +262,9 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
 def _drop_schema(engine: Engine) -> None:
     """Drop the tables of an empty or half restored store."""
     if sessions.known_revision(engine) is not None:
-        sessions.downgrade(engine, allow_data_loss=True)
+        migrations.downgrade(engine, allow_data_loss=True)
     with sessions.translated_errors(engine.url), engine.begin() as connection:
-        connection.execute(text(f"drop table if exists {VERSION_TABLE}"))
+        connection.execute(text(f"drop table if exists {sessions.VERSION_TABLE}"))
 
 
 def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:

@@ -13,9 +13,8 @@ from sqlalchemy.exc import DBAPIError
 
 from starcast.database.models import Base
 from starcast.database.roles import ROLE_NAMES
+from starcast.database.sessions import VERSION_TABLE
 from starcast.database.views import VIEWS, View
-
-VERSION_TABLE = "alembic_version"
 
 #: Tables that only migrations change.
 _OWNED = ("store", VERSION_TABLE)

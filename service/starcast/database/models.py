@@ -27,9 +27,10 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from starcast.database import columns
+from starcast.database.axis_columns import AXIS_COLUMNS, AxisColumns, axis_checks
 from starcast.database.columns import NAME, SPEC, double_of, json_type, matches, one_of, rational
 from starcast.database.record_table import StoredRecord  # noqa: F401 - declares its table
-from starcast.vocabulary import EXECUTION_MODELS, LEVELS, VERDICT_WORDS, Collective, Ports
+from starcast.vocabulary import LEVELS, VERDICT_WORDS, Collective, Ports
 
 #: The base class of all tables.
 Base = columns.Base
@@ -268,77 +269,37 @@ class Experiment(Base):
     )
 
 
-class Run(Base):
+class Run(Base, AxisColumns):
     """One algorithm, executed and priced at one point of a grid.
 
     Points that differ only in message_bytes, t_s, t_c and seed share one execution, unless it is
     asynchronous: their runs have equal timings and started_at. Do not add up timings over runs.
     """
 
+    # A run needs no ingested topology, so its topology is not a foreign key.
     __tablename__ = "run"
     __table_args__ = (
-        one_of("ports", PORTS),
-        one_of("execution", EXECUTION_MODELS),
-        one_of("collective", COLLECTIVES),
+        *axis_checks(),
         one_of("status", STATUSES),
         matches("topology", SPEC),
         matches("algorithm", NAME),
-        rational("message_bytes"),
-        rational("t_s"),
-        rational("t_c"),
-        json_type("faults", "array"),
         json_type("timings", "object"),
         json_type("provenance", "object"),
-        CheckConstraint(
-            "segments >= 1 and messages >= 1 and copies >= 1 and seed >= 0 and missing >= 0",
-            name="counts",
-        ),
         CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
         UniqueConstraint(
-            "experiment", "topology", "collective", "algorithm", "ports", "message_bytes",
-            "messages", "t_s", "t_c", "segments", "copies", "base", "faults", "seed", "execution",
-            name="uq_run_point", postgresql_nulls_not_distinct=True,
+            "experiment", *AXIS_COLUMNS, name="uq_run_point", postgresql_nulls_not_distinct=True
         ),
         Index("ix_run_question", "topology", "collective", "message_bytes", "ports"),
         Index("ix_run_algorithm", "algorithm", "collective"),
-    )  # fmt: skip
+    )
 
     id: Mapped[int] = mapped_column(
-        BigInteger, Identity(), primary_key=True, comment="number in this store"
+        BigInteger, Identity(), primary_key=True, sort_order=-3, comment="number in this store"
     )
     experiment: Mapped[int] = mapped_column(
-        ForeignKey("experiment.id", ondelete="CASCADE"), comment="number of its experiment"
-    )
-    topology: Mapped[str] = mapped_column(
-        comment="spec; no foreign key, since a run needs no ingested topology"
-    )
-    collective: Mapped[str] = mapped_column(comment="broadcast, allgather, scatter, ...")
-    algorithm: Mapped[str] = mapped_column(comment="name of the algorithm: multiple")
-    ports: Mapped[str] = mapped_column(comment="port model: all or one")
-    message_bytes: Mapped[Fraction] = mapped_column(comment="m: bytes of the message, exact")
-    messages: Mapped[int] = mapped_column(
-        Integer, comment="M: unit messages; 1 for an algorithm that takes segments"
-    )
-    t_s: Mapped[Fraction] = mapped_column(comment="T_s: time per packet, exact")
-    t_c: Mapped[Fraction] = mapped_column(comment="T_c: time per byte, exact")
-    message_bytes_value: Mapped[float | None] = double_of("message_bytes")
-    t_s_value: Mapped[float | None] = double_of("t_s")
-    t_c_value: Mapped[float | None] = double_of("t_c")
-    segments: Mapped[int] = mapped_column(
-        Integer, comment="p: pieces of each tree's share of the message"
-    )
-    copies: Mapped[int] = mapped_column(
-        SmallInteger, server_default=text("1"), comment="trees that carry each unit"
-    )
-    base: Mapped[str | None] = mapped_column(comment="construction given to the algorithm, or null")
-    faults: Mapped[list[Any]] = mapped_column(
-        server_default=_EMPTY_ARRAY, comment="nodes and links that fail: 21345, 12345-21345@3"
-    )
-    seed: Mapped[int] = mapped_column(
-        BigInteger, server_default=text("0"), comment="random seed if the faults were drawn"
-    )
-    execution: Mapped[str] = mapped_column(
-        server_default="synchronous", comment="execution model: synchronous or asynchronous"
+        ForeignKey("experiment.id", ondelete="CASCADE"),
+        sort_order=-2,
+        comment="number of its experiment",
     )
     missing: Mapped[int] = mapped_column(
         BigInteger,

@@ -12,7 +12,7 @@ from starcast.database.record_table import StoredRecord
 from starcast.errors import RejectedError
 from starcast.records import Record, is_better, schema, verify
 from starcast.records.files import pack_witness, unpack_witness
-from starcast.records.listing import COLUMNS, evidence_kind, record_row
+from starcast.records.listing import COLUMNS, SPARE, evidence_kind, record_row
 from starcast.records.model import FIELDS, FORMAT, VERIFICATIONS, Verification
 from starcast.support.table import Table
 
@@ -73,14 +73,14 @@ def load_stored(session: Session) -> list[Record]:
     return [as_record(row) for row in session.scalars(_ALL)]
 
 
-def list_stored(session: Session) -> Table:
-    """Return a row for each stored record, with what was checked of it."""
+def list_stored(session: Session, problem: str | None = None) -> Table:
+    """Return a row for each stored record, or those of a problem, with what was checked of it."""
     rows = []
-    for stored in session.scalars(_ALL):
+    for stored in session.scalars(_ALL if problem is None else _ALL.filter_by(problem=problem)):
         record = as_record(stored)
         state = {"proof": evidence_kind(record), "verification": stored.verification}
         rows.append({**record_row(record), **state})
-    return Table.of(rows, (*COLUMNS, "verification"))
+    return Table.of(rows, (*COLUMNS, "verification"), spare=SPARE)
 
 
 def as_record(row: StoredRecord) -> Record:

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: sessions, advisory locks, migrations and checks of the schema."""
+"""Connections to PostgreSQL: sessions, advisory locks, and the revision of the schema."""
 
 import logging
 from collections.abc import Iterator
@@ -6,37 +6,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from starcast.database.declaration import VERSION_TABLE, declare
-from starcast.database.models import Base
 from starcast.database.roles import ROLE_NAMES
-from starcast.database.views import VIEWS
 from starcast.database.watched import TCP_OPTIONS, connect_watched
-from starcast.errors import (
-    BusyError,
-    InputError,
-    RejectedError,
-    StarcastError,
-    UnavailableError,
-)
-from starcast.progress import Reporter
+from starcast.errors import BusyError, RejectedError, StarcastError, UnavailableError
 from starcast.resources import folder
 from starcast.support.signals import caused_by_interrupt
 
 CONNECT_SECONDS = 5
-UPGRADE_SECONDS = 60
-
-#: The key of the advisory lock that serializes migrations ("starcast" in ASCII).
-UPGRADE_LOCK = int.from_bytes(b"starcast", "big", signed=True)
+VERSION_TABLE = "alembic_version"
 
 # These libraries log lost connections, which the errors report as well. Without a handler Python
 # would print the log to stderr; a program that configures logging still receives it.
@@ -45,8 +26,6 @@ for _name in ("sqlalchemy", "psycopg"):
 
 #: SQLSTATEs of statements that the role may not run, and that the server may not run.
 _NO_RIGHT = {"42501", "25006"}
-#: SQLSTATEs of migrations that rows or views of other programs prevent.
-_OBSTACLES = ("23", "2BP01")
 _LOCK_NOT_AVAILABLE = "55P03"
 _KEY = "hashtextextended(:key, 0)"
 # PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The transaction
@@ -60,6 +39,11 @@ _HOLDER_OF = text(
 )
 #: Begins the application names of connections that hold a lock with a task.
 _HOLDER = "starcast: "
+_TABLES = text(
+    "select relname from pg_class where relkind in ('r', 'p')"
+    " and relnamespace = current_schema()::regnamespace"
+)
+_REVISION = text("select version_num from alembic_version")
 #: Greatest length of an application name in PostgreSQL.
 _NAME_BYTES = 63
 # The transaction that holds a lock is idle by intention. Servers before version 17 have only one of
@@ -196,7 +180,7 @@ def wait_for_lock(opened: Session, name: str, seconds: int, busy: BusyError) -> 
     Raises:
         BusyError: the given error, if the lock was not released within so many seconds.
     """
-    _wait(opened.connection(), _KEY, name, seconds, busy)
+    wait_for_key(opened.connection(), _KEY, name, seconds, busy)
 
 
 @contextmanager
@@ -215,12 +199,12 @@ def translated_errors(url: URL) -> Iterator[None]:
             raise KeyboardInterrupt from None
         if isinstance(error, DBAPIError) and _is_connection_error(error):
             raise _unavailable(url, str(error.orig)) from None
-        if isinstance(error, DBAPIError) and _sqlstate(error) in _NO_RIGHT:
+        if isinstance(error, DBAPIError) and sqlstate(error) in _NO_RIGHT:
             raise _refused(url, error) from None
         raise
 
 
-def _sqlstate(error: DBAPIError) -> str:
+def sqlstate(error: DBAPIError) -> str:
     """Return the code of a server's error; empty if the driver raised it."""
     return getattr(error.orig, "sqlstate", None) or ""
 
@@ -229,7 +213,7 @@ def _is_connection_error(error: DBAPIError) -> bool:
     if error.connection_invalidated:
         return True
     # Errors of libpq while connecting have no SQLSTATE; those of a server (57P01: shutdown) do.
-    state = _sqlstate(error)
+    state = sqlstate(error)
     name = type(error).__name__
     return (name == "OperationalError" and not state) or state.startswith(("08", "57P"))
 
@@ -238,14 +222,14 @@ def _place(url: URL) -> str:
     return f"{url.host or url.query.get('host') or 'localhost'}:{url.port or 5432}"
 
 
-def _primary(error: DBAPIError) -> str:
+def first_line(error: DBAPIError) -> str:
     """Return the first line of a server's error."""
     return str(error.orig).strip().partition("\n")[0]
 
 
 def _refused(url: URL, error: DBAPIError) -> UnavailableError:
     return UnavailableError(
-        f"PostgreSQL at {_place(url)} refuses '{url.username}': {_primary(error)}",
+        f"PostgreSQL at {_place(url)} refuses '{url.username}': {first_line(error)}",
         hint=f"log in as another role: {ROLE_NAMES['writer']} may store and delete,"
         f" {ROLE_NAMES['owner']} may migrate",
     )
@@ -270,91 +254,6 @@ def _unavailable(url: URL, message: str) -> UnavailableError:
     )
 
 
-def upgrade(engine: Engine, reporter: Reporter) -> bool:
-    """Migrate the schema to the newest revision in one transaction.
-
-    Comments, views and rights are written again in any case; see `starcast.database.declaration`.
-
-    Returns:
-        Whether the revision changed.
-
-    Raises:
-        RejectedError: the schema is newer than this starcast, the database holds tables of another
-            program, or its rows do not fit; nothing is changed.
-        BusyError: another process has been migrating the database for a minute.
-        UnavailableError: the role may not change the schema.
-    """
-    with _migrating(engine) as connection:
-        revision = _known_revision(connection)
-        if revision == head():
-            declare(connection)
-            reporter.say(f"the schema is up to date ({revision})")
-            return False
-        command.upgrade(_config(connection), "head")
-    reporter.say(f"the schema was upgraded from {revision or 'nothing'} to {head()}")
-    return True
-
-
-def downgrade(engine: Engine, revision: str = "base", *, allow_data_loss: bool = False) -> None:
-    """Migrate the schema back to a revision in one transaction.
-
-    Revision ``base`` drops all tables of starcast with their rows.
-
-    Raises:
-        InputError: there is no such revision before the current one.
-        RejectedError: rows would be deleted, and that is not allowed; or as for `upgrade`.
-    """
-    with _migrating(engine) as connection:
-        losses = _downgrade(connection, revision)
-        if losses and not allow_data_loss:
-            raise RejectedError(
-                f"the downgrade to {revision} would delete {', '.join(losses)}",
-                hint="keep them with 'starcast backup FILE' first, then allow the loss",
-            )
-
-
-def downgrade_losses(engine: Engine, revision: str) -> list[str]:
-    """Return what a downgrade would delete, such as ``2 verification runs``; change nothing.
-
-    Raises:
-        InputError, RejectedError: as for `downgrade`.
-    """
-    with _migrating(engine) as connection:
-        losses = _downgrade(connection, revision)
-        connection.rollback()
-    return losses
-
-
-@contextmanager
-def _migrating(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that holds the lock of migrations."""
-    try:
-        with translated_errors(engine.url), engine.connect() as connection, connection.begin():
-            _lock_migrations(connection)
-            yield connection
-    except DBAPIError as error:
-        if not _sqlstate(error).startswith(_OBSTACLES):
-            raise
-        raise RejectedError(
-            f"the database does not fit the migration: {_primary(error)}",
-            hint="correct or drop what it names, then try again; nothing was changed",
-        ) from None
-
-
-def _downgrade(connection: Connection, revision: str) -> list[str]:
-    _known_revision(connection)
-    losses: list[str] = []
-    try:
-        command.downgrade(_config(connection, losses), revision)
-    except CommandError:
-        known = ", ".join(sorted(_revisions()))
-        raise InputError(
-            f"'{revision}' is not a revision before {revision_of(connection)}",
-            hint=f"revisions are {known}, and base for no schema",
-        ) from None
-    return losses
-
-
 def current(engine: Engine) -> str | None:
     """Return the revision of the database's schema, or None if it has no schema.
 
@@ -372,21 +271,33 @@ def known_revision(engine: Engine) -> str | None:
         RejectedError: they belong to another program, or to a newer starcast.
     """
     with translated_errors(engine.url), engine.connect() as connection:
-        return _known_revision(connection)
+        return check_owner(connection)
 
 
 def is_known(revision: str) -> bool:
     """Return whether this starcast knows a revision of the schema."""
-    return revision in _revisions()
+    return revision in revisions()
+
+
+def head() -> str:
+    """Return the newest revision known to this starcast.
+
+    Raises:
+        StarcastError: its migrations are missing.
+    """
+    if not revisions():
+        raise StarcastError("this starcast has no migrations", hint="install it again")
+    return revisions()[-1]
 
 
 @cache
-def head() -> str:
-    """Return the newest revision known to this starcast."""
-    newest = ScriptDirectory.from_config(_config()).get_current_head()
-    if newest is None:
-        raise StarcastError("this starcast has no migrations", hint="install it again")
-    return newest
+def revisions() -> tuple[str, ...]:
+    """Return the revisions known to this starcast, the oldest first.
+
+    The names of the migrations begin with them, so that alembic need not read the migrations.
+    """
+    files = (folder("migrations") / "versions").glob("[0-9]*.py")
+    return tuple(sorted(file.name.partition("_")[0] for file in files))
 
 
 def check(engine: Engine) -> None:
@@ -405,24 +316,6 @@ def check(engine: Engine) -> None:
         )
 
 
-def differences(engine: Engine) -> list[str]:
-    """Return the differences between tables and models, one line each; views only by name."""
-    with translated_errors(engine.url), engine.connect() as connection:
-        changes = compare_metadata(MigrationContext.configure(connection), Base.metadata)
-        present = inspect(connection).get_view_names()
-    missing = [view.name for view in VIEWS if view.name not in present]
-    return [*map(_describe_change, changes), *(f"add view {name}" for name in missing)]
-
-
-def _describe_change(change: object) -> str:
-    # Alembic returns a tuple (verb, object, ...), or a list of such tuples for one changed column.
-    first = change[0] if isinstance(change, list) else change
-    if not isinstance(first, tuple):
-        return str(first)
-    verb = str(first[0]).replace("_", " ")
-    return " ".join([verb, *(str(part) for part in first[1:] if part is not None)])
-
-
 def _release(connection: Connection) -> None:
     try:
         connection.rollback()
@@ -432,17 +325,21 @@ def _release(connection: Connection) -> None:
             raise
 
 
-def _lock_migrations(connection: Connection) -> None:
-    busy = BusyError(
-        f"another process has been migrating the database for {UPGRADE_SECONDS} s",
-        hint="try again when it has finished",
-    )
-    _wait(connection, ":key", UPGRADE_LOCK, UPGRADE_SECONDS, busy)
-
-
-def _wait(
+def wait_for_key(
     connection: Connection, expression: str, key: str | int, seconds: int, busy: BusyError
 ) -> None:
+    """Take the advisory lock with this key for the rest of a connection's transaction.
+
+    Args:
+        connection: the connection.
+        expression: the SQL of the key, which may refer to ``:key``.
+        key: the value of ``:key``.
+        seconds: how long to wait for the lock.
+        busy: the error to raise if it was not released meanwhile.
+
+    Raises:
+        BusyError: the given error.
+    """
     connection.execute(text(f"set local lock_timeout = '{seconds}s'"))
     try:
         connection.execute(text(f"select pg_advisory_xact_lock({expression})"), {"key": key})
@@ -452,9 +349,14 @@ def _wait(
         raise busy from None
 
 
-def _known_revision(connection: Connection) -> str | None:
-    revision = revision_of(connection)
-    tables = set(inspect(connection).get_table_names())
+def check_owner(connection: Connection) -> str | None:
+    """Return the revision of the schema of an open connection as `known_revision` does.
+
+    Raises:
+        RejectedError: the tables belong to another program, or to a newer starcast.
+    """
+    tables = set(connection.scalars(_TABLES))
+    revision = connection.scalar(_REVISION) if VERSION_TABLE in tables else None
     foreign = tables - {VERSION_TABLE}
     ours = revision is not None and {"store", "materialization"} <= tables
     # Alembic's version table alone is also foreign: it belongs to another program's migrations.
@@ -464,7 +366,7 @@ def _known_revision(connection: Connection) -> str | None:
             f" such as '{min(foreign, default=VERSION_TABLE)}'",
             hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
         )
-    if revision is not None and revision not in _revisions():
+    if revision is not None and not is_known(revision):
         raise RejectedError(
             f"the schema of the database ({revision}) is newer than this starcast ({head()})",
             hint="update starcast",
@@ -473,18 +375,5 @@ def _known_revision(connection: Connection) -> str | None:
 
 
 def revision_of(connection: Connection) -> str | None:
-    """Return the revision of the schema of an open connection."""
-    return MigrationContext.configure(connection).get_current_revision()
-
-
-@cache
-def _revisions() -> frozenset[str]:
-    script = ScriptDirectory.from_config(_config())
-    return frozenset(revision.revision for revision in script.walk_revisions())
-
-
-def _config(connection: Connection | None = None, losses: list[str] | None = None) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(folder("migrations")).replace("%", "%%"))
-    config.attributes |= {"connection": connection, "losses": losses}
-    return config
+    """Return the revision of the schema of an open connection, or None if it has no schema."""
+    return connection.scalar(_REVISION) if VERSION_TABLE in connection.scalars(_TABLES) else None

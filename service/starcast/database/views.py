@@ -4,7 +4,11 @@ Every upgrade creates them again from this declaration. They are computed as the
 computes its listings; the tests compare the two.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+
+from starcast.axes.parameters import AXES, CHOICE, QUESTION
 
 
 @dataclass(frozen=True)
@@ -24,22 +28,23 @@ class View:
     query: str
 
 
-_POINT = {
-    "topology": "spec of the topology",
-    "collective": "broadcast, allgather, scatter, ...",
-    "algorithm": "name of the algorithm",
-    "ports": "port model: all or one",
-    "execution": "execution model: synchronous or asynchronous",
-    "base": "construction given to the algorithm; null if it takes none",
-    "message_bytes": "m: bytes of the message",
-    "segments": "p: pieces of each tree's share of the message",
-    "messages": "M: unit messages; 1 for an algorithm that takes segments",
-    "copies": "trees that carry each unit",
-    "faults": "nodes and links that fail",
-    "seed": "random seed if the faults were drawn",
-    "t_s": "T_s: time per packet",
-    "t_c": "T_c: time per byte",
-}
+def _meanings(axes: Iterable[str], prefix: str = "") -> dict[str, str]:
+    return {f"{prefix}{name}": AXES[name].meaning for name in axes}
+
+
+def _select(table: str, axes: Iterable[str], prefix: str = "") -> str:
+    """Return the columns of axes in a statement; exact ones as doubles."""
+    is_exact = {name: AXES[name].type is Fraction for name in axes}
+    return ", ".join(
+        f"{table}.{name}{'_value' * exact} as {prefix}{name}" for name, exact in is_exact.items()
+    )
+
+
+def _equal(axis: str) -> str:
+    """Return the condition that the runs b and a have the same value on an axis."""
+    operator = "is not distinct from" if AXES[axis].type == str | None else "="
+    return f"b.{axis} {operator} a.{axis}"
+
 
 RUN_SUMMARY = View(
     "run_summary",
@@ -48,7 +53,7 @@ RUN_SUMMARY = View(
     {
         "run": "number of the run",
         "experiment": "name of its experiment",
-        **_POINT,
+        **_meanings(AXES),
         "status": "complete or failed",
         "error": "why it failed",
         "steps": "last step in which a unit moves",
@@ -62,11 +67,9 @@ RUN_SUMMARY = View(
         "revision": "git revision of starcast",
         "finished_at": "when it was stored",
     },
-    """
-    select run.id as run, experiment.name as experiment, run.topology, run.collective,
-        run.algorithm, run.ports, run.execution, run.base, run.message_bytes_value as message_bytes,
-        run.segments, run.messages, run.copies, run.faults, run.seed, run.t_s_value as t_s,
-        run.t_c_value as t_c, run.status, run.error, simulated.steps, simulated.transmissions,
+    f"""
+    select run.id as run, experiment.name as experiment, {_select("run", AXES)},
+        run.status, run.error, simulated.steps, simulated.transmissions,
         simulated.time_value as time, closed.time_value as closed_form,
         lower.time_value as bound,
         case when run.missing = 0 then simulated.time_value / nullif(lower.time_value, 0) end
@@ -79,66 +82,48 @@ RUN_SUMMARY = View(
     left join cost as simulated on simulated.run = run.id and simulated.kind = 'simulated'
     left join cost as closed on closed.run = run.id and closed.kind = 'closed form'
     left join cost as lower on lower.run = run.id and lower.kind = 'lower bound'
-    """,
+    """,  # noqa: S608 - of names declared in the code
 )
 
 COMPARISON = View(
     "comparison",
-    "One row per ordered pair of comparable runs: the same topology, collective, ports,"
-    " execution, message_bytes, t_s, t_c and faults, both complete and with no missing units."
+    f"One row per ordered pair of comparable runs: the same {', '.join(QUESTION[:-1])} and"
+    f" {QUESTION[-1]}, both complete and with no missing units."
     " Select it by baseline_experiment and experiment; 'starcast compare' shows the pairs whose"
     " other parameters are equal as far as both experiments have common values.",
     {
-        "topology": "spec of the topology",
-        "collective": "broadcast, allgather, scatter, ...",
-        "ports": "port model: all or one",
-        "execution": "execution model: synchronous or asynchronous",
-        "message_bytes": "m: bytes of the message",
-        "t_s": "T_s: time per packet",
-        "t_c": "T_c: time per byte",
-        "faults": "nodes and links that fail",
+        **_meanings(QUESTION),
         "baseline_run": "number of the run that is compared with",
         "baseline_experiment": "name of its experiment",
-        "baseline_algorithm": "its algorithm",
-        "baseline_base": "construction given to its algorithm",
-        "baseline_copies": "trees that carry each of its units",
-        "baseline_segments": "its segments",
+        **_meanings(CHOICE, "baseline_"),
         "baseline_steps": "its steps",
         "baseline_time": "its simulated time",
         "run": "number of the run that is compared",
         "experiment": "name of its experiment",
-        "algorithm": "its algorithm",
-        "base": "construction given to its algorithm",
-        "copies": "trees that carry each of its units",
-        "segments": "its segments",
+        **_meanings(CHOICE),
         "steps": "its steps",
         "time": "its simulated time",
         "change": "time - baseline_time",
         "change_percent": "change in per cent of baseline_time",
         "verdict": "better, worse or same: whether the run takes less time than the baseline",
     },
-    """
-    select a.topology, a.collective, a.ports, a.execution, a.message_bytes_value as message_bytes,
-        a.t_s_value as t_s, a.t_c_value as t_c, a.faults,
-        a.id as baseline_run, ea.name as baseline_experiment, a.algorithm as baseline_algorithm,
-        a.base as baseline_base, a.copies as baseline_copies, a.segments as baseline_segments,
+    f"""
+    select {_select("a", QUESTION)},
+        a.id as baseline_run, ea.name as baseline_experiment, {_select("a", CHOICE, "baseline_")},
         ca.steps as baseline_steps, ca.time_value as baseline_time,
-        b.id as run, eb.name as experiment, b.algorithm, b.base, b.copies, b.segments, cb.steps,
+        b.id as run, eb.name as experiment, {_select("b", CHOICE)}, cb.steps,
         cb.time_value as time, cb.time_value - ca.time_value as change,
         100 * (cb.time_value - ca.time_value) / nullif(ca.time_value, 0) as change_percent,
         case when ca.time = cb.time then 'same'
             when cb.time_value < ca.time_value then 'better' else 'worse' end as verdict
     from run as a
-    join run as b on b.topology = a.topology and b.collective = a.collective
-        and b.message_bytes = a.message_bytes and b.ports = a.ports
-        and b.execution = a.execution and b.t_s = a.t_s
-        and b.t_c = a.t_c and b.faults = a.faults and b.id <> a.id
+    join run as b on {" and ".join(map(_equal, QUESTION))} and b.id <> a.id
     join cost as ca on ca.run = a.id and ca.kind = 'simulated'
     join cost as cb on cb.run = b.id and cb.kind = 'simulated'
     join experiment as ea on ea.id = a.experiment
     join experiment as eb on eb.id = b.experiment
     where a.status = 'complete' and b.status = 'complete' and a.missing = 0 and b.missing = 0
-    """,
+    """,  # noqa: S608
 )
 
 CLAIM_SUMMARY = View(

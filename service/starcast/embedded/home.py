@@ -11,13 +11,16 @@
     postgres/     PostgreSQL's data
 """
 
+import hashlib
 import json
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from starcast.database.roles import Role
 from starcast.embedded import files
 from starcast.errors import UnavailableError
 from starcast.progress import Reporter
@@ -60,6 +63,18 @@ class Home:
     def postgres(self) -> Path:
         """The parent of PostgreSQL's data folder."""
         return self.root / "postgres"
+
+    @property
+    def cluster(self) -> str:
+        """The name of PostgreSQL's cluster, which each of its processes shows."""
+        return f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
+
+    def marker(self, server: str) -> str:
+        """Return the command-line argument that identifies the process of a server, by its name."""
+        # Other users cannot read the working directory of a process, but its arguments.
+        if server == "neo4j":
+            return f"-Dstarcast.home={self.neo4j}"
+        return f"--cluster_name={self.cluster}"
 
     @property
     def lock_file(self) -> Path:
@@ -155,6 +170,10 @@ class Home:
     def password_file(self, name: str) -> Path:
         """Return the path of a server's password file."""
         return self._secrets / name
+
+    def role_password_file(self, role: Role) -> Path:
+        """Return the path of the password file of a role of PostgreSQL."""
+        return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:
         """Return the servers in ``stack.json`` by name; after a crash they may be out of date."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 import psutil
 
 from starcast.embedded import data_directories, files, processes
+from starcast.embedded.addresses import running_servers
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
@@ -28,16 +29,6 @@ _MAX_PORT_ATTEMPTS = 3
 def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
     """Return both servers of a home."""
     return Neo4j(home), Postgres(home)
-
-
-def running_servers(home: Home) -> dict[str, ServerProcess]:
-    """Return the published servers that are alive, by name."""
-    published = home.published()
-    return {
-        server.name: published[server.name]
-        for server in all_servers(home)
-        if processes.find_server(published.get(server.name), server.matches)
-    }
 
 
 def stop(servers: Sequence[Server]) -> dict[str, bool]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import psutil
 
 from starcast.embedded import accounts, data_directories, packages, processes
+from starcast.embedded.addresses import GRAPH_USER, TITLES
 from starcast.embedded.home import Home
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
 from starcast.embedded.processes import LOOPBACK
@@ -125,8 +126,8 @@ class Neo4j(Server):
     """
 
     name = "neo4j"
-    title = "Neo4j"
-    user = "neo4j"
+    title = TITLES[name]
+    user = GRAPH_USER
     database = "neo4j"
     stop_signal = signal.SIGTERM
     required_mb = 300
@@ -157,25 +158,13 @@ class Neo4j(Server):
         return self._data or data_directories.current(self.home.neo4j)
 
     @property
-    def marker(self) -> str:
-        """The option that identifies its process."""
-        return f"-Dstarcast.home={self.home.neo4j}"
-
-    @property
     def import_marker(self) -> str:
         """The option that identifies an offline import into this home."""
         return f"-Dstarcast.import={self.home.neo4j}"
 
-    def matches(self, process: psutil.Process) -> bool:
-        """Return whether a process is this server, also if an earlier release started it."""
-        markers = {self.marker, f"--home-dir={self.home.neo4j}"}
-        return bool(markers & set(process.cmdline()))
-
     def find_processes(self) -> list[psutil.Process]:
         """Return its processes, published or not, and those of offline imports into its home."""
-        return processes.find_all(
-            lambda process: self.matches(process) or self.import_marker in process.cmdline()
-        )
+        return processes.find_all(processes.has_argument(self.marker, self.import_marker))
 
     def jars(self, settings: Settings) -> JarSet:
         """Return the jars of its program, in a folder that its account can read."""

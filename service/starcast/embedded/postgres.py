@@ -8,7 +8,6 @@ The user ``starcast`` is the superuser, with which `set_up` creates the database
 other commands log in as one of the roles: see `starcast.database.roles`.
 """
 
-import hashlib
 import os
 import secrets
 import shutil
@@ -27,10 +26,10 @@ from sqlalchemy import URL
 from starcast.database.roles import ROLE_NAMES, Role
 from starcast.embedded import accounts, packages, processes
 from starcast.embedded.accounts import WORKING_DIRECTORY
+from starcast.embedded.addresses import STORE_DATABASE, TITLES
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import PasswordRefusedError, Server
-from starcast.errors import UnavailableError
 from starcast.settings import Settings
 from starcast.support.atomic import write_text
 
@@ -54,9 +53,9 @@ class Postgres(Server):
     """The PostgreSQL server of one home."""
 
     name = "postgres"
-    title = "PostgreSQL"
+    title = TITLES[name]
     user = "starcast"
-    database = "starcast"
+    database = STORE_DATABASE
     #: A fast shutdown: clients are disconnected, committed transactions are kept.
     stop_signal = signal.SIGINT
     required_mb = 200
@@ -67,14 +66,6 @@ class Postgres(Server):
     def __init__(self, home: Home) -> None:
         super().__init__(home)
         self.data = home.postgres / "data"
-        # Every process of the server shows this name; other users cannot read its working
-        # directory.
-        self._cluster = f"starcast-{hashlib.sha256(os.fsencode(home.root)).hexdigest()[:12]}"
-
-    @property
-    def marker(self) -> str:
-        """The option that names the cluster."""
-        return f"--cluster_name={self._cluster}"
 
     def find_processes(self) -> list[psutil.Process]:
         """Return its processes, published or not, and orphaned children, whose titles differ."""
@@ -82,7 +73,7 @@ class Postgres(Server):
 
     def _belongs_to_cluster(self, process: psutil.Process) -> bool:
         return process.name() in {"postgres", "sh"} and any(
-            self._cluster in word for word in process.cmdline()
+            self.home.cluster in word for word in process.cmdline()
         )
 
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - required by Server
@@ -208,34 +199,15 @@ class Postgres(Server):
             autocommit=True,
         )
 
-    def url(self, port: int, role: Role = "writer") -> URL:
-        """Return the URL of its database for a role; SQLAlchemy hides the password in prints.
-
-        Raises:
-            UnavailableError: an earlier version of starcast has set up the server.
-        """
-        file = self.role_password_file(role)
-        if not file.exists():
-            raise UnavailableError(
-                f"the embedded PostgreSQL in {self.home.root} has no role {ROLE_NAMES[role]} yet",
-                hint="run 'starcast up', which creates it",
-            )
-        password = file.read_text(encoding="utf-8").strip()
-        return self.superuser_url(port).set(username=ROLE_NAMES[role], password=password)
-
     def superuser_url(self, port: int) -> URL:
-        """Return the URL of its database for the superuser."""
+        """Return the URL of its database for the superuser; prints hide the password."""
         return URL.create(
             "postgresql+psycopg", self.user, self.password, LOOPBACK, port, self.database
         )
 
-    def role_password_file(self, role: Role) -> Path:
-        """Return the path of a role's password file."""
-        return self.home.password_file(f"{self.name}-{role}")
-
     def _role_password(self, role: Role) -> str:
         """Return the password of a role; create it if there is none."""
-        file = self.role_password_file(role)
+        file = self.home.role_password_file(role)
         if not file.exists():
             write_text(file, secrets.token_urlsafe(24) + "\n", mode=0o600)
         return file.read_text(encoding="utf-8").strip()

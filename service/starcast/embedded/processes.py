@@ -79,6 +79,11 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
     return int(shell.stdout)
 
 
+def has_argument(*markers: str) -> Matcher:
+    """Return a function that returns whether a process has one of these command-line arguments."""
+    return lambda process: not set(markers).isdisjoint(process.cmdline())
+
+
 def find_server(server: ServerProcess | None, matcher: Matcher) -> psutil.Process | None:
     """Return the live process of a published entry, or None if it has ended or is not the same."""
     with suppress(psutil.Error):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from starcast.embedded import data_directories, files, lifecycle, offline_import
+from starcast.embedded.addresses import running_servers
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.lifecycle import Startup
 from starcast.embedded.neo4j import Neo4j
@@ -83,7 +84,7 @@ class StoreRebuild:
             data_directories.delete_stale(self._home.neo4j)
 
     def _roll_back(self) -> None:
-        if Neo4j.name in lifecycle.running_servers(self._home):  # the old one was never stopped
+        if Neo4j.name in running_servers(self._home):  # the old one was never stopped
             return
         lifecycle.stop([self._new])
         self._reporter.say("going back to the previous store")
@@ -126,7 +127,7 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
     home = Home(settings.home.resolve())
     with files.translate_os_errors(home.root), home.locked(reporter, task):
         lifecycle.clean_up(home)
-        if Neo4j.name not in lifecycle.running_servers(home):
+        if Neo4j.name not in running_servers(home):
             raise UnavailableError(
                 f"the embedded Neo4j in {home.root} is not running", hint="run 'starcast up'"
             )

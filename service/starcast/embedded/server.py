@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import psutil
 
-from starcast.embedded import processes
 from starcast.embedded.home import Home
 from starcast.settings import Settings
 
@@ -59,17 +58,13 @@ class Server(ABC):
         return self.home.password(self.name)
 
     @property
-    @abstractmethod
     def marker(self) -> str:
         """The command-line argument that identifies its process."""
+        return self.home.marker(self.name)
 
-    def matches(self, process: psutil.Process) -> bool:
-        """Return whether a process is this server."""
-        return self.marker in process.cmdline()
-
+    @abstractmethod
     def find_processes(self) -> list[psutil.Process]:
         """Return all its processes, published or not."""
-        return processes.find_all(self.matches)
 
     @abstractmethod
     def prepare(self, settings: Settings) -> None:

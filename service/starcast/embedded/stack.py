@@ -1,4 +1,4 @@
-"""The embedded stack of one home: start it, stop it, report its state and its addresses.
+"""The embedded stack of one home: start it, stop it, report its state.
 
 If `up` fails or is interrupted, it stops the servers that it started; the next `up` reuses what was
 downloaded and written before.
@@ -6,13 +6,10 @@ downloaded and written before.
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sqlalchemy import URL
-
-from starcast.database.roles import Role
 from starcast.embedded import (
     data_directories,
     files,
@@ -21,9 +18,9 @@ from starcast.embedded import (
     processes,
     store_setup,
 )
+from starcast.embedded.addresses import Endpoints, endpoints, running_servers
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
-from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.server import Server
 from starcast.errors import InputError, UnavailableError
@@ -36,15 +33,6 @@ ServerState = Literal["running", "not responding", "starting", "rebuilding", "st
 _RESPONSE_SECONDS = 3.0
 #: Disk space required to restart a server that has run before, in megabytes.
 _RESTART_MB = 50
-
-
-@dataclass(frozen=True)
-class Endpoints:
-    """Addresses and passwords of the running servers of a home."""
-
-    neo4j_uri: str
-    neo4j_password: str = field(repr=False)
-    postgres_url: URL
 
 
 @dataclass(frozen=True)
@@ -71,54 +59,12 @@ class ServerStatus:
     memory_mb: int | None = None
 
 
-def endpoints(home: Path) -> Endpoints:
-    """Return the addresses of both servers of a home.
-
-    Raises:
-        UnavailableError: a server is not running.
-    """
-    return Endpoints(*graph_endpoint(home), store_endpoint(home))
-
-
-def graph_endpoint(home: Path) -> tuple[str, str]:
-    """Return the Bolt URI and the password of a home's Neo4j; PostgreSQL need not be running.
-
-    Raises:
-        UnavailableError: Neo4j is not running.
-    """
-    server = Neo4j(Home(home.resolve()))
-    return f"bolt://{LOOPBACK}:{_port(server, home)}", server.password
-
-
-def store_endpoint(home: Path, role: Role = "writer") -> URL:
-    """Return the URL of a home's PostgreSQL database for a role; Neo4j need not be running.
-
-    Raises:
-        UnavailableError: PostgreSQL is not running.
-    """
-    server = Postgres(Home(home.resolve()))
-    return server.url(_port(server, home), role)
-
-
-def _port(server: Server, home: Path) -> int:
-    running = lifecycle.running_servers(Home(home.resolve()))
-    if server.name in running:
-        return running[server.name].port
-    if server.name == Neo4j.name and Home(home.resolve()).is_rebuilding:
-        raise UnavailableError(
-            f"the embedded Neo4j in {home} is restarting on a newly imported store: "
-            f"{Home(home.resolve()).activity}",
-            hint="try again in a minute; 'starcast status' shows when it is running",
-        )
-    subject = f"the embedded {server.title}" if running else "the embedded stack"
-    raise UnavailableError(f"{subject} in {home} is not running", hint="run 'starcast up'")
-
-
-def addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
+def list_addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
     """Return one row per address for the output of `up`: address, user and password file."""
-    neo4j, postgres = lifecycle.all_servers(Home(home.resolve()))
+    resolved = Home(home.resolve())
+    neo4j, postgres = lifecycle.all_servers(resolved)
     url = running.postgres_url
-    writer = str(postgres.role_password_file("writer"))
+    writer = str(resolved.role_password_file("writer"))
     postgres_uri = f"postgresql://{url.host}:{url.port}/{url.database}"
     neo4j_login = (neo4j.user, str(neo4j.password_file))
     rows: list[tuple[str, str, tuple[str, str]]] = [
@@ -153,7 +99,7 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
         home.create()
         with home.locked(reporter, "starting the embedded stack"):
             lifecycle.clean_up(home)
-            running = lifecycle.running_servers(home)
+            running = running_servers(home)
             _check_running(home, running, settings)
             stopped = [each for each in lifecycle.all_servers(home) if each.name not in running]
             if not stopped:
@@ -168,7 +114,7 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
 
 def _prepare(home: Home, reporter: Reporter) -> Endpoints:
     """Migrate the database of the running servers, and return their addresses."""
-    store_setup.prepare_store(home, _port(Postgres(home), home.root), reporter)
+    store_setup.prepare_store(home, reporter)
     return endpoints(home.root)
 
 
@@ -230,7 +176,7 @@ def down(home: Path, reporter: Reporter) -> None:
 def status(home: Path) -> list[ServerStatus]:
     """Return the state of both servers of a home."""
     resolved = Home(home.resolve())
-    running = lifecycle.running_servers(resolved)
+    running = running_servers(resolved)
     servers = lifecycle.all_servers(resolved)
     return [_status(resolved, server, running.get(server.name)) for server in servers]
 

@@ -3,14 +3,15 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from starcast.database import backup, sessions
+from starcast.database import backup, migrations, sessions
+from starcast.embedded.addresses import server_port, store_endpoint
 from starcast.embedded.client_programs import find_client_programs
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.progress import Reporter
 
 
-def prepare_store(home: Home, port: int, reporter: Reporter) -> None:
+def prepare_store(home: Home, reporter: Reporter) -> None:
     """Bring the database of a running server to the newest revision.
 
     If it holds data in an older revision, a backup is written to ``backups`` of the home first.
@@ -19,10 +20,8 @@ def prepare_store(home: Home, port: int, reporter: Reporter) -> None:
         RejectedError: a newer starcast or another program has created the tables.
         LimitError, UnavailableError, InputError: the backup cannot be written; nothing is changed.
     """
-    server = Postgres(home)
-    server.set_up(port)
-    url = server.url(port, "owner")
-    engine = sessions.connect(url)
+    Postgres(home).set_up(server_port(Postgres.name, home.root))
+    engine = sessions.connect(store_endpoint(home.root, "owner"))
     try:
         revision = sessions.current(engine)
         if revision == sessions.head():
@@ -32,7 +31,7 @@ def prepare_store(home: Home, port: int, reporter: Reporter) -> None:
             file = _backup_file(home, revision)
             reporter.say(f"backing up the database before its upgrade: {file}")
             backup.create(engine, file, programs)
-        sessions.upgrade(engine, reporter)
+        migrations.upgrade(engine, reporter)
     finally:
         engine.dispose()
 

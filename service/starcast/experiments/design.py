@@ -4,6 +4,7 @@ Designs are read from TOML files, stored as JSON, and shipped as examples.
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +12,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+from starcast.axes.parameters import AXES
 from starcast.database import models
 from starcast.errors import InputError, LimitError, StarcastError
-from starcast.experiments.grid import AXES, MOST_POINTS, Grid, Point, group_by_structure
+from starcast.experiments.grid import MOST_POINTS, Grid, Point, group_by_structure
 from starcast.resources import folder
 from starcast.support.limited import read_text
 from starcast.support.text import did_you_mean, pluralize
@@ -22,6 +24,7 @@ _TEXTS = ("title", "description")
 _GRID = "grid"
 #: Points of all grids together.
 _MOST_POINTS = 2 * MOST_POINTS
+_NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,20 @@ class Design:
                 for axis, values in grid.as_json().items()
             ]
         return "\n".join(lines).strip() + "\n"
+
+
+def check_name(name: str) -> str:
+    """Return a valid name for an experiment; digits alone would be the number of a run.
+
+    Raises:
+        InputError: the name is not valid.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"'{name}' is not a valid name for an experiment",
+            hint="write letters, digits, '.', '_' and '-', not digits alone",
+        )
+    return name
 
 
 def read_design(name: str | None, options: Mapping[str, Any] | None = None) -> Design:

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 from starcast.database import models, repository
 from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError
-from starcast.experiments.design import Design
+from starcast.experiments.design import Design, check_name
 from starcast.experiments.exchange_file import (
     FORMAT,
     ExperimentRecord,
@@ -36,7 +36,6 @@ from starcast.experiments.point import Point
 from starcast.experiments.reproduction import SAME, compare_figures, load_steps
 from starcast.experiments.run_records import COST_COLUMNS, RUN_COLUMNS, RunRecord
 from starcast.experiments.running import check_design, exclusive
-from starcast.experiments.values import check_name
 from starcast.simulator.step_profile import Profile
 from starcast.support.atomic import atomic_write
 from starcast.support.text import pluralize
@@ -165,14 +164,13 @@ def _read_stored(opened: Session, name: str) -> ExperimentRecord:
 
 
 def _record(run: models.Run, profile: Sequence[tuple[int, ...]]) -> RunRecord:
-    values = {column: getattr(run, column) for column in RUN_COLUMNS}
-    values |= {column: str(values[column]) for column in ("message_bytes", "t_s", "t_c")}
-    costs = [_cost_values(cost) for cost in run.costs]
-    return RunRecord(**values, costs=costs, profile=profile)  # type: ignore[arg-type]
+    costs = [_values(cost, COST_COLUMNS) for cost in run.costs]
+    values = {**_values(run, RUN_COLUMNS), "costs": costs, "profile": profile}
+    return RunRecord.model_validate(values)
 
 
-def _cost_values(cost: models.Cost) -> Any:
-    values = {column: getattr(cost, column) for column in COST_COLUMNS}
+def _values(row: models.Run | models.Cost, columns: Sequence[str]) -> dict[str, Any]:
+    values = {column: getattr(row, column) for column in columns}
     return {
         name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()
     }
@@ -203,13 +201,16 @@ def _refuse_contradictions(opened: Session, experiments: Sequence[IncomingExperi
 
 def _stored_runs(opened: Session, runs: Iterable[RunRecord]) -> dict[Point, list[models.Run]]:
     """Return the stored runs that may have the points of these runs, by point."""
-    run = models.Run
-    kinds = {(each.topology, each.collective, each.algorithm) for each in runs}
-    query = select(run).where(tuple_(run.topology, run.collective, run.algorithm).in_(kinds))
-    points: dict[Point, list[models.Run]] = {}
+    points = (each.point for each in runs)
+    kinds = {(point.topology, point.collective, point.algorithm) for point in points}
+    column = models.Run.__table__.c
+    query = select(models.Run).where(
+        tuple_(column.topology, column.collective, column.algorithm).in_(kinds)
+    )
+    stored: dict[Point, list[models.Run]] = {}
     for each in opened.scalars(query):
-        points.setdefault(Point.of(each), []).append(each)
-    return points
+        stored.setdefault(Point.of(each), []).append(each)
+    return stored
 
 
 def _store(opened: Session, experiment: IncomingExperiment) -> Imported:

@@ -15,11 +15,10 @@ from typing import Annotated, Any, Literal, Self, overload
 import pydantic
 
 from starcast.errors import InputError, LimitError, RejectedError, StarcastError
-from starcast.experiments.design import Design
+from starcast.experiments.design import Design, check_name
 from starcast.experiments.figures import check_figures
 from starcast.experiments.point import Point
 from starcast.experiments.run_records import MOST_KEYS, Moment, RunRecord, StrictRecord
-from starcast.experiments.values import check_name
 from starcast.support.limited import MB, read_bytes
 from starcast.support.limited_json import JsonCursor
 
@@ -93,8 +92,6 @@ class IncomingExperiment:
             seen.add(point)
             if allowed is not None and point not in allowed:
                 raise InputError(f"its grid has no point with the command '{point.command()}'")
-            if point.messages != run.messages:
-                raise InputError(f"a run of {run.algorithm} has {run.messages} messages")
             check_figures(point, run)
         if not seen:
             raise InputError("it has no runs")

@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 
 from starcast import costs, plugins
+from starcast.axes.parameters import AXES
 from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.database import models
@@ -207,20 +208,7 @@ def price_run(point: Point, execution: Execution) -> models.Run:
     with _measure(timings, "price"):
         figures = [] if simulation is None else _price(point, simulation, execution)
     return models.Run(
-        topology=point.topology,
-        collective=point.collective,
-        algorithm=point.algorithm,
-        ports=point.ports,
-        message_bytes=point.message_bytes,
-        messages=point.messages,
-        t_s=point.t_s,
-        t_c=point.t_c,
-        segments=point.segments,
-        copies=point.copies,
-        base=point.base,
-        faults=list(point.faults),
-        seed=point.seed,
-        execution=point.execution,
+        **{axis: getattr(point, axis) for axis in AXES} | {"faults": list(point.faults)},
         missing=simulation.missing if simulation else 0,
         status="failed" if execution.error else "complete",
         error=execution.error,

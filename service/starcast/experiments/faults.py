@@ -1,40 +1,12 @@
 """The faults of a point: named in the grid, or drawn at random independently of the schedule."""
 
-import re
 from collections.abc import Iterable
 
 import numpy as np
 
+from starcast.axes.values import FAULTS_HINT, NONE, drawn_faults, split_fault
 from starcast.errors import InputError
 from starcast.topologies import Topology
-
-#: The value of the axis without faults.
-NONE = "none"
-
-_DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
-_NAMED = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@(\d{1,9}))?", re.ASCII)
-_KINDS = {"node", "nodes", "link", "links"}
-_HINT = "write none, '2 nodes', '1 link', or labels such as '21345 12345-21345@3'"
-
-
-def normalise_faults(text: str) -> str:
-    """Return one value of the axis ``faults`` with single blanks.
-
-    Raises:
-        InputError: the text does not name faults.
-    """
-    plain = " ".join(text.split())
-    if plain == NONE or _DRAWN.fullmatch(plain):
-        return plain
-    named = plain.split()
-    if not named or _KINDS & set(named) or not all(_NAMED.fullmatch(word) for word in named):
-        raise InputError(f"faults is '{plain}', which does not name faults", hint=_HINT)
-    return plain
-
-
-def is_drawn(text: str) -> bool:
-    """Return whether these faults are drawn at random."""
-    return _DRAWN.fullmatch(text) is not None
 
 
 def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
@@ -54,10 +26,10 @@ def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
     """
     if text == NONE:
         return ()
-    drawn = _DRAWN.fullmatch(text)
+    drawn = drawn_faults(text)
     if drawn is None:
         return canonical_faults(topology, text.split())
-    amount, kind = int(drawn[1]), drawn[2]
+    amount, kind = drawn
     most = topology.nodes - 1 if kind == "node" else topology.links
     if amount > most:
         besides = " besides the root" if kind == "node" else ""
@@ -99,16 +71,16 @@ def _draw_links(topology: Topology, amount: int, random: np.random.Generator) ->
 
 
 def _read_fault(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
-    named = _NAMED.fullmatch(word)
-    if named is None:
-        raise InputError(f"'{word}' is not a fault", hint=_HINT)
+    fault = split_fault(word)
+    if fault is None:
+        raise InputError(f"'{word}' is not a fault", hint=FAULTS_HINT)
+    labels, step = fault
     try:
-        ends = sorted(topology.rank(label) for label in named.groups()[:2] if label is not None)
+        ends = sorted(map(topology.rank, labels))
     except InputError as error:
         raise InputError(
             f"the fault '{word}' is not on {topology.spec}: {error.message}", hint=error.hint
         ) from None
-    step = int(named[3] or 1)
     if step < 1:
         raise InputError(f"the fault '{word}' begins in step {step}", hint="steps count from 1")
     neighbours = _neighbours(topology, ends[0])

@@ -2,108 +2,83 @@
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import field, make_dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from starcast import costs
+from starcast.axes.parameters import AXES, POINT_AXES
+from starcast.axes.values import BEST, DEGREE, NONE, drawn_faults, read_axis
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.errors import InputError, LimitError
-from starcast.experiments.faults import NONE, is_drawn, normalise_faults, resolve_faults
+from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import ARGUMENT_AXES, Point, Structure
-from starcast.experiments.values import (
-    BEST,
-    DEGREE,
-    read_axis,
-    read_count,
-    read_number,
-    read_seed,
-    read_word,
-    reject_renamed,
-)
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, as_topology
 from starcast.trees.spec_syntax import format_spec, parse_spec
 
-__all__ = ["AXES", "Grid", "Point", "group_by_structure"]
+__all__ = ["Grid", "Point", "group_by_structure"]
 
 #: The largest number of points in a grid.
 MOST_POINTS = 100_000
 
-#: The axes of a grid, the slowest first, each with the function that reads one of its values.
-READERS: dict[str, Callable[[Any, str], Any]] = {
-    "topology": read_word,
-    "collective": read_word,
-    "algorithm": read_word,
-    "base": read_word,
-    "ports": read_word,
-    "execution": read_word,
-    "segments": lambda value, axis: read_count(value, axis, (BEST, DEGREE)),
-    "messages": lambda value, axis: read_count(value, axis, (BEST, DEGREE)),
-    "copies": lambda value, axis: read_count(value, axis, (DEGREE,)),
-    "faults": lambda value, axis: normalise_faults(read_word(value, axis)),
-    "seed": read_seed,
-    "message_bytes": read_number,
-    "t_s": read_number,
-    "t_c": read_number,
-}
-AXES = tuple(READERS)
-_REQUIRED = ("topology", "algorithm", "message_bytes")
-#: Axes that a command line omits if they have their default values.
-_OMITTED = ("execution", "copies", "faults", "seed")
+_REQUIRED = tuple(name for name, axis in AXES.items() if axis.is_required)
+#: The axes that vary within one algorithm on one topology. Those that only price a schedule vary
+#: the fastest; the seeds vary with the faults, which they decide.
+_VARIED = sorted(
+    (name for name in POINT_AXES if name not in {"topology", "collective", "algorithm", "seed"}),
+    key=lambda name: not AXES[name].is_structural,
+)
+
+if TYPE_CHECKING:
+
+    class _Axes:
+        __dataclass_fields__: ClassVar[dict[str, Any]]
+
+        def __init__(self, *required: Iterable[Any], **axes: Iterable[Any]) -> None: ...
+        def __getattr__(self, axis: str) -> tuple[Any, ...]: ...
+
+else:
+    _OPTIONAL = [
+        (name, tuple, field(default=axis.grid_default))
+        for name, axis in AXES.items()
+        if name not in _REQUIRED
+    ]
+    _Axes = make_dataclass(
+        "_Axes",
+        [*((name, tuple) for name in _REQUIRED), *_OPTIONAL],
+        frozen=True,
+        namespace={"__post_init__": None},  # `Grid` defines it
+    )
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(_Axes):
     """All combinations of the values on the axes, each axis in ascending order.
 
-    An axis that an algorithm does not have is ignored for it, so that no point is repeated. Counts
-    may be words: ``best`` is the integer of `starcast.costs.optimal_pieces` at each message_bytes,
-    t_s and t_c; ``degree`` is the degree of the topology, n-1 on S_n.
+    It has an attribute for each of `AXES`, a tuple. Topologies, algorithms and message_bytes are
+    required; the first ones may be given by position in this order.
 
-    Attributes:
-        topology, algorithm, collective: names. An algorithm may fix its arguments, which replace
-            those of the axes: ``forest(base=multiple)``.
-        message_bytes, t_s, t_c: as in `Point`.
-        ports: port models; if empty, the first one of each algorithm.
-        execution: execution models, ``synchronous`` and ``asynchronous``.
-        base: constructions for algorithms that take one; if empty, each algorithm's default.
-        segments: pieces of each tree's share; also the messages of an algorithm of messages if
-            ``messages`` is empty.
-        messages: numbers of unit messages.
-        copies: trees that carry each unit.
-        faults: ``none``, ``2 nodes`` or ``1 link`` to be drawn at random, or labels of nodes and
-            links separated by blanks.
-        seed: random seeds; ignored if no faults are drawn.
+    An axis that an algorithm does not have is ignored for it, so that no point is repeated. An
+    algorithm may fix its arguments, which replace those of the axes: ``forest(base=multiple)``.
+    Without ports, base or messages, those of each algorithm are taken; the messages are then the
+    segments. Counts may be words: ``best`` is the integer of `starcast.costs.optimal_pieces` at
+    each message_bytes, t_s and t_c; ``degree`` is the degree of the topology, n-1 on S_n. Faults
+    are ``none``, ``2 nodes`` or ``1 link`` to be drawn at random, or labels of nodes and links
+    separated by blanks; seeds are ignored if no faults are drawn.
+
+    Example:
+        >>> Grid(("S5",), ("multiple",), (Fraction(1024),), segments=(1, "best")).points()
     """
 
-    topology: tuple[str, ...]
-    algorithm: tuple[str, ...]
-    message_bytes: tuple[Fraction, ...]
-    collective: tuple[str, ...] = ("broadcast",)
-    ports: tuple[str, ...] = ()
-    base: tuple[str, ...] = ()
-    segments: tuple[int | str, ...] = (1,)
-    messages: tuple[int | str, ...] = ()
-    copies: tuple[int | str, ...] = (1,)
-    faults: tuple[str, ...] = (NONE,)
-    seed: tuple[int, ...] = (0,)
-    t_s: tuple[Fraction, ...] = (Fraction(100),)
-    t_c: tuple[Fraction, ...] = (Fraction(1),)
-    execution: tuple[str, ...] = ("synchronous",)
-
     def __post_init__(self) -> None:
-        defaults = _defaults()
-        for axis in AXES:
+        for axis, declared in AXES.items():
             values = getattr(self, axis)
-            if not values and defaults.get(axis) != ():
-                raise InputError(
-                    f"the grid has no {axis}", hint=f"give at least one: {option_name(axis)} ..."
-                )
+            if not values and (declared.is_required or declared.grid_default):
+                raise _missing(axis)
             order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
             object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
         most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
@@ -136,33 +111,31 @@ class Grid:
             InputError: a key is unknown, a required axis is missing, or a value is not valid.
         """
         for key in stored:
-            reject_renamed(key)
             if key not in AXES:
                 raise InputError(
                     f"'{key}' is not an axis of a grid",
                     hint=f"{did_you_mean(key, AXES)}there are {', '.join(AXES)}",
                 )
         axes = {
-            axis: read_axis(axis, stored[axis], read)
-            for axis, read in READERS.items()
+            axis: read_axis(axis, stored[axis], declared.read)
+            for axis, declared in AXES.items()
             if axis in stored
         }
         missing = next((axis for axis in _REQUIRED if axis not in axes), None)
         if missing is not None:
-            raise InputError(
-                f"the grid has no {missing}", hint=f"give at least one: {option_name(missing)} ..."
-            )
+            raise _missing(missing)
         return cls(**axes)
 
     def command(self, name: str) -> str:
         """Return the command line that runs the grid as an experiment with this name."""
-        defaults = _defaults()
         axes = [
-            axis for axis in AXES if axis not in _OMITTED or getattr(self, axis) != defaults[axis]
+            axis
+            for axis, declared in AXES.items()
+            if not declared.has_usual or getattr(self, axis) != declared.grid_default
         ]
         axes.sort(key=lambda axis: axis != "collective")
         options = [
-            f"{option_name(axis)} {shlex.quote(str(value))}"
+            f"{AXES[axis].option} {shlex.quote(str(value))}"
             for axis in axes
             for value in getattr(self, axis)
         ]
@@ -179,59 +152,47 @@ class Grid:
             name = format_spec(algorithm.name, own)
             topology = as_topology(spec)
             catalogue.check_topology(algorithm, topology)
-            for ports, execution, base, copies, (faults, seed), share, *costing in self._choices(
-                algorithm, topology, fixed
-            ):
-                message_bytes, t_s, t_c = costing
-                segments = topology.degree if share == DEGREE else share
-                if segments == BEST:
-                    others = {"copies": copies} if "copies" in _argument_names(algorithm) else {}
-                    machine = costs.Machine(t_s, t_c)
-                    _, segments = costs.optimal_pieces(
+            for choice in product(*self._choices(algorithm, topology, fixed)):
+                values = dict(zip(_VARIED, choice, strict=True))
+                values["faults"], values["seed"] = values["faults"]
+                if values["segments"] == BEST:
+                    others = {"copies": values["copies"]}
+                    _, values["segments"] = costs.optimal_pieces(
                         topology,
                         collective,
                         algorithm.name,
-                        ports,
-                        message_bytes,
-                        machine,
-                        **others,
+                        values["ports"],
+                        values["message_bytes"],
+                        costs.Machine(values["t_s"], values["t_c"]),
+                        **(others if "copies" in _argument_names(algorithm) else {}),
                     )
-                yield Point(
-                    spec, collective, name, ports, int(segments), message_bytes, t_s, t_c, copies,
-                    base, faults, seed, execution,
-                )  # fmt: skip
+                yield Point(spec, collective, name, **values)
 
     def _choices(
         self, algorithm: Algorithm, topology: Topology, fixed: Mapping[str, int | str]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the values on all other axes for one algorithm on one topology.
+        """Yield the values on each of `_VARIED` for one algorithm on one topology.
 
-        These are ports, execution, base, copies, faults with their seed, segments or messages,
-        message_bytes, t_s and t_c.
+        The values on the axis of faults are pairs of faults and their seed.
         """
         names = _argument_names(algorithm)
-        copies: list[int | str] = [fixed.get("copies", 1)]
-        if "copies" in names and "copies" not in fixed:
-            copies = [topology.degree if count == DEGREE else count for count in self.copies]
-        bases: tuple[int | str | None, ...] = (fixed.get("base"),)
-        if "base" in names and self.base and "base" not in fixed:
-            bases = self.base
-        faults = [
-            (resolve_faults(topology, text, seed), seed)
-            for text in self.faults
-            for seed in (self.seed if is_drawn(text) else (0,))
-        ]
-        return product(
-            self.ports or algorithm.ports[:1],
-            self.execution,
-            bases,
-            copies,
-            faults,
-            self._shares(algorithm, fixed),
-            self.message_bytes,
-            self.t_s,
-            self.t_c,
-        )
+        for axis in _VARIED:
+            values = getattr(self, axis)
+            if axis == "ports":
+                values = values or algorithm.ports[:1]
+            elif axis == "faults":
+                values = tuple(
+                    (resolve_faults(topology, text, seed), seed)
+                    for text in values
+                    for seed in (self.seed if drawn_faults(text) else (0,))
+                )
+            elif axis == "segments":
+                values = self._shares(algorithm, fixed)
+            elif axis in ARGUMENT_AXES:
+                usual = AXES[axis].usual
+                is_open = axis in names and axis not in fixed and values
+                values = values if is_open else (fixed.get(axis, usual),)
+            yield tuple(topology.degree if value == DEGREE else value for value in values)
 
     def _shares(
         self, algorithm: Algorithm, fixed: Mapping[str, int | str]
@@ -252,8 +213,8 @@ class Grid:
             names |= _argument_names(algorithm) - fixed.keys()
         if not self.messages and "messages" in names:
             names.add("segments")
-        for axis in ("base", "segments", "messages", "copies"):
-            if axis not in names and getattr(self, axis) != _defaults()[axis]:
+        for axis in ARGUMENT_AXES:
+            if axis not in names and getattr(self, axis) != AXES[axis].grid_default:
                 *others, last = self.algorithm
                 none = f"neither {', '.join(others)} nor {last} takes" if others else ""
                 raise InputError(f"{none or f'{last} takes no'} {axis}", hint=f"omit {axis}")
@@ -265,11 +226,6 @@ def group_by_structure(points: Iterable[Point]) -> list[list[Point]]:
     for point in points:
         groups.setdefault(point.structure, {})[point] = None
     return [list(group) for group in groups.values()]
-
-
-def option_name(axis: str) -> str:
-    """Return the command line option of an axis."""
-    return "-m" if axis == "message_bytes" else f"--{axis.replace('_', '-')}"
 
 
 def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str, int | str]]:
@@ -286,8 +242,8 @@ def _argument_names(algorithm: Algorithm) -> set[str]:
     return {argument.name for argument in algorithm.arguments}
 
 
-def _defaults() -> dict[str, Any]:
-    return {field.name: field.default for field in fields(Grid) if field.name not in _REQUIRED}
+def _missing(axis: str) -> InputError:
+    return InputError(f"the grid has no {axis}", hint=f"give at least one: {AXES[axis].option} ...")
 
 
 def _as_json(value: Any) -> Any:

@@ -1,16 +1,18 @@
 """Runs and their costs as they are written to files; every field is checked when they are read."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
+from starcast.axes.parameters import AXES, POINT_AXES, Axis
 from starcast.database import models
+from starcast.errors import InputError
 from starcast.experiments.point import Point
 from starcast.experiments.reproduction import Steps
-from starcast.vocabulary import Collective, ExecutionModel, Ports
 
 #: Keys of a part of a run; every unknown key would become an error with its own text.
 MOST_KEYS = 64
@@ -63,23 +65,30 @@ class CostRecord(StrictRecord):
     source: str
 
 
-class RunRecord(StrictRecord):
+def _axis_field(axis: Axis) -> tuple[Any, Any]:
+    """Return the type and the default of an axis; files older than it have its usual value."""
+    kinds: dict[Any, Any] = {
+        Fraction: _Rational,
+        int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
+        Sequence[str]: Annotated[list[str], pydantic.FailFast()],
+    }
+    kind = Literal[axis.words] if axis.words else kinds.get(axis.type, axis.type)
+    return kind, axis.usual if axis.has_usual else ...
+
+
+if TYPE_CHECKING:
+    _Axes = StrictRecord
+else:
+    _Axes = pydantic.create_model(
+        "_Axes",
+        __base__=StrictRecord,
+        **{name: _axis_field(axis) for name, axis in AXES.items()},
+    )
+
+
+class RunRecord(_Axes):
     """A run with its costs and its profile."""
 
-    topology: str
-    collective: Collective
-    algorithm: str
-    ports: Ports
-    execution: ExecutionModel = "synchronous"
-    message_bytes: _Rational
-    messages: Annotated[int, pydantic.Field(ge=1)]
-    t_s: _Rational
-    t_c: _Rational
-    segments: Annotated[int, pydantic.Field(ge=1)]
-    copies: Annotated[int, pydantic.Field(ge=1)]
-    base: str | None
-    faults: Annotated[list[str], pydantic.FailFast()]
-    seed: _Count
     missing: _Count
     status: Literal["complete", "failed"]
     error: str | None
@@ -104,11 +113,12 @@ class RunRecord(StrictRecord):
         Raises:
             StarcastError: a name or a number is not valid.
         """
-        return Point(
-            self.topology, self.collective, self.algorithm, self.ports, self.segments,
-            self.message_bytes, self.t_s, self.t_c, self.copies, self.base, tuple(self.faults),
-            self.seed, self.execution,
-        )  # fmt: skip
+        point = Point.of(self)
+        for axis in AXES.keys() - set(POINT_AXES):
+            value = getattr(self, axis)
+            if value != getattr(point, axis):
+                raise InputError(f"a run of {point.algorithm} has {value} {axis}")
+        return point
 
     @property
     def steps(self) -> Steps:

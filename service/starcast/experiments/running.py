@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from starcast.database import models, repository
 from starcast.database.sessions import Lock, advisory_lock, session, wait_for_lock
 from starcast.errors import BusyError, InputError, RejectedError
-from starcast.experiments.design import Design, stored_design
+from starcast.experiments.design import Design, check_name, stored_design
 from starcast.experiments.execution import (
     Execution,
     count_processes,
@@ -29,7 +29,6 @@ from starcast.experiments.execution import (
 )
 from starcast.experiments.grid import Grid, group_by_structure
 from starcast.experiments.point import Point
-from starcast.experiments.values import check_name
 from starcast.progress import Reporter
 from starcast.support.parallel import count_slots
 from starcast.support.processes import check_jobs

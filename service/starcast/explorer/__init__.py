@@ -2,10 +2,9 @@
 
 from starcast.explorer.data import describe_forest, describe_schedule, describe_topology
 from starcast.explorer.page import build_page
-from starcast.explorer.requests import build_forest, build_schedule
+from starcast.explorer.requests import build_schedule
 
 __all__ = [
-    "build_forest",
     "build_page",
     "build_schedule",
     "describe_forest",

@@ -1,30 +1,8 @@
-"""Forests and schedules by the short names that the explorer's URLs have."""
+"""Schedules by the short names that the explorer's URLs have."""
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.catalogue import check_topology, find
 from starcast.errors import InputError
 from starcast.topologies import Topology
-from starcast.trees import Forest, forest
-from starcast.trees import catalogue as constructions
-from starcast.trees.spec_syntax import parse_spec
-
-
-def build_forest(topology: Topology, name: str, root: int | str = 0) -> Forest:
-    """Return the verified forest of a construction.
-
-    Args:
-        topology: the topology.
-        name: a construction with its arguments, such as ``multiple``.
-        root: label or rank of the root.
-
-    Raises:
-        InputError: the name, an argument or the root is wrong.
-    """
-    construction, arguments = parse_spec(name)
-    entry = constructions.find(construction, topology)
-    built = forest(topology, construction, root, **entry.resolve_arguments(topology, arguments))
-    built.verify()
-    return built
 
 
 def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedule:
@@ -46,9 +24,5 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
             f"'{name}' does not name a schedule",
             hint="write COLLECTIVE:ALGORITHM, such as 'broadcast:multiple(segments=4)'",
         )
-    collective, text, *ports = parts
-    algorithm, arguments = parse_spec(text, "algorithm")
-    entry = find(collective, algorithm)
-    check_topology(entry, topology)
-    values = entry.resolve_arguments(topology, arguments)
-    return schedule(topology, collective, algorithm, ports[0] if ports else None, root, **values)
+    collective, algorithm, *ports = parts
+    return schedule(topology, collective, algorithm, ports[0] if ports else None, root)

@@ -55,7 +55,7 @@ class Administration(Connection):
         """
         from starcast.embedded import stack
 
-        addresses = stack.addresses(self.settings.home, stack.up(self.settings, self.reporter))
+        addresses = stack.list_addresses(self.settings.home, stack.up(self.settings, self.reporter))
         return Table.of(addresses, ("server", "address", "user", "password_file"))
 
     def stop(self) -> Facts:
@@ -84,7 +84,7 @@ class Administration(Connection):
         Raises:
             UnavailableError: the server cannot be reached.
         """
-        from starcast.database import sessions
+        from starcast.database import migrations, sessions
 
         current, newest = sessions.current(self.database), sessions.head()
         values: dict[str, Any] = {"revision": current, "newest": newest, "differences": []}
@@ -95,7 +95,7 @@ class Administration(Connection):
                 hint="run 'starcast db upgrade'",
             )
             return Facts(values, sentence, failure)
-        if found := sessions.differences(self.database):
+        if found := migrations.differences(self.database):
             failure = RejectedError(
                 f"the tables differ from revision {newest}: {'; '.join(found)}",
                 hint="undo the manual changes, or start with an empty database",
@@ -121,14 +121,14 @@ class Administration(Connection):
                 starcast's.
             UnavailableError: the server cannot be reached, or refuses the owner of the tables.
         """
-        from starcast.database import sessions
+        from starcast.database import migrations, sessions
         from starcast.endpoints import migration_url
 
         self._check_open()
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = sessions.current(owner)
-            sessions.upgrade(owner, self.reporter)
+            migrations.upgrade(owner, self.reporter)
             return Facts({"previous": before, "revision": sessions.current(owner)})
         finally:
             owner.dispose()

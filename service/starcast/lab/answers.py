@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcast.errors import InputError
 from starcast.lab.choices import choose
-from starcast.support.table import Table
+from starcast.support.table import Row, Table
 from starcast.vocabulary import Layout
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Answer(Table):
     """The result of a query.
 
-    Notebooks show it as a table, with paths hop by hop.
+    Notebooks and terminals show it as a table, with paths hop by hop.
 
     Attributes:
         columns: the names of the columns, in order.
@@ -48,7 +48,6 @@ class Answer(Table):
             LimitError: the picture has too many nodes.
         """
         from starcast import drawing
-        from starcast.graph.connection import QueryResult
         from starcast.queries.picture import build_picture
 
         if self._query is None:
@@ -56,15 +55,49 @@ class Answer(Table):
                 "the answer of a free statement cannot be drawn: its columns declare no nodes",
                 hint="write it as a query file, whose header declares 'sender (node): ...'",
             )
-        result = QueryResult(self.columns, self.rows, self.more, (), None)
-        picture = build_picture(self._query, self.parameters, result)
+        picture = build_picture(self._query, self.parameters, self.rows)
         return drawing.sketch(picture, None if layout is None else choose(Layout, layout, "layout"))
 
-    def _repr_html_(self) -> str:
-        from starcast.queries.listing import as_read
+    def readable(self) -> Table:
+        """Return the rows with paths hop by hop, and with nodes by their labels."""
+        columns = list(self.columns)
+        rows = [dict(row) for row in self.rows]
+        if {"path", "ports"} <= set(columns) and _are_paths(rows):
+            for row in rows:
+                row["path"] = hops(row["path"] or [], row["ports"] or [])
+            columns.remove("ports")
+        rows = [{name: _short(value) for name, value in row.items()} for row in rows]
+        return Table.of(rows, columns, self.note)
 
-        read = as_read(self.head())
-        return Table(read.columns, read.rows, self.head().note).html()
+
+def _are_paths(rows: Sequence[Row]) -> bool:
+    """Return whether the columns hold paths: one port for every node but the last."""
+    pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
+    return all(
+        isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
+        for nodes, ports in pairs
+    )
+
+
+def hops(nodes: Sequence[Any], ports: Sequence[Any]) -> str:
+    """Return a path hop by hop, ``123 -2-> 213 -3-> 312``, with the port of each sender."""
+    steps = [f" -{port}-> {node}" for node, port in zip(nodes[1:], ports, strict=True)]
+    return "".join([str(nodes[0]), *steps]) if nodes else ""
+
+
+def _short(value: Any) -> Any:
+    """Return a node as its label, spec or id, and a relationship with its type and properties."""
+    match value:
+        case {"type": str(kind), **properties}:
+            listed = (f"{name}={item}" for name, item in properties.items())
+            return f"{kind}({', '.join(listed)})"
+        case {"topology": _, "label": label}:
+            return label
+        case {"spec": identity} | {"id": identity}:
+            return identity
+        case list():
+            return [_short(item) for item in value]
+    return value
 
 
 @dataclass(frozen=True, repr=False)

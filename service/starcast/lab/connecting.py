@@ -7,16 +7,31 @@ from typing import TYPE_CHECKING, Any
 from starcast.errors import InputError, UnavailableError
 from starcast.lab.administration import Administration
 from starcast.lab.connection import Progress, as_reporter
+from starcast.lab.costs import Costs
 from starcast.lab.experiments import Experiments
+from starcast.lab.forests import Forests
 from starcast.lab.networks import Networks
+from starcast.lab.queries import Queries
 from starcast.lab.questions import Questions
+from starcast.lab.records import Records
+from starcast.lab.schedules import Schedules
 
 if TYPE_CHECKING:
     from starcast.progress import Reporter
     from starcast.settings import Settings
 
 
-class Lab(Networks, Questions, Experiments, Administration):
+class Lab(
+    Networks,
+    Forests,
+    Schedules,
+    Costs,
+    Queries,
+    Questions,
+    Records,
+    Experiments,
+    Administration,
+):
     """A laboratory: everything that starcast does, an operation a method.
 
     `starcast.connect` opens it. The command line, the HTTP API and notebooks are doors to the same

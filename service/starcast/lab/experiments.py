@@ -184,7 +184,7 @@ class Experiments(Connection):
                 names,
                 self.reporter,
                 across=axes,
-                conditions=_conditions(conditions),
+                conditions=condition_texts(conditions),
                 baseline=baseline,
                 sort=sort,
             )
@@ -202,38 +202,6 @@ class Experiments(Connection):
             _everything=everything,
             _load_profiles=profiles,
         )
-
-    def paper_table(
-        self,
-        experiment: str,
-        table: str | None = None,
-        *,
-        conditions: Mapping[str, Any] | Iterable[str] = (),
-    ) -> Table:
-        """Return an experiment of a shipped grid as the table of its paper.
-
-        Args:
-            experiment: the name of the experiment.
-            table: the paper's table; by default that of the experiment's grid.
-            conditions: only runs with these values, as in `compare`.
-
-        Raises:
-            NotFoundError: no such experiment is stored, or no run executes a row of the table.
-            InputError: there is no such table, or a condition is wrong.
-        """
-        from starcast.comparison.paper_rows import load_table
-        from starcast.comparison.paper_rows import tabulate as tabulate_paper
-
-        with self._session() as session:
-            return tabulate_paper(
-                load_table(
-                    session,
-                    experiment,
-                    self.reporter,
-                    table=table,
-                    conditions=_conditions(conditions),
-                )
-            )
 
     def reproduce(
         self, name: str | int, *, jobs: int | None = None, executor: Executor | None = None
@@ -394,7 +362,7 @@ def _jobs(jobs: int | None) -> int | None:
     return 1 if jobs is None and is_interactive else jobs
 
 
-def _conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
+def condition_texts(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
     """Return conditions as the command line writes them: ``topology=S5``."""
     if not isinstance(conditions, Mapping):
         return [conditions] if isinstance(conditions, str) else list(conditions)

@@ -19,22 +19,31 @@ class Picture:
     Attributes:
         svg: an SVG document.
         subject: what it shows.
+        animated: whether it moves, which only SVG can show.
     """
 
     svg: str
     subject: str
+    animated: bool = False
 
     def save(self, file: str | Path) -> None:
         """Write the picture in the format that the file's name says: SVG, PNG or PDF.
 
         Raises:
-            InputError: the file cannot be written, or a package for its format is not installed.
+            InputError: the file cannot be written, a package for its format is not installed, or
+                its format cannot hold an animation.
         """
         from starcast.drawing.files import convert
         from starcast.support.atomic import atomic_write
 
         formats: dict[str, PictureFormat] = {".png": "png", ".pdf": "pdf"}
-        data = convert(self.svg, formats.get(Path(file).suffix.lower(), "svg"))
+        suffix = Path(file).suffix.lower()
+        if self.animated and suffix in formats:
+            raise InputError(
+                f"an animation cannot be written as {suffix}: {file}",
+                hint="name a file that ends in .svg, or draw steps",
+            )
+        data = convert(self.svg, formats.get(suffix, "svg"))
         with atomic_write(Path(file)) as opened:
             opened.write(data)
 
@@ -86,3 +95,18 @@ class ExchangeFile:
         from starcast.formats import export
 
         export(self.artifact, file, self.to, **self.options)  # type: ignore[arg-type]
+
+
+def check_suffix(out: str | Path, *suffixes: str) -> None:
+    """Check that the suffix of an output file, if it has one, is one of the format.
+
+    Raises:
+        InputError: it is another one.
+    """
+    suffix = Path(out).suffix
+    if suffix.lower() not in {"", *suffixes}:
+        held = suffixes[0].removeprefix(".").upper()
+        raise InputError(
+            f"the file would hold {held}, but its name ends in '{suffix}': {out}",
+            hint=f"name a file that ends in {suffixes[0]}; other programs convert it",
+        )

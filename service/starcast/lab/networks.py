@@ -1,14 +1,18 @@
 """The operations on topologies, which need no server."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from starcast.lab.artifacts import Artifacts
-from starcast.lab.files import ExchangeFile, Picture
-from starcast.lab.signature import Shell, TopologyName
+from starcast.lab.files import ExchangeFile, Picture, check_suffix
+from starcast.lab.forests import is_forest, load_forest
+from starcast.lab.signature import Layout, OutFile, Root, Shell, TopologyName
 from starcast.support.table import Facts
-from starcast.vocabulary import LayoutName, TopologyFormat
+from starcast.vocabulary import TopologyFormat
 
-Layout = Annotated[LayoutName | None, Shell(completes="layouts")]
+if TYPE_CHECKING:
+    from starcast.trees import Forest
 
 
 class Networks(Artifacts):
@@ -106,3 +110,74 @@ class Networks(Artifacts):
         from starcast.topologies import as_topology
 
         return ExchangeFile(as_topology(topology), to)
+
+    def explore(
+        self,
+        topology: TopologyName,
+        *,
+        out: OutFile,
+        forest: Annotated[
+            "Sequence[str | Path | Forest]", Shell(Sequence[str], completes="constructions")
+        ] = (),
+        schedule: Annotated[Sequence[str], Shell()] = (),
+        root: Root = None,
+        state: str | None = None,
+    ) -> Facts:
+        """Write a page that shows a topology, forests and schedules in any browser, offline.
+
+        The page holds its scripts and its data, and loads nothing: it can be mailed. No server is
+        needed.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            out: output file, such as page.html.
+            forest: a construction, such as multiple, or a file of ``forest build``; can be
+                repeated. In Python also `Forest` objects.
+            schedule: COLLECTIVE:ALGORITHM, such as ``broadcast:multiple(segments=4)``; can be
+                repeated. ``:one`` at the end chooses the one-port model.
+            root: label of the root of all of them.
+            state: what the page shows first, as in the explorer's addresses:
+                ``step=3&node=21345``.
+
+        Returns:
+            The ids of the forests and schedules, the file, and its bytes.
+
+        Raises:
+            InputError: a name, an argument, the root or a file is wrong.
+            RejectedError: the array of a file is not a forest.
+            LimitError: the topology or a schedule is too large for a page.
+
+        Example:
+            >>> lab.explore("S5", forest=["multiple"], out="page.html")["forests"]
+            ['S5:multiple:12345']
+
+            $ starcast explore S5 --out s5.html
+            $ starcast explore S5 --forest multiple --schedule broadcast:multiple --out page.html
+            $ starcast explore S4 --schedule alltoall:exact --state step=2 --out s4.html
+        """
+        from starcast import explorer
+        from starcast.support.atomic import atomic_write
+        from starcast.topologies import as_topology
+
+        check_suffix(out, ".html", ".htm")
+        network = as_topology(topology)
+        at: int | str = 0 if root is None else root
+        forests = [
+            load_forest(name) if is_forest(name) else load_forest(network, str(name), {"root": at})
+            for name in forest
+        ]
+        for built in forests:
+            built.verify()
+        schedules = [explorer.build_schedule(network, name, at) for name in schedule]
+        page = explorer.build_page(network, forests, schedules, state).encode()
+        with atomic_write(Path(out)) as file:
+            file.write(page)
+        held = {
+            "forests": [each.id for each in forests],
+            "schedules": [each.id for each in schedules],
+        }
+        contents = ", ".join(held["forests"] + held["schedules"] or [network.spec])
+        return Facts(
+            {**held, "file": str(out), "bytes": len(page)},
+            f"wrote {contents} to {out}: {len(page) / 1e6:,.2f} MB",
+        )

@@ -8,11 +8,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import getdoc
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.vocabulary import LoadMethod
+from starcast.vocabulary import Collective, LayoutName, LoadMethod
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from starcast.topologies import Topology
 
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$", re.MULTILINE)
@@ -24,7 +27,8 @@ class Shell:
     """What the command line needs to know of a parameter, as metadata of its annotation.
 
     Attributes:
-        type: what a shell can write, where Python takes more: ``str`` for ``str | Topology``.
+        type: what a shell can write, where Python takes more: ``str`` for ``str | Topology``, and
+            ``dict`` for a mapping, which is written as ``name=TEXT`` and ``name:=JSON``.
         flag: the name of the option, such as ``--all``; by default that of the parameter.
         short: short names of the option, such as ``("-m",)``.
         metavar: the word that stands for the value in the help.
@@ -33,6 +37,7 @@ class Shell:
         least: the least number.
         most: the greatest number.
         default: what the help shows as the default instead of the value.
+        format: the output format for which a switch is on, which then has no option of its own.
     """
 
     type: Any = None
@@ -44,17 +49,30 @@ class Shell:
     least: float | None = None
     most: float | None = None
     default: str | None = None
+    format: str | None = None
 
 
 TopologyName = Annotated["str | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies")]
+OptionalTopology = Annotated[
+    "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="topologies")
+]
 StoredTopology = Annotated[
     "str | Topology | None", Shell(str, metavar="TOPOLOGY", completes="stored_topologies")
 ]
 ArtifactId = Annotated[str, Shell(metavar="ID", completes="artifacts")]
 Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
+CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
+#: An exact number: 100, 2.5 or 23/3.
+Number = Annotated["float | str | Fraction", Shell(str)]
 #: Labels; Python also takes ranks.
 Root = Annotated["int | str | None", Shell(str)]
 All = Annotated[bool, Shell(flag="--all")]
+Layout = Annotated[LayoutName | None, Shell(completes="layouts")]
+OutFile = Annotated["str | Path", Shell(Path)]
+OptionalOutFile = Annotated["str | Path | None", Shell(Path)]
+Jobs = Annotated[int | None, Shell(default="one per core")]
+ShardName = Annotated[str | None, Shell(metavar="I/N")]
+ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)]
 
 
 @dataclass(frozen=True)

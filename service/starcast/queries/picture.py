@@ -16,7 +16,6 @@ from typing import Any
 from starcast.collectives.model import EXPANDED
 from starcast.drawing import Link, Picture
 from starcast.errors import InputError
-from starcast.graph.connection import QueryResult
 from starcast.queries.header import Column
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, named_topologies
@@ -49,7 +48,9 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
     )
 
 
-def build_picture(query: Query, values: Mapping[str, Any], result: QueryResult) -> Picture:
+def build_picture(
+    query: Query, values: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> Picture:
     """Return the nodes and links in the rows of a result, to be drawn.
 
     Raises:
@@ -58,13 +59,13 @@ def build_picture(query: Query, values: Mapping[str, Any], result: QueryResult) 
     topology = check_drawable(query, values)
     ranks = _Ranks(topology)
     columns = _node_columns(query)
-    rows = [{column.name: ranks.of(row[column.name]) for column in columns} for row in result.rows]
-    source = _path_start(rows) if _has_paths(query) else None
+    named = [{column.name: ranks.of(row[column.name]) for column in columns} for row in rows]
+    source = _path_start(named) if _has_paths(query) else None
     if source is None:
         source = _source(query.parameters, values, topology)
     nodes: dict[int, None] = {}
     links: Counter[Link] = Counter()
-    for row in rows:
+    for row in named:
         for members in row.values():
             nodes |= dict.fromkeys(members)
         links.update(_row_links(ranks, query, row, source))

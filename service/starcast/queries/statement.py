@@ -1,11 +1,10 @@
-"""Free statements: Cypher without a header, checked and limited like the queries of a pack."""
+"""Free statements: Cypher without a header, checked like the queries of a pack."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from starcast.errors import InputError
-from starcast.graph.connection import Graph, QueryResult
 from starcast.queries.checks import check_reads_only
 from starcast.queries.tokens import Kind, tokenize
 from starcast.support.text import did_you_mean
@@ -41,24 +40,3 @@ def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> 
                 hint=f"{did_you_mean(name, used)}remove it, or write ${name} in the statement",
             )
     return statement.rstrip().removesuffix(";")
-
-
-def run_statement(
-    graph: Graph,
-    statement: str,
-    values: Mapping[str, Any],
-    *,
-    row_limit: int = 1_000,
-    timeout: float = 30.0,
-    source: Path = Path("statement"),
-) -> QueryResult:
-    """Run a statement in a read transaction, with a row limit and a time-out.
-
-    Unlike the queries of a pack, a statement may also read artifacts that are not complete.
-
-    Raises:
-        InputError: see `check_statement`; or the server refuses the statement.
-        LimitError: time or memory ran out.
-        UnavailableError: the server cannot be reached.
-    """
-    return graph.run(check_statement(statement, values, source), values, timeout, row_limit)

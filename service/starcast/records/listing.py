@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from starcast.errors import StarcastError
 from starcast.records.combination import is_better
 from starcast.records.files import load_all
 from starcast.records.model import PROBLEMS, Record
@@ -23,6 +24,7 @@ COLUMNS = (
     "version",
     "command",
 )
+SPARE = ("command", "version", "solver", "reason")
 
 
 def load_files(folders: Sequence[Path]) -> list[Record]:
@@ -40,14 +42,11 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
     return sorted(best.values(), key=lambda record: order.index(record.problem))
 
 
-def list_files(folders: Sequence[Path]) -> Table:
-    """Return a row for each record of some folders."""
-    return as_table(load_files(folders))
-
-
-def as_table(records: Iterable[Record]) -> Table:
+def as_table(
+    records: Iterable[Record], note: str = "", failure: StarcastError | None = None
+) -> Table:
     """Return a row for each record."""
-    return Table.of(map(record_row, records), COLUMNS)
+    return Table.of(map(record_row, records), COLUMNS, note, failure, SPARE)
 
 
 def record_row(record: Record) -> dict[str, Any]:
@@ -56,6 +55,16 @@ def record_row(record: Record) -> dict[str, Any]:
     row["arguments"] = dict(record.arguments)
     row["proof"] = describe_evidence(record)
     return row
+
+
+def record_facts(record: Record) -> dict[str, Any]:
+    """Return what a record says, by name, with the shapes of the arrays of its witness."""
+    fields = record.fields()
+    fields.pop("format")
+    details = {name: fields.pop(name) for name in ("proof", "tried")}
+    fields["witness"] = {name: list(array.shape) for name, array in record.witness.items()}
+    fields["evidence"] = describe_evidence(record)
+    return fields | details
 
 
 def evidence_kind(record: Record) -> str:

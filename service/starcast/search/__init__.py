@@ -4,14 +4,13 @@
 """
 
 from starcast.search.catalogue import PROBLEMS, find_problem
-from starcast.search.engines import ENGINES, Budget
+from starcast.search.engines import Budget
 from starcast.search.problem import PaperValue, SearchProblem, TheoryBound
 from starcast.search.proofs import check_record_proof, make_proof, prove_again, verify_bound
 from starcast.search.running import search
 from starcast.search.verification import CheckedRecord, check_record
 
 __all__ = [
-    "ENGINES",
     "PROBLEMS",
     "Budget",
     "CheckedRecord",

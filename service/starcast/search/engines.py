@@ -23,13 +23,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.errors import LimitError, UnavailableError
+from starcast.errors import InputError, LimitError, UnavailableError
 from starcast.progress import Reporter, Silent
 from starcast.search.formula import Formula, true_variables
 from starcast.support.signals import start_blocked
+from starcast.vocabulary import ENGINES, Engine
 
-Engine = Literal["cadical", "cp-sat"]
-ENGINES: tuple[Engine, ...] = ("cadical", "cp-sat")
 _CADICAL = "cadical195"
 #: The option of prctl(2), from <linux/prctl.h>.
 _PR_SET_PDEATHSIG = 1
@@ -48,6 +47,9 @@ class Budget:
         jobs: number of processes.
         engine: the solver of formulas.
         reporter: receives progress.
+
+    Raises:
+        InputError: there is no such engine.
     """
 
     seconds: float = 60.0
@@ -59,6 +61,10 @@ class Budget:
     deadline: float = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise InputError(
+                f"unknown engine '{self.engine}'", hint=f"choose one of {', '.join(ENGINES)}"
+            )
         object.__setattr__(self, "deadline", monotonic() + self.seconds)
 
     @property

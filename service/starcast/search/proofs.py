@@ -144,6 +144,14 @@ def prove_again(
     return refute(formula, limits, f"proof of {record.id}", out)
 
 
+def compare_proof(record: Record, refutation: Refutation) -> str:
+    """Return that a proof made again differs from that of the record, or an empty text."""
+    known = record.proof
+    if known is None or known.format != "LRAT" or known.proof_sha256 == refutation.sha256:
+        return ""
+    return "another proof than that of the record; another version of CaDiCaL"
+
+
 def check_record_proof(record: Record, proof: str) -> str:
     """Check an LRAT or DRAT proof against the formula of a record, and return the checker.
 

@@ -26,7 +26,7 @@ from starcast.search.running import search
 from starcast.search.verification import check_record
 from starcast.support import parallel
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
-from starcast.topologies import as_topology, memory
+from starcast.topologies import Topology, as_topology, memory
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ FindKnown = Callable[[SearchTask], Record | None]
 
 def plan_searches(
     problems: Sequence[str],
-    topologies: Sequence[str],
+    topologies: Sequence[str | Topology],
     arguments: Mapping[str, int],
     seeds: Sequence[int],
 ) -> list[SearchTask]:
@@ -75,8 +75,8 @@ def plan_searches(
         for name in problems:
             problem = find_problem(name)
             values = tuple(sorted(problem.resolve_arguments(arguments).items()))
-            for spec in topologies:
-                graph = as_topology(spec)
+            for each in topologies:
+                graph = as_topology(each)
                 problem.check_topology(graph)
                 tasks[SearchTask(name, graph.spec, values, seed)] = None
     if not tasks:
@@ -133,7 +133,7 @@ def search_shard(
     budget: Budget,
     find_known: FindKnown,
     executor: Executor | None = None,
-) -> int:
+) -> list[Record]:
     """Run the searches of a shard and write their records to a file; nothing else is kept.
 
     Args:
@@ -145,21 +145,19 @@ def search_shard(
         executor: as there.
 
     Returns:
-        The number of searches.
+        The record of each search.
 
     Raises:
         InputError: the file cannot be written.
         LimitError: a formula does not fit into the memory limit; no file is written.
     """
     numbers = {task: number for number, task in shard.select(tasks)}
-    results = {
-        numbers[task]: _to_json(record)
-        for task, record in run_searches(list(numbers), budget, find_known, executor=executor)
-    }
+    found = dict(run_searches(list(numbers), budget, find_known, executor=executor))
+    results = {numbers[task]: _to_json(record) for task, record in found.items()}
     searches = [[task.problem, task.topology, dict(task.arguments), task.seed] for task in tasks]
     description = {"searches": searches, "seconds": budget.seconds, "engine": budget.engine}
     write_shard(file, Job("search", description, len(tasks)), shard, results)
-    return len(results)
+    return list(found.values())
 
 
 def merge_searches(files: Sequence[Path]) -> list[Record]:

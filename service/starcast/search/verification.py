@@ -1,30 +1,37 @@
 """The verification of records: what was checked of each, and what was not."""
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
-from starcast.errors import LimitError, UnavailableError
+from starcast.errors import (
+    LimitError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+    UncheckedError,
+)
+from starcast.progress import Reporter
 from starcast.records import Proof, Record, verify
 from starcast.records.model import Verification
 from starcast.search.engines import Budget
-from starcast.search.proofs import prove_again, verify_bound
+from starcast.search.proofs import compare_proof, prove_again, verify_bound
 from starcast.search.refutation import Refutation
-
-#: Seconds for each proof that is made again, unless the caller chooses others.
-PROOF_SECONDS = 300.0
+from starcast.support.table import Table
+from starcast.support.text import pluralize
 
 
 class CheckedRecord(NamedTuple):
     """A record with the result of its verification.
 
     Attributes:
-        record: the record, whose witness has the stated value.
-        verification: what was checked of its bound.
-        reason: why the bound is not verified; empty if it is.
+        record: the record. Its witness has the stated value unless it is rejected.
+        verification: what was checked of its bound; or that the record is wrong.
+        reason: why the bound is not verified, or what is remarkable about its new proof.
         proof: the proof that was made again, if there is one.
     """
 
     record: Record
-    verification: Verification
+    verification: Verification | Literal["rejected"]
     reason: str = ""
     proof: Refutation | None = None
 
@@ -54,7 +61,7 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
         return _unverified(record, record.proof, error.message)
     if proof is None:
         return _unverified(record, record.proof, f"the proof takes more than {budget.seconds:g} s")
-    return CheckedRecord(record, "verified", proof=proof)
+    return CheckedRecord(record, "verified", compare_proof(record, proof), proof)
 
 
 def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
@@ -62,3 +69,87 @@ def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
         reason = f"only {proof.checker} supports the bound; {reason}"
         return CheckedRecord(record, "not checked", reason)
     return CheckedRecord(record, "not made again", reason)
+
+
+def check_records(
+    records: Sequence[Record], budget: Budget | None, reporter: Reporter
+) -> Iterator[CheckedRecord]:
+    """Check records one by one, as `check_record`; wrong ones are yielded as rejected."""
+    with reporter.task("verifying records", len(records), "records") as task:
+        for record in records:
+            try:
+                yield check_record(record, budget)
+            except RejectedError as error:
+                yield CheckedRecord(record, "rejected", error.message)
+            task.advance()
+
+
+def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
+    """Return a row for each checked record; a failure says that some are not verified."""
+    rows = [
+        {
+            "id": each.record.id,
+            "verification": each.verification,
+            "checker": each.proof and each.proof.checker,
+            "seconds": each.proof and each.proof.seconds,
+            "reason": each.reason,
+        }
+        for each in checked
+    ]
+    verified = sum(each.verification == "verified" for each in checked)
+    proofs = sum(each.proof is not None for each in checked)
+    note = (
+        f"verified {verified} of {pluralize(len(checked), 'record')};"
+        f" {pluralize(proofs, 'proof')} made"
+    )
+    columns = ("id", "verification", "checker", "seconds", "reason")
+    return Table.of(rows, columns, note, _failure(checked), spare=("checker", "seconds"))
+
+
+def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
+    """Return the error that says which records are wrong, or else not verified."""
+    wrong = [each for each in checked if each.verification == "rejected"]
+    unverified = [each for each in checked if each.verification != "verified"]
+    if wrong:
+        first = wrong[0]
+        return RejectedError(
+            f"{pluralize(len(wrong), 'record is', 'records are')} wrong: {first.reason}",
+            hint="search again",
+        )
+    if unverified:
+        first = unverified[0]
+        return UncheckedError(
+            f"{pluralize(len(unverified), 'bound is', 'bounds are')} not verified:"
+            f" {first.record.id}: {first.verification} ({first.reason})",
+            hint="make the proofs with --proofs, a higher --proof-timeout and 'starcast[search]'",
+        )
+    return None
+
+
+def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
+    """Return why a search has not settled all of its records; None if it has.
+
+    Args:
+        records: the records after the search.
+        seconds: the time limit that it had for each of them.
+
+    Returns:
+        A LimitError if value and bound of a record differ, or an UncheckedError if only a second
+        solver supports a bound.
+    """
+    if unsettled := [record for record in records if not record.optimal]:
+        first, *others = unsettled
+        more = f"; {len(others)} more of {len(records)} records are not settled" if others else ""
+        return LimitError(
+            f"{first.id} is not settled after {seconds:g} s: value {first.value}, bound"
+            f" {first.bound}{more}",
+            hint="repeat the command to continue, with another --seed or more --timeout",
+        )
+    for record in records:
+        if record.proof is not None and record.proof.format == "second solver":
+            return UncheckedError(
+                f"the bound of {record.id} is not checked: its proof was too long to make, and only"
+                f" {record.proof.checker} supports the bound",
+                hint="starcast records verify --proof-timeout SECONDS tries to make a proof",
+            )
+    return None

@@ -78,6 +78,22 @@ class Shard:
         return f"{self.index}/{self.count}"
 
 
+def parse_shard(text: str | None, out: str | Path | None) -> Shard | None:
+    """Return the shard to compute, or None for all of the job.
+
+    Args:
+        text: such as ``2/8``.
+        out: the file to write it to.
+
+    Raises:
+        InputError: the text is not a shard, or the shard or its file is given without the other.
+    """
+    if (text is None) != (out is None):
+        given, other = ("--out", "--shard I/N") if text is None else ("--shard", "--out FILE")
+        raise InputError(f"{given} is given without {other}", hint=f"add {other}")
+    return None if text is None else Shard.parse(text)
+
+
 @dataclass(frozen=True)
 class Job:
     """A job that is divided into shards.

@@ -61,12 +61,14 @@ class Table:
         rows: one dictionary per row, with a value for each column.
         note: a sentence about the rows, such as that there are more; may be empty.
         failure: what is wrong with what the rows describe; the command line ends with it.
+        spare: the columns that a terminal omits, in this order, until the table fits.
     """
 
     columns: tuple[str, ...]
     rows: list[Row]
     note: str = ""
     failure: StarcastError | None = None
+    spare: tuple[str, ...] = ()
 
     #: For each row the columns to emphasize; subclasses may override it.
     best: ClassVar[Sequence[Collection[str]]] = ()
@@ -78,10 +80,12 @@ class Table:
         columns: Iterable[str],
         note: str = "",
         failure: StarcastError | None = None,
+        spare: tuple[str, ...] = (),
     ) -> Self:
         """Return the table of some columns of rows; missing values are None."""
         names = tuple(columns)
-        return cls(names, [{name: row.get(name) for name in names} for row in rows], note, failure)
+        chosen = [{name: row.get(name) for name in names} for row in rows]
+        return cls(names, chosen, note, failure, spare)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -114,6 +118,10 @@ class Table:
         values = [self[name] for name in columns]
         rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*values, strict=True)]
         return Table(columns, rows, self.note)
+
+    def readable(self) -> "Table":
+        """Return the table as people read it; subclasses may override it."""
+        return self
 
     def to_json(self) -> str:
         """Return the rows as JSON, as the command line prints them with ``--format json``."""
@@ -205,7 +213,7 @@ class Table:
         )
 
     def _repr_html_(self) -> str:
-        return self.head().html()
+        return self.head().readable().html()
 
     def __str__(self) -> str:
         shown = self.head()

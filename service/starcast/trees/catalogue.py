@@ -22,7 +22,7 @@ from starcast.trees.nk_multiple import nk_multiple
 from starcast.trees.optimal_edge_disjoint import no_optimal_record, optimal_edge_disjoint
 from starcast.trees.recursive_substar import recursive_substar
 from starcast.trees.shortest_path import shortest_path, shortest_path_graph
-from starcast.trees.spec_syntax import parse_spec
+from starcast.trees.spec_syntax import parse_construction
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ def forest(
 
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
-        construction: one of `constructions`.
+        construction: one of `constructions`, also with arguments in parentheses, such as
+            ``dimension-change(base=multiple,i=2)``.
         root: label or rank of the root; the identity by default.
         **arguments: the arguments that the construction declares: ``base``, the trees to change,
             for ``label-change`` and ``dimension-change``, and ``i`` for ``dimension-change``.
@@ -116,8 +117,9 @@ def forest(
         [10, 10, 10, 10]
     """
     topology = as_topology(topology)
-    entry = find(construction, topology)
-    values = entry.resolve_arguments(topology, arguments)
+    name, given = parse_construction(str(construction), arguments)
+    entry = find(name, topology)
+    values = entry.resolve_arguments(topology, given)
     rank = topology.node(root)
     trees = topology.degree if entry.one_tree_per_port else 1
     memory.require(
@@ -154,10 +156,7 @@ def forest_from_id(forest_id: str) -> Forest:
             hint="write it as S5:multiple:12345, or in short as S5:multiple",
         )
     spec, construction, *root = parts
-    name, arguments = parse_spec(construction)
-    network = as_topology(spec)
-    values = find(name, network).resolve_arguments(network, arguments)
-    return forest(network, name, root[0].lower() if root else 0, **values)
+    return forest(spec, construction, root[0].lower() if root else 0)
 
 
 def find_difference(built: Forest) -> str | None:

@@ -56,6 +56,26 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
     return match[1], parse_arguments(match[2] or "")
 
 
+def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, Arguments]:
+    """Return the name of a construction, and its arguments: those in parentheses and others.
+
+    Args:
+        text: the construction, as `parse_spec` reads it.
+        given: further arguments by name.
+
+    Raises:
+        InputError: the text has another form, or an argument is given twice.
+    """
+    # A plain name is not parsed: the catalogue knows how to suggest a similar one.
+    name, arguments = parse_spec(text) if "(" in text else (text, {})
+    for repeated in sorted(arguments.keys() & given.keys()):
+        raise InputError(
+            f"the argument '{repeated}' is given twice",
+            hint=f"remove it from '{text}', or omit --{repeated}",
+        )
+    return name, arguments | dict(given)
+
+
 def parse_arguments(text: str) -> Arguments:
     """Return the arguments in a text that `format_arguments` could have written.
 

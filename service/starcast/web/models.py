@@ -1,9 +1,12 @@
 """The types of responses."""
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 
+from starcast.axes.parameters import AXES, POINT_AXES
 from starcast.vocabulary import Collective, Ports, VerdictWord
 
 Rows = list[dict[str, Any]]
@@ -257,22 +260,24 @@ class ExperimentResource(BaseModel):
     url: str
 
 
-class RunResource(BaseModel):
+class _Numbered(BaseModel):
+    run: int
+
+
+if TYPE_CHECKING:
+    _Axes = _Numbered
+else:
+    _TYPES = {Fraction: float, Sequence[str]: list[str]}
+    _Axes = create_model(
+        "_Axes",
+        __base__=_Numbered,
+        **{name: _TYPES.get(AXES[name].type, AXES[name].type) for name in POINT_AXES},
+    )
+
+
+class RunResource(_Axes):
     """A stored run."""
 
-    run: int
-    topology: str
-    collective: str
-    algorithm: str
-    ports: str
-    base: str | None
-    message_bytes: float
-    segments: int
-    copies: int
-    faults: list[str]
-    seed: int
-    t_s: float
-    t_c: float
     status: str
     steps: int | None
     time: float | None

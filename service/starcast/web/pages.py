@@ -19,7 +19,6 @@ from starcast.comparison import page
 from starcast.comparison.networks import CROSSABLE
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.explorer.page import EXPLORER
-from starcast.queries.listing import as_read
 from starcast.queries.parameters import STORED
 from starcast.records import PROBLEM_NAMES
 from starcast.support.html import STATIC, render_page
@@ -123,16 +122,14 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
             answer = queries.ask(service, query.name, values)
         except StarcastError as error:
             problem = error
-    shown = None if answer is None else as_read(answer)
+    shown = None if answer is None else answer.readable()
     return _render(
         request,
         "query.html.j2",
         query=queries.describe(query),
         fields=_fields(service, query.parameters, values),
         problem=problem,
-        answer=None
-        if shown is None or answer is None
-        else Table(shown.columns, shown.rows, answer.note),
+        answer=shown,
         numeric=() if shown is None else _numeric(shown),
         drawn=answer is not None and queries.is_drawable(query, answer.parameters),
         state=urlencode(values),

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 from sqlalchemy import func, select
 
 from starcast.comparison.compare import Comparison
+from starcast.comparison.networks import CROSSABLE
 from starcast.comparison.page import Profiles, describe, describe_panels
 from starcast.comparison.sides import load_side
 from starcast.comparison.stored import load_profiles
@@ -40,7 +41,7 @@ NamesParameter = Annotated[
     Query(alias="name", max_length=20, description="experiments by name, runs by number"),
 ]
 AcrossParameter = Annotated[
-    list[str], Query(description="axes in which runs may differ: topology, ports, t_s, t_c")
+    list[str], Query(description=f"axes in which runs may differ: {', '.join(CROSSABLE)}")
 ]
 ConditionsParameter = Annotated[
     list[str], Query(alias="condition", description="only runs with this value: topology=S5")

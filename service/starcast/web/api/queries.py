@@ -78,7 +78,7 @@ def get_answer(
     ] = None,
 ) -> models.AnswerResource:
     """Run a query: its rows, within the row limit and the time limit of the settings."""
-    answer = ask(service, f"{pack}/{name}", read_parameters(request))
+    answer = ask(service, f"{pack}/{name}", read_parameters(request), drawable=output == Format.SVG)
     if output == Format.CSV:
         return csv_response(answer)  # type: ignore[return-value]
     if output == Format.SVG:
@@ -110,11 +110,13 @@ def read_parameters(request: Request) -> dict[str, str]:
     return values
 
 
-def ask(service: Service, query: str, values: Mapping[str, Any]) -> Answer:
+def ask(
+    service: Service, query: str, values: Mapping[str, Any], *, drawable: bool = False
+) -> Answer:
     """Run a query of a pack."""
     service.library().find(query)  # a name, never a file or a statement
     with service.lab() as lab:
-        return lab.query(query, dict(values))
+        return lab.query(query, values, drawable=drawable)
 
 
 def describe(query: PackQuery) -> models.QueryResource:

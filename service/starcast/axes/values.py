@@ -1,4 +1,4 @@
-"""Exact parsing of the values on the axes of a grid: numbers, counts, seeds and names."""
+"""Exact reading of the values of axes: numbers, counts, seeds, names and faults."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,15 +14,8 @@ LARGEST = 10**30
 BEST, DEGREE = "best", "degree"
 #: The largest seed: the largest value of PostgreSQL's type bigint.
 LARGEST_SEED = 2**63 - 1
-#: Names that axes had in starcast 0.1, with their names of today.
-RENAMED_AXES = {
-    "tree": "base",
-    "p": "segments",
-    "M": "messages",
-    "m": "message_bytes",
-    "T_s": "t_s",
-    "T_c": "t_c",
-}
+#: The value of the axis of faults without faults.
+NONE = "none"
 
 # Matched before `Fraction` reads the text, which would write out every digit of a large exponent.
 _NUMBER = re.compile(
@@ -31,7 +24,11 @@ _NUMBER = re.compile(
 _MANY_DIGITS = re.compile(r"\d{32,}", re.ASCII)
 _BOUNDS = "numerator and denominator are at most 10^30"
 _SHOWN = 40
-_NAME = re.compile(r"(?!\d+$)[A-Za-z0-9][A-Za-z0-9._-]*")
+_DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
+_FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@(\d{1,9}))?", re.ASCII)
+_KINDS = {"node", "nodes", "link", "links"}
+#: How faults are written, for hints.
+FAULTS_HINT = "write none, '2 nodes', '1 link', or labels such as '21345 12345-21345@3'"
 
 
 def read_number(value: str | float | Fraction, axis: str) -> Fraction:
@@ -123,29 +120,33 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     return tuple(read(value, axis) for value in values)
 
 
-def reject_renamed(axis: str) -> None:
-    """Reject the former name of an axis.
+def read_faults(value: object, axis: str) -> str:
+    """Return faults with single blanks: ``none``, ``2 nodes``, or labels of nodes and links.
 
     Raises:
-        InputError: the axis has a new name, which the message contains.
+        InputError: the input does not name faults.
     """
-    if axis in RENAMED_AXES:
-        new = RENAMED_AXES[axis]
-        raise InputError(f"the axis '{axis}' is now called '{new}'", hint=f"write {new}")
+    plain = " ".join(read_word(value, axis).split())
+    if plain == NONE or _DRAWN.fullmatch(plain):
+        return plain
+    named = plain.split()
+    if not named or _KINDS & set(named) or not all(_FAULT.fullmatch(word) for word in named):
+        raise InputError(f"{axis} is '{plain}', which does not name faults", hint=FAULTS_HINT)
+    return plain
 
 
-def check_name(name: str) -> str:
-    """Return a valid name for an experiment; digits alone would be the number of a run.
+def drawn_faults(text: str) -> tuple[int, str] | None:
+    """Return the number and the kind (node, link) of faults to draw; None if they are named."""
+    drawn = _DRAWN.fullmatch(text)
+    return None if drawn is None else (int(drawn[1]), drawn[2])
 
-    Raises:
-        InputError: the name is not valid.
-    """
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            f"'{name}' is not a valid name for an experiment",
-            hint="write letters, digits, '.', '_' and '-', not digits alone",
-        )
-    return name
+
+def split_fault(word: str) -> tuple[list[str], int] | None:
+    """Return the labels and the first step of a named fault; None if it is not one."""
+    named = _FAULT.fullmatch(word)
+    if named is None:
+        return None
+    return [label for label in named.groups()[:2] if label is not None], int(named[3] or 1)
 
 
 def _shorten(text: str) -> str:

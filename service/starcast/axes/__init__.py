@@ -1,0 +1,1 @@
+"""Axes: the parameters of a run, declared once, and the reading of their values."""

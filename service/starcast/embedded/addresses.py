@@ -1,0 +1,105 @@
+"""Addresses and passwords of the running servers of a home.
+
+They follow from the home and from ``stack.json``, which `up` writes. Nearly every command needs
+them, so this module imports neither the servers nor a driver.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starcast.database.roles import ROLE_NAMES, Role
+from starcast.embedded import processes
+from starcast.embedded.home import Home, ServerProcess
+from starcast.embedded.processes import LOOPBACK
+from starcast.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+#: The names of the servers in messages, by their names in file names.
+TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
+GRAPH_USER = "neo4j"
+STORE_DATABASE = "starcast"
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """Addresses and passwords of the running servers of a home."""
+
+    neo4j_uri: str
+    neo4j_password: str = field(repr=False)
+    postgres_url: "URL"
+
+
+def endpoints(home: Path) -> Endpoints:
+    """Return the addresses of both servers of a home.
+
+    Raises:
+        UnavailableError: a server is not running.
+    """
+    return Endpoints(*graph_endpoint(home), store_endpoint(home))
+
+
+def graph_endpoint(home: Path) -> tuple[str, str]:
+    """Return the Bolt URI and the password of a home's Neo4j; PostgreSQL need not be running.
+
+    Raises:
+        UnavailableError: Neo4j is not running.
+    """
+    return f"bolt://{LOOPBACK}:{server_port('neo4j', home)}", Home(home.resolve()).password("neo4j")
+
+
+def store_endpoint(home: Path, role: Role = "writer") -> "URL":
+    """Return the URL of a home's PostgreSQL database for a role; Neo4j need not be running.
+
+    SQLAlchemy hides the password in prints.
+
+    Raises:
+        UnavailableError: PostgreSQL is not running, or an earlier version of starcast has set it
+            up.
+    """
+    # Imported only here: a query of the graph does not load SQLAlchemy.
+    from sqlalchemy import URL  # noqa: PLC0415
+
+    port = server_port("postgres", home)
+    resolved = Home(home.resolve())
+    if not resolved.role_password_file(role).exists():
+        raise UnavailableError(
+            f"the embedded PostgreSQL in {resolved.root} has no role {ROLE_NAMES[role]} yet",
+            hint="run 'starcast up', which creates it",
+        )
+    password = resolved.password(resolved.role_password_file(role).name)
+    return URL.create(
+        "postgresql+psycopg", ROLE_NAMES[role], password, LOOPBACK, port, STORE_DATABASE
+    )
+
+
+def running_servers(home: Home) -> dict[str, ServerProcess]:
+    """Return the published servers that are alive, by name."""
+    published = home.published()
+    return {
+        name: published[name]
+        for name in TITLES
+        if processes.find_server(published.get(name), processes.has_argument(home.marker(name)))
+    }
+
+
+def server_port(name: str, home: Path) -> int:
+    """Return the port of a running server of a home, by the server's name.
+
+    Raises:
+        UnavailableError: it is not running.
+    """
+    resolved = Home(home.resolve())
+    running = running_servers(resolved)
+    if name in running:
+        return running[name].port
+    if name == "neo4j" and resolved.is_rebuilding:
+        raise UnavailableError(
+            f"the embedded Neo4j in {home} is restarting on a newly imported store: "
+            f"{resolved.activity}",
+            hint="try again in a minute; 'starcast status' shows when it is running",
+        )
+    subject = f"the embedded {TITLES[name]}" if running else "the embedded stack"
+    raise UnavailableError(f"{subject} in {home} is not running", hint="run 'starcast up'")

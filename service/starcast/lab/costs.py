@@ -1,0 +1,410 @@
+"""The operations on costs by the papers' closed forms, and on runs in the papers' tables."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from itertools import count, product
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from starcast.errors import InputError
+from starcast.lab.connection import Connection
+from starcast.lab.experiments import condition_texts
+from starcast.lab.signature import (
+    CollectiveName,
+    Number,
+    OptionalTopology,
+    Shell,
+    TopologyName,
+)
+from starcast.support.table import Row, Table, rounded, with_numbers
+from starcast.vocabulary import Collective, ExecutionModel, Ports
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from starcast.comparison.paper_rows import PaperCases
+    from starcast.costs import Machine
+    from starcast.costs.paper_tables import Case
+    from starcast.costs.paper_tables import Row as PaperRow
+    from starcast.costs.tables import CostRow, Problem
+
+MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
+#: Largest schedule that is simulated by default; it takes about a second.
+MAX_ROWS = 2_000_000
+COLUMNS = (
+    "ports", "name", "source", "cited", "pieces", "real_pieces", "start_ups", "bytes", "steps",
+    "transmissions", "time", "lower_bound", "gap", "simulated_steps", "simulated_time",
+    "simulated_gap", "note",
+)  # fmt: skip
+#: Columns for people; ``ref`` is the letter of the line below with source and note.
+NARROW = (
+    "name", "pieces", "start_ups", "bytes", "time", "gap", "simulated_time", "simulated_gap", "ref",
+)  # fmt: skip
+#: Columns of `NARROW` that are removed if they do not fit, in this order.
+SPARE = ("start_ups", "bytes", "simulated_time", "pieces")
+COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
+
+
+class CostPart(NamedTuple):
+    """The costs of one collective in one port model, or one case of a paper's table.
+
+    Attributes:
+        title: collective, topology, message, machine and port model; or what the paper says.
+        rows: rows for people. Those of a `CostTable` have the letter of their source: ``ref``.
+        columns: the columns for people.
+        spare: the columns to omit from a table that is too wide, in this order.
+        sources: the lines below: letter, source and note.
+        label: the label in LaTeX.
+    """
+
+    title: str
+    rows: list[Row]
+    columns: tuple[str, ...]
+    spare: tuple[str, ...]
+    sources: tuple[str, ...] = ()
+    label: str | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class CostTable(Table):
+    """Costs which people read as several tables.
+
+    Attributes:
+        parts: a table per collective and port model, or per case of a paper's table.
+        is_paper: whether rows and columns are those of a paper.
+    """
+
+    parts: tuple[CostPart, ...] = ()
+    is_paper: bool = False
+
+
+class Costs(Connection):
+    """Closed forms, lower bounds and simulations."""
+
+    def cost_table(
+        self,
+        topology: OptionalTopology = None,
+        *,
+        collective: Annotated[Collective | None, Shell(str, completes="collectives")] = None,
+        ports: Ports | None = None,
+        message_bytes: MessageBytes = 65536,
+        t_s: Number = 100,
+        t_c: Number = 1,
+        segments: Annotated[int | str, Shell(str)] = "best",
+        messages: int | None = None,
+        copies: int = 1,
+        hypercube: int | None = None,
+        simulate: bool = True,
+        execution: ExecutionModel = "synchronous",
+        max_rows: Annotated[int, Shell(least=0)] = MAX_ROWS,
+        experiment: Annotated[str | None, Shell(metavar="NAME", completes="experiments")] = None,
+        table: Annotated[
+            str | None,
+            Shell(metavar="TABLE", default="that of the experiment's shipped grid"),
+        ] = None,
+        conditions: Annotated[
+            "Mapping[str, Any] | Iterable[str]",
+            Shell(Sequence[str], flag="--where", metavar="AXIS=VALUE"),
+        ] = (),
+    ) -> CostTable:
+        """Show the papers' cost tables: costs on a topology, or the runs of an experiment.
+
+        For a topology, no server is needed, and the fastest algorithm is the first. A row is an
+        algorithm of starcast or a row of a paper's table. Its time is start_ups T_s + bytes T_c,
+        exact, by the closed form of its source. pieces is the number of segments or unit messages,
+        by default the optimum, and real_pieces the optimum over the real numbers. The gap is time /
+        lower bound for the same number of copies. Simulated figures are those of the executed
+        schedule; a note explains where they differ from the closed form.
+
+        With ``experiment``, rows and columns are those of the paper, one table per topology and
+        message. The figures of a row are those of the fastest stored run of the algorithm that is
+        its basis. A row about a work that the paper cites and starcast cannot execute is marked as
+        cited; its figures are those of the paper's closed form, if it has one. References are keys
+        of references.bib.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: only this collective, such as broadcast (default: all).
+            ports: only this port model (default: both).
+            message_bytes: bytes of a message for one destination, such as 1024, 2.5 or 23/3.
+            t_s: start-up time per packet, T_s in the papers.
+            t_c: time per byte, T_c in the papers.
+            segments: segments of the message, or of each tree's share; best for the optimum.
+            messages: unit messages, where they differ from ``segments``.
+            copies: edge-disjoint trees that carry each message, for algorithms that use such trees.
+            hypercube: dimension of the hypercube to compare with (default: the least of enough
+                nodes).
+            simulate: simulate the schedules that are small enough.
+            execution: execution model of the simulations.
+            max_rows: largest schedule to simulate, in rows.
+            experiment: the experiment whose stored runs are shown; it replaces the topology.
+            table: the paper's table of the experiment, such as tseng-sheu-1997-table-1.
+            conditions: only runs of the experiment with this value, such as topology=S5; several
+                values of one axis are alternatives.
+
+        Raises:
+            InputError: a name or a number is wrong, or what is to be shown is missing.
+            NotFoundError: no such experiment is stored, or no run executes a row of the table.
+            RejectedError: a schedule violates its port model.
+
+        Example:
+            >>> lab.cost_table("S4", collective="broadcast", ports="all")["name"][1]
+            'multiple'
+
+            $ starcast cost table S7 --collective broadcast --ports all
+            $ starcast cost table S5 --collective allgather -m 1024 --no-simulate -f markdown
+            $ starcast cost table S6 --collective scatter --messages 5 --copies 2
+            $ starcast experiment run ts1 --grid tseng-sheu-1997-table-1
+            $ starcast cost table --experiment ts1 --where topology=S5 -f latex > table.tex
+        """
+        if experiment is not None:
+            computed = {
+                "topology": topology, "collective": collective, "ports": ports, "t_s": t_s,
+                "message_bytes": message_bytes, "t_c": t_c, "segments": segments,
+                "messages": messages, "copies": copies, "hypercube": hypercube,
+                "simulate": simulate, "execution": execution, "max_rows": max_rows,
+            }  # fmt: skip
+            _check_defaults(computed)
+            return self._paper_table(experiment, table, condition_texts(conditions))
+        if topology is None:
+            raise InputError(
+                "a topology or an experiment is missing",
+                hint="a topology is S5, for example; --experiment NAME shows stored runs",
+            )
+        if table is not None or conditions:
+            raise InputError(
+                "--table and --where are for stored runs",
+                hint="add --experiment NAME, or omit them",
+            )
+        from starcast.axes.values import BEST, read_count, read_number
+        from starcast.collectives.model import COLLECTIVES, PORT_MODELS
+        from starcast.costs.tables import Problem
+        from starcast.topologies import as_topology
+
+        network = as_topology(topology)
+        machine = _machine(t_s, t_c)
+        size = read_number(message_bytes, "message_bytes")
+        pieces = read_count(segments, "segments", (BEST,))
+        title = f"on {network.spec}, m = {message_bytes}, T_s = {t_s}, T_c = {t_c}"
+        if execution != "synchronous":
+            title += f", simulated {execution}ly"
+        records: list[Row] = []
+        parts: list[CostPart] = []
+        for name in [collective] if collective else COLLECTIVES:
+            rows: list[Row] = []
+            for model in [ports] if ports else PORT_MODELS:
+                problem = Problem(
+                    network,
+                    name,
+                    model,
+                    size,
+                    machine,
+                    None if pieces == BEST else int(pieces),
+                    messages,
+                    copies,
+                    hypercube,
+                    execution,
+                )
+                costs = self._costs(problem, max_rows if simulate else 0)
+                parts.append(_part(costs, f"{name} {title}, {model}-port"))
+                rows += costs
+            rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
+            records += [{"topology": network.spec, "collective": name, **row} for row in rows]
+        listed = Table.of(records, ("topology", "collective", *COLUMNS))
+        return CostTable(listed.columns, listed.rows, parts=tuple(parts))
+
+    def _paper_table(
+        self, experiment: str, table: str | None, conditions: Sequence[str]
+    ) -> CostTable:
+        """Return the stored runs of an experiment as a paper's table."""
+        from starcast.comparison.paper_rows import find_table, load_table, tabulate
+        from starcast.comparison.sides import read_conditions
+
+        read_conditions(conditions)  # before a server is needed
+        if table is not None:
+            find_table(table)
+        with self._session() as session:
+            paper = load_table(
+                session, experiment, self.reporter, table=table, conditions=conditions
+            )
+        records = tabulate(paper)
+        parts = tuple(_paper_part(paper, case, rows) for case, rows in paper.cases)
+        return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
+
+    def _costs(self, problem: "Problem", max_rows: int) -> list[Row]:
+        """Return the rows of a collective in a port model, the fastest first."""
+        from starcast.costs.tables import build_table
+
+        return [
+            with_numbers(
+                {
+                    "ports": problem.ports,
+                    "name": row.name,
+                    "source": row.source,
+                    "cited": row.cited,
+                    "pieces": row.pieces,
+                    "real_pieces": row.real_pieces or None,  # 0: fewer pieces are always better
+                    **{name: getattr(row.cost, name, None) for name in COSTS},
+                    "lower_bound": row.bound.time,
+                    "gap": rounded(row.gap),
+                    **self._simulated(problem, row, max_rows),
+                    "note": row.note or None,
+                }
+            )
+            for row in build_table(problem)
+        ]
+
+    def _simulated(self, problem: "Problem", row: "CostRow", max_rows: int) -> Row:
+        """Return the simulated figures of a row; report why there are none."""
+        from starcast.costs import tables
+        from starcast.errors import LimitError
+
+        if not max_rows:
+            return {}
+        try:
+            cost = tables.execute_row(problem, row, max_rows)
+        except LimitError as error:
+            self.reporter.say(f"not simulated: {error.message}")
+            return {}
+        if cost is None:
+            return {}
+        return {
+            "simulated_steps": cost.steps,
+            "simulated_time": cost.time,
+            "simulated_gap": rounded(row.gap_of(cost)),
+        }
+
+    def optimum(
+        self,
+        topology: TopologyName,
+        collective: CollectiveName,
+        algorithm: Annotated[str, Shell(completes="algorithms")],
+        *,
+        ports: Ports = "all",
+        message_bytes: MessageBytes = 65536,
+        t_s: Number = 100,
+        t_c: Number = 1,
+        copies: int | None = None,
+    ) -> Table:
+        """Find the number of segments or unit messages with the least time.
+
+        The closed form is minimized over the real numbers and over the integers. If fewer pieces
+        are always better, no real optimum exists.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: broadcast, allgather, scatter, gather or alltoall.
+            algorithm: an algorithm, such as multiple.
+            ports: port model.
+            message_bytes: bytes of a message for one destination, such as 1024, 2.5 or 23/3.
+            t_s: start-up time per packet, T_s in the papers.
+            t_c: time per byte, T_c in the papers.
+            copies: edge-disjoint trees that carry each message.
+
+        Raises:
+            InputError: a name or a number is wrong, or the algorithm does not split its messages or
+                has no closed form.
+
+        Example:
+            >>> lab.optimum("S7", "broadcast", "multiple", message_bytes=10**6)["optimum"]
+            [43]
+
+            $ starcast cost optimum S7 broadcast multiple -m 1e6
+            $ starcast cost optimum S6 broadcast edge-disjoint --copies 2
+        """
+        from starcast.axes.values import read_number
+        from starcast.collectives.catalogue import find
+        from starcast.costs import closed_form, optimal_pieces
+        from starcast.topologies import as_topology
+
+        machine = _machine(t_s, t_c)
+        size = read_number(message_bytes, "message_bytes")
+        network = as_topology(topology)
+        given: dict[str, int | str] = {} if copies is None else {"copies": copies}
+        real, best = optimal_pieces(network, collective, algorithm, ports, size, machine, **given)
+        argument = str(find(collective, algorithm).split_argument)
+        given[argument] = best
+        cost = closed_form(network, collective, algorithm, ports, size, machine, **given)
+        row = {
+            "argument": argument,
+            "real_optimum": real or None,
+            "optimum": best,
+            "steps": cost.steps,
+            "time": cost.time,
+            "source": cost.source,
+            "note": cost.note or None,
+        }
+        return Table.of([with_numbers(row)], row)
+
+
+def _machine(t_s: Number, t_c: Number) -> "Machine":
+    from starcast.axes.values import read_number
+    from starcast.costs import Machine
+
+    return Machine(read_number(t_s, "t_s"), read_number(t_c, "t_c"))
+
+
+def _part(rows: list[Row], title: str) -> CostPart:
+    # Letters, because names and sources already contain the papers' numbers.
+    letters = dict(zip(dict.fromkeys(map(_source, rows)), _letters(), strict=False))
+    lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
+    simulated = any(row.get("simulated_time") is not None for row in rows)
+    columns = tuple(name for name in NARROW if simulated or "simulated" not in name)
+    sources = tuple(f"{letter} {source}" for source, letter in letters.items())
+    return CostPart(title, lettered, columns, SPARE, sources)
+
+
+def _check_defaults(values: Mapping[str, Any]) -> None:
+    """Check that parameters of computed costs have their defaults.
+
+    Raises:
+        InputError: one has another value.
+    """
+    parameters = signature(Costs.cost_table).parameters
+    for name, value in values.items():
+        if value != parameters[name].default:
+            raise InputError(
+                f"{name} is for computed costs, but an experiment is given",
+                hint="omit it; --where selects runs, such as --where topology=S5",
+            )
+
+
+def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> CostPart:
+    """Return a case under the paper's headings; repeated models are left empty."""
+    from starcast.comparison.paper_rows import case_values
+
+    table = paper.table
+    values = case_values(table, case)
+    shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
+    headings = {
+        column: heading
+        for column, heading in table.headings.items()
+        if any(row[column] is not None for row in rows)
+    }
+    printed = []
+    before = None
+    for row in map(with_numbers, rows):
+        cells = {heading: row[column] for column, heading in headings.items()}
+        if "model" in headings and row["model"] == before:
+            cells[headings["model"]] = None
+        before = row.get("model")
+        printed.append(cells)
+    title = f"{table.source}. {table.caption}: {shown}"
+    name = "-".join([paper.name, *map(str, values.values())])
+    label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
+    return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
+
+
+def _letters() -> Iterator[str]:
+    """Yield a), b), ..., z), aa), ab), ..."""
+    for length in count(1):
+        yield from (f"{''.join(letters)})" for letters in product(ascii_lowercase, repeat=length))
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    """Return the source of a row, whether it is cited only, and its note."""
+    cited = " (cited)" if row["cited"] else ""
+    note = f"; {row['note']}" if row["note"] else ""
+    return f"{row['source']}{cited}{note}"

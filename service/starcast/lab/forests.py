@@ -1,0 +1,488 @@
+"""The operations on forests: of a construction, in a file, or stored."""
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
+
+from starcast.errors import InputError, RejectedError
+from starcast.lab.artifacts import Artifacts
+from starcast.lab.files import ExchangeFile, Picture, check_suffix
+from starcast.lab.signature import (
+    All,
+    Jobs,
+    Layout,
+    OptionalOutFile,
+    OptionalTopology,
+    OutFile,
+    Root,
+    ShardFiles,
+    ShardName,
+    Shell,
+    TopologyName,
+)
+from starcast.support.table import Facts, Table
+from starcast.vocabulary import ForestFormat
+
+if TYPE_CHECKING:
+    from starcast.blockwise import BlockVerification
+    from starcast.topologies import Topology
+    from starcast.trees import Forest
+
+Source = Annotated[
+    "str | Path | Topology | Forest", Shell(str, metavar="TOPOLOGY", completes="topologies")
+]
+ShownSource = Annotated[
+    "str | Path | Topology | Forest",
+    Shell(str, metavar="TOPOLOGY", completes="topologies_or_forests"),
+]
+ConstructionName = Annotated[str, Shell(completes="constructions")]
+OptionalConstruction = Annotated[str | None, Shell(completes="constructions")]
+
+_OTHER_NAME = "save it under another name: Forest(..., construction='mine'); or build it again"
+
+
+class ForestOptions(TypedDict, total=False):
+    """Options of a construction.
+
+    Attributes:
+        root: label of the root (default: the identity). In Python also its rank.
+        base: construction that label-change and dimension-change start from.
+        i: number of places, for dimension-change.
+    """
+
+    root: Root
+    base: OptionalConstruction
+    i: int | None
+
+
+class Forests(Artifacts):
+    """Forests, which need no server unless they are stored."""
+
+    def constructions(self, topology: OptionalTopology = None) -> Table:
+        """List the constructions with their families, arguments and papers. No server is needed.
+
+        Args:
+            topology: only what is defined on this topology, such as S5.
+
+        Raises:
+            InputError: there is no such topology.
+        """
+        from starcast.trees.catalogue import CONSTRUCTIONS, constructions
+
+        chosen = [CONSTRUCTIONS[name] for name in constructions(topology)]
+        return Table(
+            ("construction", "description", "families", "arguments", "paper"),
+            [
+                {
+                    "construction": each.name,
+                    "description": each.description,
+                    "families": list(each.families),
+                    "arguments": [argument.name for argument in each.arguments],
+                    "paper": each.source,
+                }
+                for each in chosen
+            ],
+        )
+
+    def build_forest(
+        self,
+        topology: TopologyName,
+        construction: ConstructionName,
+        *,
+        out: OutFile,
+        **options: Unpack[ForestOptions],
+    ) -> Table:
+        """Build a forest, verify it, and write it to a file. No server is needed.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            construction: a construction, such as multiple; see ``starcast forest constructions``.
+            out: output file, such as forest.npz.
+            options: `ForestOptions`.
+
+        Returns:
+            One row: the counts of the forest, the file and its bytes.
+
+        Raises:
+            InputError: a name or an argument is wrong, or the file cannot be written.
+            LimitError: the trees are larger than the memory of this machine.
+
+        Example:
+            >>> lab.build_forest("S5", "multiple", out="forest.npz")["edges"]
+            [476]
+
+            $ starcast forest build S5 multiple --root 54321 --out forest.npz
+            $ starcast forest build S6 dimension-change --base greedy --i 2 --out turned.npz
+        """
+        check_suffix(out, ".npz")
+        forest = load_forest(topology, construction, options)
+        forest.verify()
+        forest.save(out)
+        return _one(_counts(forest) | {"file": str(out), "bytes": Path(out).stat().st_size})
+
+    def verify_forest(
+        self,
+        source: Source,
+        construction: OptionalConstruction = None,
+        *,
+        blocks: bool = False,
+        jobs: Jobs = None,
+        executor: Executor | None = None,
+        shard: ShardName = None,
+        out: OptionalOutFile = None,
+        **options: Unpack[ForestOptions],
+    ) -> Table:
+        """Verify that every node of each tree reaches the root. In a shell, exit code 6 if not.
+
+        A file whose forest is named after a construction must hold the trees of that construction.
+        No server is needed.
+
+        With ``blocks`` also the heights of the trees and the loads of all links are computed; the
+        four options after it belong to it.
+
+        Args:
+            source: a topology, such as S5, or a file written by ``starcast forest build``. In
+                Python also a `Forest`.
+            construction: a construction, such as multiple or
+                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+            blocks: verify a closed form block by block: up to S16, in little memory (needs numba).
+            jobs: number of processes.
+            executor: computes instead of processes on this machine.
+            shard: compute only part I of N and write it to ``out``.
+            out: output file of ``shard``, such as part.json or part.json.gz.
+            options: `ForestOptions`.
+
+        Returns:
+            One row: the counts of the forest, or of the shard, and the seconds.
+
+        Raises:
+            RejectedError: a tree is not a spanning tree, with the first offending node, or the
+                forest is named after a construction but holds other trees.
+            InputError: a name, an argument or a file is wrong, the construction has no closed form,
+                or the options cannot be combined.
+            LimitError: the trees are larger than the memory of this machine, or than S16.
+
+        Example:
+            >>> lab.verify_forest("S7", "multiple", blocks=True)["congestion"]
+            [2]
+
+            $ starcast forest verify S9 multiple
+            $ starcast forest verify forest.npz
+            $ starcast forest verify S13 multiple --blocks --jobs 2
+            $ starcast forest verify S13 multiple --blocks --shard 3/40 --out part-3.json
+        """
+        if blocks:
+            return self._verify_blocks(source, construction, options, jobs, executor, shard, out)
+        for_blocks = {"jobs": jobs, "workers": executor, "shard": shard, "out": out}
+        for name, value in for_blocks.items():
+            if value is not None:
+                raise InputError(
+                    f"--{name} is for the verification by blocks", hint="add --blocks, or remove it"
+                )
+        forest = load_forest(source, construction, options)
+        start = perf_counter()
+        forest.verify()
+        seconds = perf_counter() - start
+        if construction is None and (sentence := _other_trees(source, forest)):
+            raise RejectedError(sentence, hint=_OTHER_NAME)
+        return _one(_counts(forest) | {"seconds": seconds})
+
+    def _verify_blocks(
+        self,
+        source: "str | Path | Topology | Forest",
+        construction: str | None,
+        options: ForestOptions,
+        jobs: int | None,
+        executor: Executor | None,
+        shard: str | None,
+        out: str | Path | None,
+    ) -> Table:
+        from starcast import blockwise
+        from starcast.support.shards import parse_shard
+
+        part = parse_shard(shard, out)
+        if construction is None:
+            raise InputError(
+                f"no construction is given after '{source}'",
+                hint="--blocks verifies closed forms: add a construction, such as 'S13 multiple'",
+            )
+        spec = getattr(source, "spec", source)
+        closed = blockwise.closed_form(str(spec), construction, **_given(options))
+        start = perf_counter()
+        if part is None or out is None:
+            found = blockwise.verify_blocks(closed, jobs, self.reporter, executor)
+            return _one(_figures(found, start))
+        tasks = blockwise.verify_shard(closed, part, Path(out), jobs, self.reporter, executor)
+        return _one(
+            {
+                "id": closed.id,
+                "shard": str(part),
+                "tasks": tasks,
+                "file": str(out),
+                "seconds": perf_counter() - start,
+            }
+        )
+
+    def merge_forest(self, *files: ShardFiles) -> Table:
+        """Merge the shards of a verification by blocks; return what the whole verification returns.
+
+        Refused are incomplete, overlapping and damaged shards, and those of other versions.
+
+        Args:
+            files: the files of all shards.
+
+        Raises:
+            InputError: the files are not all shards of one verification, or are damaged.
+            RejectedError: they were computed by other code, or do not prove the forest.
+
+        Example:
+            $ starcast forest merge part-*.json
+        """
+        from starcast.blockwise import merge_blocks
+
+        start = perf_counter()
+        return _one(_figures(merge_blocks([Path(file) for file in files]), start))
+
+    def show_forest(
+        self,
+        source: ShownSource,
+        construction: OptionalConstruction = None,
+        *,
+        verify: bool = False,
+        **options: Unpack[ForestOptions],
+    ) -> Facts:
+        """Measure a forest and compare it with its paper, or show a stored forest.
+
+        A construction or a file is measured without a server; an id shows the stored figures, with
+        labels from 1.
+
+        Args:
+            source: a topology, such as S5, a file, or the id of a stored forest. In Python also a
+                `Forest`.
+            construction: a construction, such as multiple or
+                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+            verify: recompute counts and checksums in Neo4j and compare.
+            options: `ForestOptions`.
+
+        Raises:
+            InputError: a name, an argument or a file is wrong, or the options cannot be combined.
+            NotFoundError: no such forest is stored.
+            RejectedError: the array of a file is not a forest, or the graph holds something else.
+
+        Example:
+            >>> lab.show_forest("S6", "multiple")["congestion"]
+            2
+
+            $ starcast forest show S6 multiple
+            $ starcast forest show forest.npz
+            $ starcast forest show S5:multiple:12345 --verify
+        """
+        from starcast.permutations import first_symbol, labels_from
+        from starcast.trees.catalogue import CONSTRUCTIONS
+        from starcast.trees.metrics import forest_metrics
+
+        if construction is None and not is_forest(source):
+            if _given(options):
+                raise InputError(
+                    f"no construction is given after '{source}'",
+                    hint="add one, such as 'S5 multiple'",
+                )
+            if first_symbol() != 1:
+                self.reporter.say("stored forests have labels from 1")
+            with labels_from(1):
+                return self.show(str(source), kind="forest", verify=verify)
+        if verify:
+            raise InputError(
+                "--verify compares a stored forest with the graph",
+                hint="use 'starcast forest verify' for a construction or a file",
+            )
+        forest = self._verified(source, construction, options)
+        known = CONSTRUCTIONS.get(forest.construction)
+        paper = known.source if known else None
+        return Facts({"id": forest.id, "source": paper, **forest_metrics(forest)})
+
+    def draw_forest(
+        self,
+        source: Source,
+        construction: OptionalConstruction = None,
+        *,
+        tree: int | None = None,
+        all_trees: All = False,
+        load: bool = False,
+        layout: Layout = None,
+        force: bool = False,
+        **options: Unpack[ForestOptions],
+    ) -> Picture:
+        """Draw a tree by levels, with edges coloured by dimension, or all trees.
+
+        No server is needed. With ``layout``, the nodes have the places that they have in
+        ``topology draw``. Drawings are readable up to S5.
+
+        Args:
+            source: a topology, such as S5, or a file written by ``starcast forest build``. In
+                Python also a `Forest`.
+            construction: a construction, such as multiple or
+                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+            tree: number of the tree, from 0 (default: 0).
+            all_trees: draw all trees side by side.
+            load: draw the load of all trees as the width of links.
+            layout: positions of the nodes.
+            force: draw even if the tree has more than 128 nodes.
+            options: `ForestOptions`.
+
+        Raises:
+            InputError: a name, an argument or a file is wrong, or the options cannot be combined.
+            RejectedError: the array of a file is not a forest.
+            LimitError: the trees have too many nodes for a drawing.
+
+        Example:
+            $ starcast forest draw S4 multiple --tree 1 --out tree.svg
+            $ starcast forest draw S5 multiple --all --out trees.pdf
+            $ starcast forest draw S4 multiple --load --layout torus --out load.png
+        """
+        from starcast import drawing
+
+        choices = {"--tree": tree is not None, "--all": all_trees, "--load": load}
+        chosen = [option for option, is_given in choices.items() if is_given]
+        if len(chosen) > 1:
+            raise InputError(f"{chosen[0]} and {chosen[1]} cannot be combined", hint="remove one")
+        forest = self._verified(source, construction, options)
+        if load:
+            return Picture(drawing.draw_load(forest, layout), f"the load of {forest.id}")
+        if all_trees:
+            return Picture(drawing.draw_forest(forest, layout), f"all trees of {forest.id}")
+        number = tree or 0
+        if layout is None:
+            svg = drawing.draw(forest, number, force)
+        else:
+            svg = drawing.draw_trees(forest, [number], layout)
+        return Picture(svg, f"tree {number} of {forest.id}")
+
+    def export_forest(
+        self,
+        source: Source,
+        construction: OptionalConstruction = None,
+        *,
+        to: ForestFormat,
+        tree: int | None = None,
+        **options: Unpack[ForestOptions],
+    ) -> ExchangeFile:
+        """Verify a forest and write it to a file of another tool. No server is needed.
+
+        dot has an edge from parent to child for every edge of a tree; newick has a line per tree;
+        json has nested nodes with their children.
+
+        Args:
+            source: a topology, such as S5, or a file written by ``starcast forest build``. In
+                Python also a `Forest`.
+            construction: a construction, such as multiple or
+                ``dimension-change(base=multiple,i=2)``. Omit it for a file.
+            to: format of the file.
+            tree: number of the only tree to write, from 0.
+            options: `ForestOptions`.
+
+        Raises:
+            InputError: a name, an argument or a file is wrong, or the forest has no such tree.
+            RejectedError: the array of a file is not a forest.
+
+        Example:
+            $ starcast forest export S5 multiple --to dot --out s5.dot
+            $ starcast forest export S4 greedy --root 4321 --to newick
+        """
+        return ExchangeFile(self._verified(source, construction, options), to, {"tree": tree})
+
+    def _verified(
+        self,
+        source: "str | Path | Topology | Forest",
+        construction: str | None,
+        options: ForestOptions,
+    ) -> "Forest":
+        """Return a verified forest; report if its trees are not those that its name says."""
+        forest = load_forest(source, construction, options)
+        forest.verify()
+        if construction is None and (sentence := _other_trees(source, forest)):
+            self.reporter.say(sentence)
+        return forest
+
+
+def load_forest(
+    source: "str | Path | Topology | Forest",
+    construction: str | None = None,
+    options: ForestOptions | None = None,
+) -> "Forest":
+    """Return the forest of a construction, or the one that is given or in a file.
+
+    Raises:
+        InputError: the topology, construction, root, argument or file is unknown, or they cannot
+            be combined.
+    """
+    from starcast.trees import Forest, forest
+
+    given = _given(options or {})
+    if construction is not None:
+        network: Any = source
+        return forest(network, construction, **given)
+    if not is_forest(source):
+        raise InputError(
+            f"'{source}' is not a file, and no construction is given",
+            hint="add a construction, such as 'S5 multiple'",
+        )
+    if given:
+        raise InputError(
+            "the root and the arguments of a forest in a file are fixed", hint="remove the options"
+        )
+    return source if isinstance(source, Forest) else Forest.open(str(source))
+
+
+def is_forest(source: "str | Path | Topology | Forest") -> bool:
+    """Return whether this is a forest or names its file, not a topology or a stored forest."""
+    from starcast.trees import Forest
+
+    if isinstance(source, Forest):
+        return True
+    name = str(source)
+    return name.endswith(".npz") or os.path.isfile(name)  # noqa: PTH113 - never raises
+
+
+def _given(options: ForestOptions) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
+    """Return the sentence that trees are not those of their construction; empty if they are."""
+    from starcast.trees.catalogue import find_difference
+
+    difference = find_difference(forest)
+    name = "the forest" if source is forest else source
+    return f"{name} is named {forest.id} but holds other trees: {difference}" if difference else ""
+
+
+def _one(row: Mapping[str, Any]) -> Table:
+    return Table.of([row], row)
+
+
+def _counts(forest: "Forest") -> dict[str, Any]:
+    return {
+        "id": forest.id,
+        "trees": forest.trees,
+        "nodes": forest.topology.nodes,
+        "edges": int(forest.sizes.sum()) - forest.trees,
+        "spanning": bool((forest.sizes == forest.topology.nodes).all()),
+    }
+
+
+def _figures(found: "BlockVerification", start: float) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "trees": found.trees,
+        "nodes": found.nodes,
+        "edges": found.edges,
+        "spanning": True,
+        "heights": list(found.heights),
+        "congestion": found.congestion,
+        "load_histogram": found.load_histogram,
+        "seconds": perf_counter() - start,
+    }

@@ -1,0 +1,370 @@
+"""The operations on Cypher queries: list, show, run, check and begin them."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from starcast.errors import InputError, RejectedError, UnavailableError
+from starcast.lab.answers import Answer
+from starcast.lab.connection import Connection
+from starcast.lab.signature import Shell
+from starcast.support.table import Table
+
+if TYPE_CHECKING:
+    from starcast.graph.connection import QueryResult
+    from starcast.queries import Query
+
+#: Greatest time limit in seconds.
+_DAY = 86_400
+
+QueryName = Annotated[str | Path, Shell(str, completes="queries")]
+Values = Annotated[Mapping[str, Any] | None, Shell(dict, completes="query_values")]
+RowLimit = Annotated[int | None, Shell(flag="--limit", default="the setting row_limit")]
+Timeout = Annotated[float | None, Shell(default="the setting timeout")]
+
+
+class Queries(Connection):
+    """Questions to the graph."""
+
+    def queries(
+        self, search: Annotated[str | None, Shell(metavar="PACK|WORD", completes="packs")] = None
+    ) -> Table:
+        """List the queries with their parameters and the seconds measured on S6, S7 and S8.
+
+        Args:
+            search: a pack, or a word in names, titles and questions (default: all queries).
+
+        Raises:
+            NotFoundError: no query matches.
+
+        Example:
+            $ starcast query list overlap
+            $ starcast query list congestion
+        """
+        from starcast.queries import load_library
+        from starcast.queries.listing import list_queries
+
+        library = load_library(*self.settings.packs)
+        skipped = (f"skipped: {each.message}; {each.hint}" for each in library.faults.values())
+        return list_queries(library.search(search), "\n".join(skipped))
+
+    def show_query(self, query: QueryName) -> str:
+        """Print the file of a query: a header and Cypher that can be pasted into Neo4j Browser.
+
+        Args:
+            query: a query, as pack/name or name, or a .cypher file.
+
+        Raises:
+            NotFoundError: there is no such query.
+            InputError: the query is invalid.
+        """
+        from starcast.queries import find
+        from starcast.queries.measured import measurements
+
+        found = find(str(query), *self.settings.packs)
+        if sentence := measurements().describe(found):
+            self.reporter.say(sentence)
+        return found.text
+
+    def query(
+        self,
+        query: QueryName,
+        parameters: Values = None,
+        /,
+        *,
+        row_limit: RowLimit = None,
+        timeout: Timeout = None,
+        drawable: Annotated[bool, Shell(format="svg")] = False,
+        **values: Any,
+    ) -> Answer:
+        """Run a query and show its rows.
+
+        The query runs in a read-only transaction on complete artifacts. Tables print paths hop by
+        hop, json and csv as lists. A picture shows the nodes and links that the rows name, and
+        faintly the other links between these nodes.
+
+        Args:
+            query: a query, as pack/name or name, or a .cypher file. In Python also Cypher, as of
+                `ask`.
+            parameters: values of its parameters: name=TEXT, or name:=JSON. In Python also as
+                keywords.
+            row_limit: maximum number of rows.
+            timeout: time limit in seconds.
+            drawable: refuse a query whose answer cannot be drawn, before it runs.
+            values: values of its parameters.
+
+        Returns:
+            The columns, the rows, and the Cypher that ran.
+
+        Raises:
+            NotFoundError: there is no such query, or an artifact that a parameter names is not
+                stored.
+            InputError: a parameter is wrong, or the query is not valid.
+            LimitError: time or memory ran out.
+            UnavailableError: Neo4j is not running.
+
+        Example:
+            >>> lab.query("overlap/load-histogram", forest="S5:multiple:12345")["links"]
+            [84, 316, 80]
+            >>> lab.query("MATCH (t:Topology {spec: $s}) RETURN t.nodes AS nodes", s="S5").rows
+            [{'nodes': 120}]
+
+            $ starcast query run shortest-paths topology=S4 source=1234 target=4321
+            $ starcast query run neighbours topology=S4 node=1234 -f svg --out star.svg
+        """
+        from starcast.queries import find, run
+        from starcast.queries.execution import narrowing_advice
+        from starcast.queries.pack import SUFFIX
+        from starcast.queries.parameters import bind
+
+        name, given = str(query), {**(parameters or {}), **values}
+        if _is_statement(name):
+            return self._run_statement(name, "statement", given, row_limit, timeout)
+        if name.endswith(SUFFIX) and not (text := _read(name)).lstrip().startswith("//"):
+            return self._run_statement(text, name, given, row_limit, timeout)
+        rows, seconds = self._limits(row_limit, timeout)
+        found = find(name, *self.settings.packs)
+        bound = bind(found.parameters, given)
+        if drawable:
+            from starcast.queries.picture import check_drawable
+
+            check_drawable(found, bound)
+        result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
+        return _answer(result, found.cypher, bound, narrowing_advice(found), found)
+
+    def ask(
+        self,
+        statement: str,
+        parameters: Values = None,
+        /,
+        *,
+        row_limit: RowLimit = None,
+        timeout: Timeout = None,
+        **values: Any,
+    ) -> Answer:
+        """Run a Cypher statement that only reads, and show its rows.
+
+        It runs like the query of a pack: in a read-only transaction, with a row limit and a time
+        limit; writing clauses and procedures are refused before. It may also read artifacts that
+        are not complete. docs/schema.md lists labels and properties.
+
+        Args:
+            statement: Cypher, a .cypher file without a header, or - for stdin.
+            parameters: its parameters: name=TEXT, or name:=JSON for numbers, lists and truth
+                values. In Python also as keywords.
+            row_limit: maximum number of rows.
+            timeout: time limit in seconds.
+            values: values of its parameters.
+
+        Returns:
+            The columns, the rows, and the Cypher that ran.
+
+        Raises:
+            InputError: the statement writes or is not valid, or a parameter has no value.
+            LimitError: time or memory ran out.
+            UnavailableError: Neo4j is not running.
+
+        Example:
+            $ starcast query ask 'MATCH (t:Topology) RETURN t.spec AS spec, t.nodes AS nodes'
+            $ starcast query ask 'MATCH (n:Node {label: $x}) RETURN n LIMIT $most' x=12345 most:=5
+            $ starcast claims show TS.L5 --cypher | starcast query ask -
+        """
+        from starcast.queries.pack import is_file
+
+        text, source = statement, "statement"
+        if statement == "-" or (is_file(statement) and not _is_statement(statement)):
+            text, source = _read(statement), "stdin" if statement == "-" else statement
+        given = {**(parameters or {}), **values}
+        for name, value in given.items():
+            if isinstance(value, str) and value.isdecimal():
+                self.reporter.say(
+                    f"${name} is the text '{value}'; write {name}:={value} for a number"
+                )
+        return self._run_statement(text, source, given, row_limit, timeout)
+
+    def _run_statement(
+        self,
+        text: str,
+        source: str,
+        values: Mapping[str, Any],
+        row_limit: int | None,
+        timeout: float | None,
+    ) -> Answer:
+        from starcast.queries.statement import check_statement
+
+        rows, seconds = self._limits(row_limit, timeout)
+        cypher = check_statement(text, values, Path(source))
+        result = self.graph.run(cypher, values, seconds, rows)
+        return _answer(result, text, values, "add LIMIT")
+
+    def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
+        """Return the greatest number of rows, and the seconds, by default those of the settings."""
+        if row_limit is None:
+            row_limit = self.settings.row_limit
+        elif not isinstance(row_limit, int) or row_limit < 1:
+            raise InputError(
+                f"the row limit is {row_limit!r}", hint="give a whole number of at least 1"
+            )
+        if timeout is None:
+            timeout = self.settings.timeout
+        elif not isinstance(timeout, int | float) or not 0 < timeout <= _DAY:
+            raise InputError(
+                f"the time limit is {timeout!r}",
+                hint=f"give a number of seconds greater than 0, up to {_DAY:,}",
+            )
+        return row_limit, timeout
+
+    def check_queries(
+        self, target: Annotated[str | Path | None, Shell(str, completes="queries")] = None
+    ) -> Table:
+        """Check query files, and the plans that Neo4j makes for them.
+
+        A plan must be free of notifications, cartesian products and writes. Nothing is executed. If
+        Neo4j is not running, only the files are checked.
+
+        Args:
+            target: a query, a pack, a file, or the folder of a pack or of packs (default: all).
+
+        Returns:
+            The queries, their files, and the problems of their plans.
+
+        Raises:
+            InputError: a file or its header is not valid.
+            NotFoundError: there is no such query.
+
+        Example:
+            >>> lab.check_queries("overlap/shared-links")["problems"]
+            ['']
+        """
+        from starcast.queries.plan import find_problems, has_indexes
+
+        queries = _select(None if target is None else str(target), self.settings.packs)
+        rows = [{"query": each.name, "file": str(each.path)} for each in queries]
+        try:
+            graph = self.graph
+        except UnavailableError as error:
+            note = f"plans were not checked: {error.message}; {error.hint}"
+            return Table(("query", "file"), rows, f"{len(rows)} files are valid; {note}")
+        ready = has_indexes(graph)
+        for row, each in zip(rows, queries, strict=True):
+            row["problems"] = "; ".join(find_problems(graph, each, ready))
+        columns = ("query", "file", "problems")
+        if wrong := [row["query"] for row in rows if row["problems"]]:
+            failure = RejectedError(
+                f"the planner of Neo4j {graph.version} reports problems with {', '.join(wrong)}",
+                hint="fix the listed problems",
+            )
+            return Table(columns, rows, failure=failure)
+        note = f"{len(rows)} queries are valid"
+        if ready:
+            note += f", and Neo4j {graph.version} plans them without problems"
+        else:
+            note += (
+                f" for Neo4j {graph.version}; plans were not checked because the schema's indexes"
+                " are missing: run 'starcast ingest S3' to create them"
+            )
+        return Table(columns, rows, note)
+
+    def new_query(
+        self,
+        name: str,
+        *,
+        folder: Annotated[
+            Path | None, Shell(default="the first of the setting packs, or the working directory")
+        ] = None,
+    ) -> Path:
+        """Write a query file to begin with: a header, and a statement that runs.
+
+        Args:
+            name: name of the query, as pack/name.
+            folder: folder of packs.
+
+        Returns:
+            The file.
+
+        Raises:
+            InputError: the name is not valid, the file exists, or it cannot be written.
+
+        Example:
+            $ starcast query new mine/load-of-links
+            $ starcast query new mine/load-of-links --folder ~/packs
+        """
+        from starcast.queries.template import write_template
+
+        packs = self.settings.packs
+        path = write_template(name, folder or next(iter(packs), Path()))
+        self.reporter.say(
+            f"edit it, then run 'starcast query check {path}' and 'starcast query run {path}'"
+        )
+        root = path.parent.parent.absolute()
+        if root not in packs:
+            folders = os.pathsep.join(map(str, [*packs, root]))
+            self.reporter.say(f"to run it by name, set STARCAST_PACKS={folders}")
+        return path
+
+
+def _is_statement(text: str) -> bool:
+    """Return whether a text is Cypher rather than the name or file of a query."""
+    return any(map(str.isspace, text)) and not os.path.isfile(text)  # noqa: PTH113 - never raises
+
+
+def _read(source: str) -> str:
+    """Return the text of a file, or of stdin for ``-``."""
+    from starcast.support.limited import SMALL_TEXT, LimitedStream, read_text
+
+    name = "stdin" if source == "-" else source
+    try:
+        if source == "-":
+            return LimitedStream(sys.stdin.buffer, SMALL_TEXT, name).read().decode()
+        return read_text(source)
+    except UnicodeDecodeError:
+        raise InputError(f"{name} is not UTF-8 text", hint="convert it to UTF-8") from None
+    except OSError as error:
+        raise InputError(
+            f"{name} cannot be read: {error.strerror}", hint="check its path and its mode"
+        ) from None
+
+
+def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
+    """Return the queries of a pack, of a folder or of all packs, or a single one.
+
+    Raises:
+        InputError: one of them is not valid.
+        NotFoundError: there is no such query.
+    """
+    from starcast.queries import find, load_library
+    from starcast.queries.pack import SUFFIX, load_folder
+
+    if target is not None and os.path.isdir(target):  # noqa: PTH112 - never raises
+        return list(load_folder(Path(target).resolve()).values())
+    if target is not None and target.endswith(SUFFIX):
+        return [find(target)]
+    library = load_library(*packs)
+    if target is None:
+        return list(library.require_valid().values())
+    for name, fault in library.faults.items():
+        if name.startswith(f"{target}/"):
+            raise fault
+    pack = [query for query in library.queries.values() if query.pack == target]
+    return pack or [find(target, *packs)]
+
+
+def _answer(
+    result: "QueryResult",
+    cypher: str,
+    values: Mapping[str, Any],
+    advice: str,
+    query: "Query | None" = None,
+) -> Answer:
+    shown = f"only the first {len(result.rows):,} rows are shown"
+    return Answer(
+        result.columns,
+        result.rows,
+        f"{shown}: {advice}, or raise the row limit" if result.more else "",
+        cypher=cypher,
+        parameters=dict(values),
+        more=result.more,
+        _query=query,
+    )

@@ -1,0 +1,456 @@
+"""The operations on records: search for them, list, show, verify, prove, merge and store them."""
+
+from concurrent.futures import Executor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from starcast.errors import InputError, LimitError, NotFoundError, RejectedError
+from starcast.lab.connection import Connection
+from starcast.lab.files import check_suffix
+from starcast.lab.signature import ShardFiles, ShardName, Shell, TopologyName
+from starcast.support.table import Facts, Table
+from starcast.support.text import pluralize
+from starcast.vocabulary import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starcast.records import Record
+    from starcast.search.sharding import SearchTask
+    from starcast.topologies import Topology
+
+Problem = Annotated[str, Shell(metavar="PROBLEM", completes="problems")]
+SomeProblem = Annotated[str | None, Shell(metavar="PROBLEM", completes="problems")]
+Topologies = Annotated[
+    "str | Topology", Shell(str, metavar="TOPOLOGY", completes="topologies", required=True)
+]
+Congestion = Annotated[int | None, Shell(least=1)]
+Folder = Annotated[Path | None, Shell(default="records in the home directory")]
+Seconds = Annotated[float, Shell(least=0.1)]
+OutputFile = Annotated[Path | None, Shell(metavar="FILE")]
+_PROOF_SECONDS = 300.0
+
+
+class Records(Connection):
+    """The best known objects of problems, with witnesses and proofs. Most need no server."""
+
+    def search(
+        self,
+        problem: Problem,
+        *topologies: Topologies,
+        congestion: Congestion = None,
+        timeout: Seconds = 60.0,
+        memory: Annotated[int, Shell(least=100)] = 4_000,
+        seed: Annotated[int, Shell(least=0)] = 0,
+        seeds: Annotated[int, Shell(least=1, most=10_000)] = 1,
+        jobs: Annotated[int | None, Shell(least=1, most=256, default="1")] = None,
+        engine: Engine = "cadical",
+        folder: Folder = None,
+        fresh: bool = False,
+        executor: Executor | None = None,
+        shard: ShardName = None,
+        out: Path | None = None,
+    ) -> Table:
+        """Search for the best object of a problem, or a proof that there is no better one.
+
+        The search starts from the best known record, and writes each improvement to the folder of
+        your records: repeat an interrupted search to continue it. No server is needed; most
+        problems need the extra starcast[search]. ``starcast records show`` prints all that is known
+        of a record.
+
+        In a shell, exit code 7 if the time limit ends the search before value and bound agree, and
+        8 if only a second solver supports the bound.
+
+        Several problems, topologies or ``seeds`` are several searches, one after another.
+        ``executor`` and ``shard`` divide this list; a search itself is not divided.
+
+        Args:
+            problem: a problem, such as one-port-broadcast, or several, separated by commas;
+                ``starcast records problems`` lists them.
+            topologies: topologies, such as S5, S6,3 or Q4.
+            congestion: trees that may use a directed link, for congestion-trees.
+            timeout: time limit of each search in seconds.
+            memory: memory limit of each process in MB.
+            seed: random seed of the first process.
+            seeds: number of searches of each problem, with different random seeds.
+            jobs: processes of a search, each with another random seed.
+            engine: solver of formulas.
+            folder: folder of your own records.
+            fresh: start without the known record. A better known record is never overwritten.
+            executor: runs the searches instead of this process.
+            shard: compute only part I of N and write it to ``out``; keep nothing.
+            out: output file of ``shard``, such as part.json or part.json.gz.
+
+        Returns:
+            The best record of each problem and topology. The failure says that some are not
+            settled, or not checked.
+
+        Raises:
+            InputError: a problem, topology or argument is unknown, or the problem is not defined on
+                a topology.
+            LimitError: a formula does not fit into the memory limit.
+            UnavailableError: a solver is not installed.
+
+        Example:
+            >>> lab.search("congestion-trees", "S4", congestion=3)["value"]
+            [4]
+
+            $ starcast search one-port-broadcast S5
+            $ starcast search edge-disjoint-trees S4 --timeout 300 --jobs 2
+            $ starcast search congestion-trees S4 --congestion 3
+            $ starcast search one-port-broadcast,bisection-width S6 S7 --seeds 4 --shard 1/8 --out part-1.json
+        """  # noqa: E501 - a command to copy
+        from starcast.records.listing import as_table
+        from starcast.search import Budget
+        from starcast.search.sharding import plan_searches, run_searches, search_shard
+        from starcast.search.verification import find_unsettled
+        from starcast.support.integers import check_count
+        from starcast.support.shards import parse_shard
+
+        part = parse_shard(shard, out)
+        processes = 1 if jobs is None else check_count("jobs", jobs)
+        numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
+        tasks = plan_searches(problem.split(","), topologies, _arguments(congestion), numbers)
+        budget = Budget(timeout, memory, seed, processes, engine, self.reporter)
+
+        def find_known(task: "SearchTask") -> "Record | None":
+            if fresh:
+                return None
+            return self._find(task.problem, task.topology, dict(task.arguments), folder)
+
+        if part is not None and out is not None:
+            found = search_shard(tasks, part, out, budget, find_known, executor)
+            done = pluralize(len(found), "search", "searches")
+            return as_table(_newest(found), f"shard {part}: {done} written to {out}")
+        keep = partial(self._keep, folder)
+        results = run_searches(tasks, budget, find_known, keep, executor)
+        records = _newest([record for _, record in results])
+        return as_table(records, failure=find_unsettled(records, timeout))
+
+    def problems(self) -> Table:
+        """List the problems: question, symmetry that the search uses, and what that means."""
+        from starcast.search import PROBLEMS
+
+        columns = ("problem", "question", "sense", "variables", "constraints", "symmetry")
+        rows = [
+            {"problem": each.name, "sense": each.sense, **vars(each)} for each in PROBLEMS.values()
+        ]
+        return Table.of(rows, columns, spare=("constraints", "variables", "symmetry"))
+
+    def records(
+        self, problem: SomeProblem = None, *, stored: bool = False, folder: Folder = None
+    ) -> Table:
+        """List the records: those that are part of starcast, and yours if they are better.
+
+        Args:
+            problem: only the records of a problem.
+            stored: list the records in PostgreSQL instead of files, with what was checked of them.
+            folder: folder of your own records.
+
+        Raises:
+            InputError: the problem is unknown, or a file is damaged.
+
+        Example:
+            >>> lab.records("one-port-broadcast")["value"][:3]
+            [3, 5, 8]
+
+            $ starcast records list
+            $ starcast records list one-port-broadcast --format json
+        """
+        from starcast.database.records import list_stored
+        from starcast.records.listing import as_table, load_files
+        from starcast.search import find_problem
+
+        if problem is not None:
+            find_problem(problem)
+        if stored:
+            with self._session() as session:
+                return list_stored(session, problem)
+        records = load_files(self._folders(folder))
+        return as_table(each for each in records if problem in (None, each.problem))
+
+    def show_record(
+        self,
+        problem: Problem,
+        topology: TopologyName,
+        *,
+        congestion: Congestion = None,
+        folder: Folder = None,
+    ) -> Facts:
+        """Show the best known record: why its bound holds, what was tried, and how to repeat it.
+
+        Args:
+            problem: a problem, such as one-port-broadcast.
+            topology: a topology, such as S5, S6,3 or Q4.
+            congestion: trees that may use a directed link, for congestion-trees.
+            folder: folder of your own records.
+
+        Raises:
+            InputError: the problem is unknown, or a file is damaged.
+            NotFoundError: no record is known.
+
+        Example:
+            >>> lab.show_record("one-port-broadcast", "S5")["value"]
+            8
+
+            $ starcast records show one-port-broadcast S5
+        """
+        from starcast.records.listing import record_facts
+
+        return Facts(record_facts(self._known(problem, topology, congestion, folder)))
+
+    def verify_records(
+        self,
+        *files: Annotated[Path, Shell(metavar="FILES")],
+        proofs: bool = True,
+        proof_timeout: Seconds = _PROOF_SECONDS,
+        folder: Folder = None,
+    ) -> Table:
+        """Verify records: witnesses from their definitions, bounds by theory or by their proofs.
+
+        In a shell, exit code 6 if a record is wrong, and 8 if a bound is not verified.
+
+        Each witness is checked by code that knows nothing of the searches. A bound has to be that
+        of theory, or follow from a certificate of inequalities, or its LRAT proof is made again and
+        checked. A bound without ``proofs``, or whose proof takes too long, is "not made again"; a
+        bound that only a second solver supports is "not checked" unless a proof is found now. A
+        wrong record is "rejected".
+
+        Args:
+            files: JSON files of records (default: all records).
+            proofs: make the proofs of bounds again.
+            proof_timeout: time limit of each proof in seconds.
+            folder: folder of your own records.
+
+        Returns:
+            A row for each record: what was checked, and the programs that accepted its proof.
+
+        Raises:
+            InputError: a file is damaged.
+
+        Example:
+            >>> lab.verify_records(Path("mine/bisection-width/S6.json"))["verification"]
+            ['verified']
+
+            $ starcast records verify
+            $ starcast records verify mine/bisection-width/S6.json --no-proofs
+        """
+        from starcast.records import load_record
+        from starcast.records.listing import load_files
+        from starcast.search import Budget
+        from starcast.search.verification import check_records, tabulate_checks
+
+        records = [load_record(file) for file in files] or load_files(self._folders(folder))
+        budget = Budget(proof_timeout) if proofs else None
+        return tabulate_checks(list(check_records(records, budget, self.reporter)))
+
+    def prove_record(
+        self,
+        problem: Problem,
+        topology: TopologyName,
+        *,
+        congestion: Congestion = None,
+        out: OutputFile = None,
+        formula: OutputFile = None,
+        proof: OutputFile = None,
+        proof_timeout: Seconds = _PROOF_SECONDS,
+        folder: Folder = None,
+    ) -> Facts:
+        """Make the LRAT proof of a record again, and have an independent checker accept it.
+
+        Formula and proof are files that other checkers accept too. The verified checker cake_lpr
+        also has to accept the proof if it is on the PATH.
+
+        Args:
+            problem: a problem, such as fault-diameter.
+            topology: a topology, such as S5, S6,3 or Q4.
+            congestion: trees that may use a directed link, for congestion-trees.
+            out: write the LRAT proof to a file.
+            formula: write the formula in DIMACS to a file.
+            proof: check this LRAT or DRAT proof, and make none.
+            proof_timeout: time limit of the proof in seconds.
+            folder: folder of your own records.
+
+        Returns:
+            The statement, and the checker that accepted its proof.
+
+        Raises:
+            InputError: the problem is unknown, or a file cannot be read or written.
+            NotFoundError: no record is known.
+            RejectedError: the record has no proof, or the checker rejects it.
+            LimitError: the proof takes longer than the time limit, or memory ran out.
+            UnavailableError: python-sat is not installed.
+
+        Example:
+            $ starcast records prove fault-diameter S5 --formula s5.cnf --out s5.lrat
+            $ starcast records prove fault-diameter S5 --proof s5.lrat
+        """
+        from starcast.records import verify
+        from starcast.search import Budget, check_record_proof, prove_again
+        from starcast.search.proofs import compare_proof, formula_of
+        from starcast.support.atomic import atomic_write
+
+        if out is not None:
+            check_suffix(out, ".lrat")
+        record = self._known(problem, topology, congestion, folder)
+        verify(record)
+        facts = {"id": record.id, "statement": record.proof and record.proof.statement}
+        if formula is not None:
+            with atomic_write(formula) as file:
+                file.write(formula_of(record).dimacs().encode())
+        if proof is not None:
+            checker = check_record_proof(record, _read_proof(proof))
+            sentence = f"{checker} accepts {proof}: {facts['statement']}"
+            return Facts(facts | {"checker": checker}, sentence)
+        made = prove_again(record, Budget(proof_timeout, reporter=self.reporter), out)
+        if made is None:
+            raise LimitError(
+                f"the proof of {record.id} takes more than {proof_timeout:g} s",
+                hint="raise --proof-timeout",
+            )
+        if remark := compare_proof(record, made):
+            self.reporter.say(remark)
+        sentence = f"{made.checker} accepts the proof of {made.size / 1000:,.0f} kB"
+        return Facts(facts | made._asdict(), f"{sentence}: {facts['statement']}")
+
+    def merge_records(self, *files: ShardFiles, folder: Folder = None) -> Table:
+        """Keep the records of the shards of a search, if they are better than known.
+
+        Of each problem and topology the best value and the best bound are kept. Witnesses and
+        bounds are verified; refused are incomplete, overlapping and damaged shards, and those of
+        other versions.
+
+        Args:
+            files: the files of all shards, which ``starcast search --shard`` has written.
+            folder: folder of your own records.
+
+        Returns:
+            The best record of each problem and topology.
+
+        Raises:
+            InputError: the files are not all shards of one list of searches, or are damaged.
+            RejectedError: they were computed by other code, or a witness or bound is wrong.
+
+        Example:
+            $ starcast records merge part-*.json
+        """
+        from starcast.records.combination import improve_record
+        from starcast.records.listing import as_table
+        from starcast.search.sharding import merge_searches
+
+        best = []
+        for found in merge_searches([Path(file) for file in files]):
+            known = self._find(found.problem, found.topology, found.arguments, folder)
+            best.append(improve_record(known, found, partial(self._keep, folder)))
+        return as_table(best)
+
+    def store_records(
+        self,
+        *,
+        proofs: bool = True,
+        proof_timeout: Seconds = _PROOF_SECONDS,
+        folder: Folder = None,
+    ) -> Facts:
+        """Verify all records, and store them in PostgreSQL. A better stored record stays.
+
+        What was checked of each record is stored with it, as ``starcast records verify`` prints it:
+        verified, not made again, or not checked.
+
+        Args:
+            proofs: make the proofs of bounds again.
+            proof_timeout: time limit of each proof in seconds.
+            folder: folder of your own records.
+
+        Returns:
+            The number of verified records, and of those that were better than what was stored.
+
+        Raises:
+            RejectedError: a record is wrong; nothing is stored.
+        """
+        from starcast.database.records import store_all
+        from starcast.records.listing import load_files
+        from starcast.search import Budget
+        from starcast.search.verification import check_records, tabulate_checks
+
+        records = load_files(self._folders(folder))
+        budget = Budget(proof_timeout) if proofs else None
+        checked = list(check_records(records, budget, self.reporter))
+        verification = tabulate_checks(checked)
+        if isinstance(verification.failure, RejectedError):
+            raise verification.failure
+        states = [
+            (each.record, each.verification) for each in checked if each.verification != "rejected"
+        ]
+        with self._session() as session:
+            written = store_all(session, states)
+        sentence = f"stored {written} of {len(records)} records; the others were stored before"
+        return Facts(
+            {"records": len(records), "stored": written}, f"{sentence}; {verification.note}"
+        )
+
+    def _folders(self, folder: Path | None) -> list[Path]:
+        """Return the folders of the known records: those of starcast, and those of the user."""
+        from starcast.records import shipped_folder
+
+        return [shipped_folder(), self._own_folder(folder)]
+
+    def _own_folder(self, folder: Path | None) -> Path:
+        return self.settings.home / "records" if folder is None else folder
+
+    def _find(
+        self,
+        problem: str,
+        topology: "str | Topology",
+        arguments: "Mapping[str, int]",
+        folder: Path | None,
+    ) -> "Record | None":
+        from starcast.records import find_record
+        from starcast.search import find_problem
+        from starcast.topologies import as_topology
+
+        values = find_problem(problem).resolve_arguments(arguments)
+        return find_record(self._folders(folder), problem, as_topology(topology).spec, values)
+
+    def _known(
+        self,
+        problem: str,
+        topology: "str | Topology",
+        congestion: int | None,
+        folder: Path | None,
+    ) -> "Record":
+        record = self._find(problem, topology, _arguments(congestion), folder)
+        if record is None:
+            raise NotFoundError(
+                f"no record of {problem} on {topology} is known",
+                hint=f"starcast search {problem} {topology}",
+            )
+        return record
+
+    def _keep(self, folder: Path | None, record: "Record") -> None:
+        from starcast.records import save_record
+
+        self.reporter.say(f"kept in {save_record(self._own_folder(folder), record)}")
+
+
+def _arguments(congestion: int | None) -> dict[str, int]:
+    """Return the arguments of a problem that are given."""
+    return {} if congestion is None else {"congestion": congestion}
+
+
+def _newest(records: "list[Record]") -> "list[Record]":
+    """Return the last record of each problem and topology, which is the best."""
+    return list({record.id: record for record in records}.values())
+
+
+def _read_proof(file: Path) -> str:
+    try:
+        return file.read_text(encoding="ascii")
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read: {error.strerror}", hint="check its path and its mode"
+        ) from None
+    except UnicodeDecodeError:
+        raise RejectedError(
+            f"{file} is not a proof as text", hint="make it again with --out"
+        ) from None

@@ -1,0 +1,155 @@
+"""A program that adds an axis to the declaration, and takes it through all doors.
+
+``python -m support.dummy_axis [URL]`` inserts one field into the source of `Parameters` before any
+other module of starcast is imported. With the URL of an empty PostgreSQL database, the experiment
+is stored, exported, imported and compared there as well.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+AXIS = "noise"
+DECLARATION = """
+    noise: Annotated[
+        Fraction,
+        Axis(
+            help="Noise of the links.",
+            meaning="noise of all links",
+            read=read_number,
+            default="0",
+        ),
+    ] = Fraction(0)
+"""
+
+
+def add_axis() -> None:
+    """Replace the module of the declaration by one with another axis."""
+    from starcast import axes
+
+    file = Path(axes.__path__[0]) / "parameters.py"
+    body, *rest = file.read_text(encoding="utf-8").partition("\n\ndef _read_declaration")
+    changed = ModuleType("starcast.axes.parameters")
+    sys.modules[changed.__name__] = changed
+    exec(compile("".join([body, DECLARATION, *rest]), file, "exec"), changed.__dict__)  # noqa: S102
+
+
+def check_without_a_server() -> None:
+    """Take the axis through the doors that need no server."""
+    from fractions import Fraction
+
+    from sqlalchemy import UniqueConstraint
+    from typer.testing import CliRunner
+
+    from starcast.cli.app import app
+    from starcast.comparison.compare import compare
+    from starcast.comparison.listing import run_row
+    from starcast.comparison.matching import Side
+    from starcast.comparison.sides import read_conditions, select_runs
+    from starcast.database.models import Run
+    from starcast.database.views import COMPARISON, RUN_SUMMARY
+    from starcast.experiments.design import Design
+    from starcast.experiments.exchange import record_run
+    from starcast.experiments.execution import execute, price_run
+    from starcast.experiments.grid import Grid
+    from starcast.experiments.run_records import RunRecord
+    from starcast.web.models import RunResource
+
+    # Grid, design, point
+    grid = Grid.from_json({**GIVEN, "noise": ["1/2", 0]})
+    assert grid.noise == (0, Fraction(1, 2))
+    assert Grid.from_json(grid.as_json()) == grid
+    assert 'noise = ["0", "1/2"]' in Design((grid,)).toml()
+    assert "--noise 0 --noise 1/2" in grid.command("e")
+    usual, noisy = grid.points()
+    assert [getattr(point, AXIS) for point in (usual, noisy)] == [0, Fraction(1, 2)]
+    assert usual == Grid.from_json(GIVEN).points()[0]
+    assert usual.structure != noisy.structure
+    assert "--noise 1/2" in noisy.command()
+    assert "--noise" not in usual.command()
+
+    # Options
+    runner = CliRunner()
+    words = [*noisy.command().split()[1:], "--no-store", "--format", "json"]
+    result = runner.invoke(app, words)
+    assert result.exit_code == 0, result.output
+    for command in (["run", "once"], ["experiment", "run"]):
+        result = runner.invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
+        assert "--noise" in result.output
+        assert "Noise of the links." in result.output
+
+    # Columns and views
+    table = Run.metadata.tables["run"]
+    columns = table.columns
+    assert columns["noise"].comment == "noise of all links, exact"
+    assert "noise_value" in columns
+    (unique,) = (each for each in table.constraints if isinstance(each, UniqueConstraint))
+    assert "noise" in unique.columns
+    assert RUN_SUMMARY.columns["noise"] == COMPARISON.columns["noise"] == "noise of all links"
+    assert "b.noise = a.noise" in COMPARISON.query
+
+    # Files, also older ones; rows; the types of the API
+    runs = {point: price_run(point, execute(point)) for point in (usual, noisy)}
+    record = record_run(runs[noisy], ())
+    assert record["noise"] == "1/2"
+    assert RunRecord.model_validate(record).point == noisy
+    del record["noise"]
+    assert RunRecord.model_validate(record).point == usual
+    assert run_row(runs[noisy], "e")["noise"] == 0.5
+    assert RunResource.model_json_schema()["properties"]["noise"]["type"] == "number"
+
+    # Matching
+    sides = [Side("a", (runs[usual],)), Side("b", (runs[noisy],))]
+    (row,) = compare(sides).rows()
+    assert row["note"] == "different noise (0, 1/2)"
+    both = Side("both", (runs[usual], runs[noisy]))
+    crossed = compare([both], across=["noise"])
+    assert [side.name for side in crossed.sides] == ["both/noise=0", "both/noise=1/2"]
+    (chosen,) = select_runs([both], read_conditions(["noise=0.5"]))
+    assert chosen.runs == (runs[noisy],)
+
+
+def check_in_a_store(address: str) -> None:
+    """Store an experiment, take it to another name through a file, and compare by SQL."""
+    from sqlalchemy import make_url, text
+
+    from starcast.comparison.sides import load_side
+    from starcast.database import sessions
+    from starcast.database.declaration import declare
+    from starcast.database.models import Base
+    from starcast.experiments.exchange import export_experiments, import_experiments
+    from starcast.experiments.grid import Grid
+    from starcast.experiments.reproduction import reproduce
+    from starcast.experiments.running import run_experiment
+    from starcast.progress import Silent
+
+    engine = sessions.connect(make_url(address))
+    with engine.begin() as connection:
+        Base.metadata.create_all(connection)
+        connection.execute(text("create table alembic_version (version_num text)"))
+        declare(connection)
+    grid = Grid.from_json({**GIVEN, "noise": ["1/2", 0]})
+    assert run_experiment(engine, "e", grid, Silent()).created == 2
+    assert run_experiment(engine, "e", grid, Silent()).kept == 2
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "e.json"
+        export_experiments(engine, ["e"], file)
+        assert import_experiments(engine, file, "copy")[0].created == 2
+    assert all(each.agrees for each in reproduce(engine, "copy", Silent()))
+    with sessions.session(engine) as opened:
+        assert [getattr(run, AXIS) for run in load_side(opened, "copy").runs] == [0, 0.5]
+        query = "select experiment, noise from {} order by experiment, noise"
+        rows = opened.execute(text(query.format("run_summary"))).all()
+        assert rows == [("copy", 0), ("copy", 0.5), ("e", 0), ("e", 0.5)]
+        assert opened.execute(text(query.format("comparison"))).all() == rows
+    engine.dispose()
+
+
+GIVEN = {"topology": "S4", "algorithm": "multiple", "message_bytes": 64}
+
+if __name__ == "__main__":
+    add_axis()
+    check_without_a_server()
+    for each in sys.argv[1:]:
+        check_in_a_store(each)
