@@ -35,10 +35,6 @@ class Format(StrEnum):
 
 #: The formats of every listing.
 ListingFormat = Literal[Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX]
-#: The formats of the answer of a query, which can also be a picture.
-AnswerFormat = Literal[
-    Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX, Format.SVG
-]
 
 
 class LoadMethod(StrEnum):

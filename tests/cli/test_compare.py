@@ -544,3 +544,8 @@ def test_an_experiment_of_a_shipped_grid_is_the_table_of_its_paper(
     assert executed == {"multiple", "not executed", "cited"}
     assert starcast("cost", "table", "--experiment", "ours", "--table", "x").code == 2
     assert starcast("cost", "table", "--experiment", "nothing").code == 3
+    for words in (("S4",), ("--t-s", "3")):
+        mixed = starcast("cost", "table", *words, "--experiment", "ts1")
+        assert (mixed.code, "is for computed costs" in mixed.err) == (2, True)
+    assert "add --experiment NAME" in starcast("cost", "table", "S4", "--where", "t_s=1").err
+    assert "is missing" in starcast("cost", "table").err

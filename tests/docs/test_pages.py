@@ -93,7 +93,7 @@ def test_curves_are_read_off_with_keyboard_and_pointer(tab: Page) -> None:
     ]  # fmt: skip
     box = tab.locator(".times figure svg").bounding_box()
     assert box is not None
-    tab.mouse.move(box["x"] + box["width"] - 20, box["y"] + 50)
+    tab.locator(".times figure svg").hover(position={"x": box["width"] - 20, "y": 50})
     expect(caption).to_have_text("at a message size of 65,536 bytes")
     crossovers = tab.locator("ol.crossovers li")
     assert "is better below" in crossovers.first.inner_text()

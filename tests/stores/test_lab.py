@@ -316,13 +316,13 @@ def test_plots_are_written_to_files(filled: Lab, tmp_path: Path) -> None:
 def test_an_experiment_is_the_table_of_its_paper(lab: Lab, starcast: Starcast) -> None:
     lab.experiment("t", "tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
     printed = starcast("cost", "table", "--experiment", "t", "--where", "t_c=1", "--format", "json")
-    table = lab.paper_table("t", conditions={"t_c": 1})
+    table = lab.cost_table(experiment="t", conditions={"t_c": 1})
     assert json.loads(table.to_json()) == json.loads(printed.out)
     assert len(table) > 1
     with pytest.raises(NotFoundError):
-        lab.paper_table("nothing")
+        lab.cost_table(experiment="nothing")
     with pytest.raises(InputError, match="no-table"):
-        lab.paper_table("t", "no-table")
+        lab.cost_table(experiment="t", table="no-table")
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib.axes import Axes
 
+from starcast.axes.parameters import QUESTION
 from starcast.comparison import crossovers, page, plots
 from starcast.comparison.compare import Comparison, compare
 from starcast.comparison.curves import panels, profiled_runs
@@ -303,7 +304,8 @@ def test_a_page_across_topologies_states_the_size_and_the_bound_of_each_network(
     cells = [row[read.rows[start].index("network")] for row in read.rows[start + 1 : start + 5]]
     s5, q7 = "S5: 120 nodes of degree 4, 240 links", "Q7: 128 nodes of degree 7, 448 links"
     assert cells == [s5, s5, q7, q7]
-    assert "Runs with the same collective, ports, execution, t_s" in read.text
+    axes = ", ".join(axis for axis in QUESTION if axis != "topology")
+    assert f"Runs with the same {axes} that deliver everything" in read.text
     (panel,) = page.describe(comparison, profiles(comparison))["panels"]
     bounds = [bound["label"] for bound in panel["bounds"]]
     assert bounds == ["lower bound of S5", "lower bound of Q7"]

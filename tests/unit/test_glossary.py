@@ -25,14 +25,14 @@ ORDINARY = {
         --verbose --version --wait --where --with --yes
     """,
     "Python": """
-        adopt ask backup build_forest check_queries check_query close config doctor draw_forest
-        drop engine estimate explore export_files export_forest forests graph ingest merge_forest
-        new_query paper_table queries query rebuild reproduce restore schedules schema show
-        show_forest show_query spare status stop topologies upgrade verify_forest
-        check_schedule cost_table draw_schedule export_schedule optimum profile_schedule
-        schedule_rows simulate_schedule time_schedule
+        adopt ask backup build_forest check_queries check_schedule close config cost_table
+        database doctor draw_forest draw_schedule draw_topology drop engine explore
+        export_files export_forest export_schedule export_topology forests graph ingest
+        merge_forest new_query optimum profile_schedule queries query rebuild reproduce restore
+        schedule_rows schedules schema settings show show_forest show_query show_topology
+        simulate_schedule spare start status stop time_schedule topologies upgrade verify_forest
         args add_note with_traceback exit_code chunks table translation open save parse members
-        spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
+        spanning spare remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
         neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns
         replace_rows translate algorithms check constructions simulate StarcastError
         schedule_from_columns schedule_from_csv

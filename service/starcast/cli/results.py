@@ -6,9 +6,9 @@ operation begins; it returns the function that prints the result.
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -25,10 +25,10 @@ from starcast.cli.output import (
 )
 from starcast.errors import InputError
 from starcast.lab.answers import Answer
-from starcast.lab.costs import CostTable
+from starcast.lab.costs import COLUMNS, CostTable
 from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.support.table import Facts, Table
-from starcast.vocabulary import AnswerFormat, Format, Layout
+from starcast.vocabulary import Format, Layout, ListingFormat
 
 Show = Callable[[Any], None]
 PictureFile = Annotated[
@@ -68,7 +68,8 @@ def wide_table(everything: AllOption = False, output: FormatOption = Format.TABL
 
 def answer(
     output: Annotated[
-        AnswerFormat, typer.Option("--format", "-f", help="Output format; svg is a picture.")
+        Literal[ListingFormat, Format.SVG],
+        typer.Option("--format", "-f", help="Output format; svg is a picture."),
     ] = Format.TABLE,
     layout: Annotated[
         Layout | None,
@@ -106,26 +107,26 @@ def answer(
 
 
 def cost_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
-    """Print a table per collective and port model, with the columns that fit."""
+    """Print a table per collective and port model, or per case of a paper's table."""
 
     def show(result: CostTable) -> None:
-        if output not in READABLE:
+        if output not in (READABLE if result.is_paper else (Format.TABLE, Format.LATEX)):
             table(output)(result)
             return
         for part in result.parts:
-            columns: Sequence[str] = part.columns
-            if output is not Format.TABLE:
-                title = "; ".join([part.title, *part.sources])
-            else:
-                title = part.title
-                columns = (
-                    part.everything if everything else narrowed(part.rows, columns, part.spare)
-                )
-            if output is Format.MARKDOWN:
-                print(f"{title}\n")
-            emit(part.rows, columns, output, title, below=[*part.sources, ""], label=part.label)
-            if output is not Format.TABLE:
+            if everything and not result.is_paper:
+                emit(part.rows, COLUMNS, output, part.title)
+            elif output is Format.MARKDOWN:
+                print(f"{part.title}\n")
+                emit(part.rows, part.columns, output)
                 print()
+            elif output is Format.LATEX:
+                caption = "; ".join([part.title, *part.sources])
+                emit(part.rows, part.columns, output, caption, label=part.label)
+                print()
+            else:
+                fitting = narrowed(part.rows, part.columns, part.spare)
+                emit(part.rows, fitting, output, part.title, below=[*part.sources, ""])
 
     return show
 

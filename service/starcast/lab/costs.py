@@ -1,8 +1,9 @@
-"""The operations on costs: the papers' closed forms, and their tables of stored runs."""
+"""The operations on costs by the papers' closed forms, and on runs in the papers' tables."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from itertools import count, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -24,8 +25,9 @@ from starcast.vocabulary import Collective, ExecutionModel, Ports
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from starcast.comparison.paper_rows import PaperCases
     from starcast.costs import Machine
-    from starcast.costs.paper_tables import Case, PaperTable
+    from starcast.costs.paper_tables import Case
     from starcast.costs.paper_tables import Row as PaperRow
     from starcast.costs.tables import CostRow, Problem
 
@@ -47,14 +49,13 @@ COSTS = ("start_ups", "bytes", "steps", "transmissions", "time")
 
 
 class CostPart(NamedTuple):
-    """A part of a `CostTable` as people read it.
+    """The costs of one collective in one port model, or one case of a paper's table.
 
     Attributes:
-        title: collective, topology, message, machine and port model; or the paper's caption.
-        rows: rows of the `CostTable`, each with the letter of its source: ``ref``.
+        title: collective, topology, message, machine and port model; or what the paper says.
+        rows: rows for people. Those of a `CostTable` have the letter of their source: ``ref``.
         columns: the columns for people.
         spare: the columns to omit from a table that is too wide, in this order.
-        everything: all columns.
         sources: the lines below: letter, source and note.
         label: the label in LaTeX.
     """
@@ -62,21 +63,22 @@ class CostPart(NamedTuple):
     title: str
     rows: list[Row]
     columns: tuple[str, ...]
-    spare: tuple[str, ...] = ()
-    everything: tuple[str, ...] = COLUMNS
+    spare: tuple[str, ...]
     sources: tuple[str, ...] = ()
     label: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
 class CostTable(Table):
-    """Costs of collectives in both port models, which people read as several tables.
+    """Costs which people read as several tables.
 
     Attributes:
-        parts: a table per collective and port model, or per topology and message of a paper.
+        parts: a table per collective and port model, or per case of a paper's table.
+        is_paper: whether rows and columns are those of a paper.
     """
 
     parts: tuple[CostPart, ...] = ()
+    is_paper: bool = False
 
 
 class Costs(Connection):
@@ -99,17 +101,20 @@ class Costs(Connection):
         execution: ExecutionModel = "synchronous",
         max_rows: Annotated[int, Shell(least=0)] = MAX_ROWS,
         experiment: Annotated[str | None, Shell(metavar="NAME", completes="experiments")] = None,
-        table: Annotated[str | None, Shell(metavar="TABLE")] = None,
-        where: Conditions = (),
+        table: Annotated[
+            str | None,
+            Shell(metavar="TABLE", default="that of the experiment's shipped grid"),
+        ] = None,
+        conditions: Conditions = (),
     ) -> CostTable:
-        """Show the papers' cost tables: costs on a topology, or the stored runs of an experiment.
+        """Show the papers' cost tables: costs on a topology, or the runs of an experiment.
 
         For a topology, no server is needed, and the fastest algorithm is the first. A row is an
         algorithm of starcast or a row of a paper's table. Its time is start_ups T_s + bytes T_c,
         exact, by the closed form of its source. pieces is the number of segments or unit messages,
-        by default the optimum, and real_pieces the optimum over the real numbers. The gap is
-        time / lower bound for the same number of copies. Simulated figures are those of the
-        executed schedule; a note explains where they differ from the closed form.
+        by default the optimum, and real_pieces the optimum over the real numbers. The gap is time /
+        lower bound for the same number of copies. Simulated figures are those of the executed
+        schedule; a note explains where they differ from the closed form.
 
         With ``experiment``, rows and columns are those of the paper, one table per topology and
         message. The figures of a row are those of the fastest stored run of the algorithm that is
@@ -132,50 +137,50 @@ class Costs(Connection):
             simulate: simulate the schedules that are small enough.
             execution: execution model of the simulations.
             max_rows: largest schedule to simulate, in rows.
-            experiment: show the stored runs of this experiment as a paper's table instead; of the
-                other options, ``table`` and ``where`` belong to it.
-            table: the paper's table, such as tseng-sheu-1997-table-1 (default: that of the
-                experiment's shipped grid).
-            where: only runs with this value, such as topology=S5; can be repeated.
+            experiment: the experiment whose stored runs are shown; it replaces the topology.
+            table: the paper's table of the experiment, such as tseng-sheu-1997-table-1.
+            conditions: only runs of the experiment with this value, such as topology=S5; several
+                values of one axis are alternatives.
 
         Raises:
-            InputError: a name or a number is wrong, or options cannot be combined.
+            InputError: a name or a number is wrong, or what is to be shown is missing.
             NotFoundError: no such experiment is stored, or no run executes a row of the table.
             RejectedError: a schedule violates its port model.
 
         Example:
-            >>> "multiple" in lab.cost_table("S4", collective="broadcast", ports="all")["name"]
-            True
+            >>> lab.cost_table("S4", collective="broadcast", ports="all")["name"][1]
+            'multiple'
 
             $ starcast cost table S7 --collective broadcast --ports all
             $ starcast cost table S5 --collective allgather -m 1024 --no-simulate -f markdown
             $ starcast cost table S6 --collective scatter --messages 5 --copies 2
             $ starcast experiment run ts1 --grid tseng-sheu-1997-table-1
-            $ starcast cost table --experiment ts1 --where topology=S5 -f latex
+            $ starcast cost table --experiment ts1 --where topology=S5 -f latex > table.tex
         """
+        if experiment is not None:
+            computed = {
+                "topology": topology, "collective": collective, "ports": ports, "t_s": t_s,
+                "message_bytes": message_bytes, "t_c": t_c, "segments": segments,
+                "messages": messages, "copies": copies, "hypercube": hypercube,
+                "simulate": simulate, "execution": execution, "max_rows": max_rows,
+            }  # fmt: skip
+            _check_defaults(computed)
+            return self._paper_table(experiment, table, as_conditions(conditions))
+        if topology is None:
+            raise InputError(
+                "a topology or an experiment is missing",
+                hint="a topology is S5, for example; --experiment NAME shows stored runs",
+            )
+        if table is not None or conditions:
+            raise InputError(
+                "--table and --where are for stored runs",
+                hint="add --experiment NAME, or omit them",
+            )
         from starcast.axes.values import BEST, read_count, read_number
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
         from starcast.costs.tables import Problem
         from starcast.topologies import as_topology
 
-        if experiment is not None:
-            if topology is not None or collective is not None or ports is not None:
-                raise InputError(
-                    "topology, collective and ports are for computed costs, and an experiment has"
-                    " stored runs",
-                    hint="omit them; --where selects runs, such as --where topology=S5",
-                )
-            return self._paper_table(experiment, table, as_conditions(where))
-        if topology is None:
-            raise InputError(
-                "a topology or an experiment is missing",
-                hint="give a topology, such as S5, or --experiment NAME",
-            )
-        if table is not None or where:
-            raise InputError(
-                "--table and --where are for stored runs",
-                hint="add --experiment NAME, or omit them",
-            )
         network = as_topology(topology)
         machine = _machine(t_s, t_c)
         size = read_number(message_bytes, "message_bytes")
@@ -208,7 +213,9 @@ class Costs(Connection):
         listed = Table.of(records, ("topology", "collective", *COLUMNS))
         return CostTable(listed.columns, listed.rows, parts=tuple(parts))
 
-    def _paper_table(self, name: str, table: str | None, conditions: list[str]) -> CostTable:
+    def _paper_table(
+        self, experiment: str, table: str | None, conditions: Sequence[str]
+    ) -> CostTable:
         """Return the stored runs of an experiment as a paper's table."""
         from starcast.comparison.paper_rows import find_table, load_table, tabulate
         from starcast.comparison.sides import read_conditions
@@ -217,10 +224,12 @@ class Costs(Connection):
         if table is not None:
             find_table(table)
         with self._session() as session:
-            paper = load_table(session, name, self.reporter, table=table, conditions=conditions)
-        parts = tuple(_paper_part(paper.table, name, case, rows) for case, rows in paper.cases)
-        listed = tabulate(paper)
-        return CostTable(listed.columns, listed.rows, parts=parts)
+            paper = load_table(
+                session, experiment, self.reporter, table=table, conditions=conditions
+            )
+        records = tabulate(paper)
+        parts = tuple(_paper_part(paper, case, rows) for case, rows in paper.cases)
+        return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
 
     def _costs(self, problem: "Problem", max_rows: int) -> list[Row]:
         """Return the rows of a collective in a port model, the fastest first."""
@@ -298,7 +307,7 @@ class Costs(Connection):
 
         Example:
             >>> lab.optimum("S7", "broadcast", "multiple", message_bytes=10**6)["optimum"]
-            [216]
+            [43]
 
             $ starcast cost optimum S7 broadcast multiple -m 1e6
             $ starcast cost optimum S6 broadcast edge-disjoint --copies 2
@@ -342,28 +351,48 @@ def _part(rows: list[Row], title: str) -> CostPart:
     simulated = any(row.get("simulated_time") is not None for row in rows)
     columns = tuple(name for name in NARROW if simulated or "simulated" not in name)
     sources = tuple(f"{letter} {source}" for source, letter in letters.items())
-    return CostPart(title, lettered, columns, SPARE, sources=sources)
+    return CostPart(title, lettered, columns, SPARE, sources)
 
 
-def _paper_part(table: "PaperTable", name: str, case: "Case", rows: "list[PaperRow]") -> CostPart:
-    """Return the table of a case under the paper's headings; repeated models are left empty."""
+def _check_defaults(values: Mapping[str, Any]) -> None:
+    """Check that parameters of computed costs have their defaults.
+
+    Raises:
+        InputError: one has another value.
+    """
+    parameters = signature(Costs.cost_table).parameters
+    for name, value in values.items():
+        if value != parameters[name].default:
+            raise InputError(
+                f"{name} is for computed costs, but an experiment is given",
+                hint="omit it; --where selects runs, such as --where topology=S5",
+            )
+
+
+def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> CostPart:
+    """Return a case under the paper's headings; repeated models are left empty."""
     from starcast.comparison.paper_rows import case_values
 
+    table = paper.table
     values = case_values(table, case)
     shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
-    columns = [column for column in table.headings if any(row[column] is not None for row in rows)]
-    printed: list[Row] = []
+    headings = {
+        column: heading
+        for column, heading in table.headings.items()
+        if any(row[column] is not None for row in rows)
+    }
+    printed = []
     before = None
     for row in map(with_numbers, rows):
-        cells = {column: row[column] for column in columns}
-        if "model" in cells and cells["model"] == before:
-            cells["model"] = None
+        cells = {heading: row[column] for column, heading in headings.items()}
+        if "model" in headings and row["model"] == before:
+            cells[headings["model"]] = None
         before = row.get("model")
-        printed.append({table.headings[column]: cell for column, cell in cells.items()})
-    headings = tuple(table.headings[column] for column in columns)
-    label = re.sub(r"[^\w.+-]", "-", "-".join([name, *map(str, values.values())]), flags=re.ASCII)
+        printed.append(cells)
     title = f"{table.source}. {table.caption}: {shown}"
-    return CostPart(title, printed, headings, everything=headings, label=f"tab:{label}")
+    name = "-".join([paper.name, *map(str, values.values())])
+    label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
+    return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
 
 
 def _letters() -> Iterator[str]:
