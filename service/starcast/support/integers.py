@@ -26,9 +26,10 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
         raise InputError(
             f"{name} is {value!r}, not a whole number of at least 1", hint=f"give {name} 1 or more"
         )
-    if maximum is not None and value > maximum:
+    number = int(value)
+    if maximum is not None and number > maximum:
         raise InputError(
-            f"{name} is {value}, more than {maximum}{context and f' {context}'}",
+            f"{name} is {number}, more than {maximum}{context and f' {context}'}",
             hint=f"give {name} from 1 to {maximum}",
         )
-    return int(value)
+    return number
