@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from starcast.claims import claims as all_claims
-from starcast.claims import listing, report
+from starcast.claims import listing, report, select_claims
 from starcast.comparison import page
 from starcast.comparison.networks import CROSSABLE
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
@@ -208,7 +208,8 @@ def list_claims(
 ) -> Response:
     """List the claims with their verdicts."""
     stored = claims.stored_verdicts(service)
-    table = listing.list_claims(stored, paper or None, verdict or None)
+    selected = select_claims([paper] if paper else [])
+    table = listing.list_claims(selected, stored, verdict or None)
     wanted = words.casefold().split()
     found = [row["id"] for row in table if all(word in _text_of(row) for word in wanted)]
     rows = [
