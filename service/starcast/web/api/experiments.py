@@ -28,8 +28,7 @@ from starcast.web.responses import (
     Paging,
     PagingParameter,
     as_json_rows,
-    csv_of,
-    csv_response,
+    text_response,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -55,14 +54,12 @@ _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 def list_experiments(
     service: ServiceParameter,
     paging: PagingParameter,
-    output: FormatParameter = Format.JSON,
 ) -> Page[models.ExperimentResource]:
     """List the stored experiments, by name."""
     with service.lab() as lab:
         rows = as_json_rows(lab.experiments().rows)
     items = [_experiment(row) for row in sorted(rows, key=lambda row: str(row["experiment"]))]
-    page = paging.page(items, lambda item: item.experiment)
-    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
+    return paging.respond(items, lambda item: item.experiment)
 
 
 @router.get("/experiments/{name}", responses=with_formats(Format.CSV))
@@ -80,7 +77,7 @@ def show_experiment(
         table = lab.runs(name)
     page = Paging(request, after, limit).page(table.rows, lambda row: str(row["run"]))
     if output == Format.CSV:
-        return csv_response(Table(table.columns, page.items))  # type: ignore[return-value]
+        return text_response(Table(table.columns, page.items).to_csv(), Format.CSV)  # type: ignore[return-value]
     runs = [models.RunResource(**row) for row in as_json_rows(page.items)]
     return models.ExperimentDetail(experiment=name, note=table.note, runs=runs, next=page.next)
 
@@ -116,7 +113,7 @@ def compare(
     """
     table, profiles = build_comparison(service, names, across, conditions, baseline)
     if output == Format.CSV:
-        return csv_response(table)  # type: ignore[return-value]
+        return text_response(table.to_csv(), Format.CSV)  # type: ignore[return-value]
     return models.ComparisonResource(**describe(table.comparison, profiles))
 
 

@@ -19,8 +19,7 @@ from starcast.web.responses import (
     PagingParameter,
     SpecParameter,
     array_response,
-    csv_of,
-    svg_response,
+    text_response,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -32,14 +31,12 @@ router = APIRouter(tags=["topologies"])
 def list_topologies(
     service: ServiceParameter,
     paging: PagingParameter,
-    output: FormatParameter = Format.JSON,
 ) -> Page[models.StoredTopology]:
     """List the stored topologies, by spec. Any other topology can be asked for by its spec."""
     with service.lab() as lab:
         rows = lab.topologies().rows
     items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
-    page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
+    return paging.respond(items, lambda item: item.id)
 
 
 @router.get("/topologies/{spec}", responses=with_formats(Format.SVG))
@@ -49,7 +46,7 @@ def show_topology(
     """Show the counts and distances of a topology, and what is defined on it."""
     if output == Format.SVG:
         picture = service.workers.run(computations.draw_topology, spec)
-        return svg_response(picture)  # type: ignore[return-value]
+        return text_response(picture, Format.SVG)  # type: ignore[return-value]
     facts = service.workers.run(computations.describe_topology, spec)
     path = f"{quote(facts['spec'])}"
     return models.TopologyResource(
