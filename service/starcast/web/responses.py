@@ -24,10 +24,8 @@ FormatParameter = Annotated[
     Literal[Format.JSON, Format.CSV, Format.SVG],
     Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg"),
 ]
-LimitParameter = Annotated[int, Query(ge=1, le=1_000, description="items of a page")]
-AfterParameter = Annotated[
-    str | None, Query(max_length=500, description="key of the last item of the page before")
-]
+#: Greatest number of items of a page, and how many it has unless fewer are asked for.
+MOST_ITEMS = 1_000
 SpecParameter = Annotated[
     str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
 ]
@@ -96,14 +94,19 @@ class Paging:
     def __init__(
         self,
         request: Request,
-        after: AfterParameter = None,
-        limit: LimitParameter = 100,
+        after: Annotated[
+            str | None,
+            Query(max_length=500, description="key of the last item of the page before"),
+        ] = None,
+        limit: Annotated[
+            int, Query(ge=1, le=MOST_ITEMS, description="items of a page")
+        ] = MOST_ITEMS,
         output: FormatParameter = Format.JSON,
     ) -> None:
         self._request = request
         self._after = after
         self._limit = limit
-        self._output = output
+        self.output = output
 
     def page(self, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
         """Return the page of a listing.
@@ -141,7 +144,7 @@ class Paging:
         The annotation is that of the OpenAPI document.
         """
         page = self.page(items, key)
-        if self._output != Format.CSV:
+        if self.output != Format.CSV:
             return page
         columns = tuple(type(page.items[0]).model_fields) if page.items else ()
         table = Table.of((item.model_dump() for item in page.items), columns)

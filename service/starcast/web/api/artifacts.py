@@ -139,7 +139,7 @@ def get_rows(
     if output is None:
         rows = service.workers.run(computations.schedule_rows, schedule_id, expand=expand)
         return array_response(rows, COLUMNS)
-    form = Format.CSV if output == Format.CSV else Format.JSON
+    form = Format(output)
     listed = service.workers.run(computations.list_schedule_rows, schedule_id, form, expand=expand)
     return text_response(listed, form)
 
@@ -151,9 +151,8 @@ def list_steps(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> list[models.Step]:
     """List the links used and the largest packet of each step, as the simulator counts them."""
-    form = Format.CSV if output == Format.CSV else Format.JSON
-    listed = service.workers.run(computations.list_steps, schedule_id, form)
-    return text_response(listed, form)  # type: ignore[return-value]
+    listed = service.workers.run(computations.list_steps, schedule_id, output)
+    return text_response(listed, output)  # type: ignore[return-value]
 
 
 @router.get("/simulate", tags=["schedules"])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 from sqlalchemy import func, select
 
 from starcast.comparison.compare import Comparison
@@ -21,11 +21,8 @@ from starcast.support.text import format_value
 from starcast.vocabulary import Format
 from starcast.web import models
 from starcast.web.responses import (
-    AfterParameter,
     FormatParameter,
-    LimitParameter,
     Page,
-    Paging,
     PagingParameter,
     as_json_rows,
     text_response,
@@ -64,19 +61,14 @@ def list_experiments(
 
 @router.get("/experiments/{name}", responses=with_formats(Format.CSV))
 def show_experiment(
-    request: Request,
-    name: NameParameter,
-    service: ServiceParameter,
-    after: AfterParameter = None,
-    limit: LimitParameter = 1_000,
-    output: FormatParameter = Format.JSON,
+    name: NameParameter, service: ServiceParameter, paging: PagingParameter
 ) -> models.ExperimentDetail:
     """Show the runs of an experiment in the order of its points."""
     with service.lab() as lab:
         _check_size(lab, [name])
         table = lab.runs(name)
-    page = Paging(request, after, limit).page(table.rows, lambda row: str(row["run"]))
-    if output == Format.CSV:
+    page = paging.page(table.rows, lambda row: str(row["run"]))
+    if paging.output == Format.CSV:
         return text_response(Table(table.columns, page.items).to_csv(), Format.CSV)  # type: ignore[return-value]
     runs = [models.RunResource(**row) for row in as_json_rows(page.items)]
     return models.ExperimentDetail(experiment=name, note=table.note, runs=runs, next=page.next)

@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from starcast.errors import StarcastError
@@ -11,11 +11,8 @@ from starcast.vocabulary import Format
 from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,
-    AfterParameter,
     FormatParameter,
-    LimitParameter,
     Page,
-    Paging,
     PagingParameter,
     SpecParameter,
     array_response,
@@ -76,32 +73,24 @@ def get_layout(
     return array_response(service.workers.run(computations.node_positions, spec, name))
 
 
-@router.get("/topologies/{spec}/forests")
+@router.get("/topologies/{spec}/forests", responses=with_formats(Format.CSV))
 def list_forests_on(
-    request: Request,
-    spec: SpecParameter,
-    service: ServiceParameter,
-    after: AfterParameter = None,
-    limit: LimitParameter = 1_000,
+    spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
     """List the forests of a topology: those of all constructions, and further stored forests."""
     computed = service.workers.run(computations.list_forests, spec)
     items = _with_stored(service, "forests", spec, computed)
-    return Paging(request, after, limit).page(items, lambda item: item.id)
+    return paging.respond(items, lambda item: item.id)
 
 
-@router.get("/topologies/{spec}/schedules")
+@router.get("/topologies/{spec}/schedules", responses=with_formats(Format.CSV))
 def list_schedules_on(
-    request: Request,
-    spec: SpecParameter,
-    service: ServiceParameter,
-    after: AfterParameter = None,
-    limit: LimitParameter = 1_000,
+    spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
     """List the schedules of a topology: those of all algorithms, and further stored schedules."""
     computed = service.workers.run(computations.list_schedules, spec)
     items = _with_stored(service, "schedules", spec, computed)
-    return Paging(request, after, limit).page(items, lambda item: item.id)
+    return paging.respond(items, lambda item: item.id)
 
 
 def _with_stored(
