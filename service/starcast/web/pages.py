@@ -148,14 +148,14 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
 @router.get("/experiments")
 def list_experiments(request: Request, service: ServiceParameter) -> Response:
     """List the stored experiments, to be opened or compared."""
-    listed = experiments.list_experiments(service, Paging(request, limit=1_000))
+    listed = experiments.list_experiments(service, Paging(request))
     return _render(request, "experiments.html.j2", experiments=listed.items)
 
 
 @router.get("/experiments/{name}")
 def show_experiment(request: Request, name: str, service: ServiceParameter) -> Response:
     """Show an experiment: its curves, and its runs."""
-    detail = experiments.show_experiment(request, name, service, None, _MOST_RUNS)
+    detail = experiments.show_experiment(name, service, Paging(request, limit=_MOST_RUNS))
     rows = [run.model_dump() for run in detail.runs]
     columns = [
         column for column in models.RunResource.model_fields if any(row[column] for row in rows)

@@ -14,10 +14,8 @@ from starcast.support.table import Row
 from starcast.vocabulary import Format, VerdictWord
 from starcast.web import computations, models
 from starcast.web.responses import (
-    FormatParameter,
     Page,
     PagingParameter,
-    csv_of,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -37,14 +35,12 @@ def list_claims(
     paging: PagingParameter,
     paper: PaperParameter = None,
     verdict: VerdictParameter = None,
-    output: FormatParameter = Format.JSON,
 ) -> Page[models.ClaimResource]:
     """List the claims in the order of the papers; verdicts are null without PostgreSQL."""
     claims = select_claims([paper] if paper else [])
     table = listing.list_claims(claims, stored_verdicts(service), verdict)
     items = [models.ClaimResource(**claim_fields(row)) for row in table]
-    page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
+    return paging.respond(items, lambda item: item.id)
 
 
 @router.get("/claims/{claim_id}")
