@@ -288,9 +288,7 @@ def test_the_steps_shown_are_those_that_are_stored(starcast: Starcast) -> None:
         fastest = min(
             (run for run in runs if run["message_bytes"] == 4096), key=lambda run: run["time"]
         )
-        steps = json.loads(
-            starcast("run", "show", str(fastest["run"]), "--steps", "-f", "json").out
-        )
+        steps = json.loads(starcast("run", "steps", str(fastest["run"]), "-f", "json").out)
         used = [step["links_used"] for step in steps]
         assert {"run": fastest["run"], "links_used": used} in profiles
         # S4 has 24 nodes of 3 ports: 72 directed links.

@@ -77,7 +77,7 @@ def show_experiment(
     """Show the runs of an experiment in the order of its points."""
     with service.lab() as lab:
         _check_size(lab, [name])
-        table = lab.runs(name)
+        table = lab.show_experiment(name)
     page = Paging(request, after, limit).page(table.rows, lambda row: str(row["run"]))
     if output == Format.CSV:
         return csv_response(Table(table.columns, page.items))  # type: ignore[return-value]
@@ -130,7 +130,7 @@ def build_comparison(
     """Return a comparison of experiments that are not too large, and its step profiles."""
     with service.lab() as lab:
         _check_size(lab, names)
-        table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
+        table = lab.compare(*names, across=across, where=conditions, baseline=baseline)
         return table, table.profiles()
 
 
