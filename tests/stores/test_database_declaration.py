@@ -415,7 +415,7 @@ READING = [
     ("query", "run", "overlap/load-histogram", "forest=S3:multiple:123"),
     ("run", "list"),
     ("run", "show", "1"),
-    ("run", "show", "1", "--steps"),
+    ("run", "steps", "1"),
     ("experiment", "list"),
     ("experiment", "show", "e"),
     ("experiment", "reproduce", "e"),

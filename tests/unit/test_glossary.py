@@ -21,7 +21,7 @@ ORDINARY = {
         --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
         --layout --limit --memory --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
         --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds
-        --show-completion --show-cypher --sort --store --stored --table --timeout --toml
+        --show-completion --show-cypher --sort --store --stored --table --timeout
         --verbose --version --wait --where --with --yes
     """,
     "Python": """

@@ -66,7 +66,7 @@ def show_experiment(
     """Show the runs of an experiment in the order of its points."""
     with service.lab() as lab:
         _check_size(lab, [name])
-        table = lab.runs(name)
+        table = lab.show_experiment(name)
     page = paging.page(table.rows, lambda row: str(row["run"]))
     if paging.output == Format.CSV:
         return text_response(Table(table.columns, page.items).to_csv(), Format.CSV)  # type: ignore[return-value]
@@ -119,7 +119,7 @@ def build_comparison(
     """Return a comparison of experiments that are not too large, and its step profiles."""
     with service.lab() as lab:
         _check_size(lab, names)
-        table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
+        table = lab.compare(*names, across=across, where=conditions, baseline=baseline)
         return table, table.profiles()
 
 
