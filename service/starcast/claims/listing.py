@@ -24,7 +24,7 @@ CLAIM_COLUMNS = (
     "id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample",
     "detail", "run",
 )  # fmt: skip
-#: Up to this many verdicts, a terminal shows what was compared.
+#: Up to this many verdicts, the note says what was compared.
 _FEW = 3
 VERDICT_COLUMNS = (
     "id", "verdict", "sizes", "counterexample", "number", "statement", "detail", "of",
@@ -65,7 +65,8 @@ def list_verdicts(
 ) -> Table:
     """Return verdicts with their claims, in the order of the papers.
 
-    The note of the table counts the verdicts of each paper, and the claims without one.
+    The note of the table counts the verdicts of each paper and the claims without one. For few
+    claims it also says what was compared.
 
     Args:
         verdicts: the verdicts.
@@ -74,7 +75,8 @@ def list_verdicts(
         run: the verification run that holds the verdicts, in words.
     """
     rows = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in report.rows(verdicts)]
-    notes = [*filter(None, [run]), *report.summary(verdicts)]
+    details = [f"{row['id']}: {row['detail']}" for row in rows] if len(rows) <= _FEW else []
+    notes = [*filter(None, [run]), *details, *report.summary(verdicts)]
     omitted = 0 if sizes is None else len(requested) - len(rows)
     if omitted:
         claims_are_omitted = pluralize(
@@ -83,9 +85,7 @@ def list_verdicts(
             "claims are omitted: they, or some parts, are",
         )
         notes.append(f"{claims_are_omitted} not about these sizes")
-    spare: tuple[str, ...] = ("of", "statement", "number")
-    if len(rows) > _FEW:
-        spare = ("of", "detail", "statement", "number")
+    spare = ("of", "detail", "statement", "number")
     return VerdictTable.of(rows, VERDICT_COLUMNS, "\n".join(notes), spare=spare)
 
 
