@@ -30,7 +30,7 @@ def client(filled: Lab) -> Iterator[TestClient]:
     """A client of a server on stores that also hold a forest of the user."""
     array = forest("S4", "greedy", root="4321").parent_port
     filled.ingest(
-        "S4", [Forest(topology("S4"), array, 23, construction="mine", arguments={"i": 2})]
+        "S4", trees=[Forest(topology("S4"), array, 23, construction="mine", arguments={"i": 2})]
     )
     service = Service(Settings.load(), Workers(count=1, seconds=60))
     yield TestClient(create_app(service), base_url="http://localhost")
