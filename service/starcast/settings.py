@@ -175,15 +175,15 @@ class Settings(BaseModel):
         given = {name: value for name, value in flags.items() if value is not None}
         sources = {"file": _read_file(), "environment": _read_environment(), "flag": given}
         values: dict[str, Any] = {}
-        for source in sources.values():
-            values |= source
+        for found in sources.values():
+            values |= found
         try:
             settings = cls(**values)
         except ValidationError as error:
             raise _input_error(error.errors()[0], given) from None
         settings._sources = dict.fromkeys(cls.model_fields, "default")
-        for source, found in sources.items():
-            settings._sources |= dict.fromkeys(found, source)
+        for source, named in sources.items():
+            settings._sources |= dict.fromkeys(named, source)
         return settings
 
     def listing(self) -> Table:

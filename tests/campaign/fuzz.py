@@ -329,7 +329,7 @@ _COMMANDS: tuple[tuple[str, ...], ...] = (
         "2134",
     ),
     ("schedule", "rows", "S3", "alltoall", "exact", "--format", "csv"),
-    ("schedule", "show", "S4:broadcast:multiple:all:segments=1:1234", "--steps"),
+    ("schedule", "steps", "S4:broadcast:multiple:all:segments=1:1234"),
     ("schedule", "algorithms", "S4", "--collective", "broadcast"),
     ("ingest", "S4", "--trees", "multiple,greedy", "--dry-run"),
     ("ingest", "S4", "--schedules", "broadcast:multiple", "--segments", "2", "--dry-run"),

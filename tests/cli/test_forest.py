@@ -403,8 +403,9 @@ def test_a_file_with_a_name_of_its_own_is_compared_with_nothing(starcast: Starca
 def test_python_also_takes_forests(tmp_path: Path) -> None:
     """Each operation takes a `Forest`; the command line has only names and files."""
     lab = Lab(Settings.load)
-    mine = Forest("S3", [[0, 3, 2, 2, 2, 3]], construction="mine")
-    other = Forest("S3", mine.parent_port, construction="hamiltonian-cycle")
+    s3 = topology("S3")
+    mine = Forest(s3, np.array([[0, 3, 2, 2, 2, 3]], np.uint8), construction="mine")
+    other = Forest(s3, mine.parent_port, construction="hamiltonian-cycle")
     assert lab.verify_forest(mine)["id"] == ["S3:mine:123"]
     assert lab.show_forest(mine)["heights"] == mine.heights.tolist()
     assert lab.draw_forest(mine, layout="levels").svg.startswith("<svg")

@@ -14,7 +14,6 @@ import pytest
 from starcast.axes.parameters import POINT_AXES
 from starcast.cli.output import (
     PAGE,
-    Format,
     emit,
     emit_properties,
     narrowed,
@@ -24,6 +23,7 @@ from starcast.cli.run_output import emit_runs
 from starcast.errors import InputError
 from starcast.lab.files import check_suffix
 from starcast.progress import ProgressLines, close_all
+from starcast.vocabulary import Format
 from support.latex_tables import read_table
 
 NAME = "S5:broadcast:multiple:one:segments=1:12345"

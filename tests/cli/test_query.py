@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from starcast.cli.output import Format
-from starcast.cli.results import AnswerFormat
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.lab.answers import hops
@@ -487,10 +485,6 @@ def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -
     result = starcast(*words, home=home)
     assert (result.code, result.out) == (2, "")
     assert "the result has no nodes" in result.err
-
-
-def test_the_formats_are_those_of_listings_and_svg() -> None:
-    assert [*Format, "svg"] == list(AnswerFormat)
 
 
 def test_a_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> None:

@@ -12,8 +12,11 @@ from starcast import external
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
+from starcast.errors import InputError, RejectedError
 from starcast.external import SimGridRun
-from starcast.simulator import simulate
+from starcast.lab import Lab
+from starcast.settings import Settings
+from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
 from support.fix_cli import Result, Starcast
 
@@ -198,13 +201,11 @@ def test_rows_in_a_file_stand_for_an_algorithm(starcast: Starcast, tmp_path: Pat
     named, options = ("S4", "broadcast", "multiple"), ("--segments", "2")
     for file in ("mine.csv", "mine.goal"):
         form = file.partition(".")[2]
-        words = ("schedule", "export", *named, *options, "--to", form, "--out", file)
-        assert starcast(*words).code == 0
+        export = ("schedule", "export", *named, *options, "--to", form, "--out", file)
+        assert starcast(*export).code == 0
         for command in ("simulate", "time", "profile", "rows"):
-            words = ("schedule", command, *named, *options)
-            meant = json.loads(starcast(*words, "-f", "json").out)
-            words = ("schedule", command, *named[:2], file)
-            read = json.loads(starcast(*words, "-f", "json").out)
+            meant = json.loads(starcast("schedule", command, *named, *options, "-f", "json").out)
+            read = json.loads(starcast("schedule", command, *named[:2], file, "-f", "json").out)
             if command in ("simulate", "time"):
                 assert read.pop("id") == "S4:broadcast:rows:all::1234" != meant.pop("id")
             if form == "goal" and command == "rows":  # it has no numbers of trees
@@ -240,6 +241,21 @@ def test_rows_that_cannot_be_read_are_refused(
     result = starcast("schedule", *words)
     assert (result.code, result.out) == (2, "")
     assert message in " ".join(result.err.split())
+
+
+def test_python_gives_objects_where_a_shell_has_text(starcast: Starcast) -> None:
+    """Topologies, ranks, faults and paths; a rejection is a value."""
+    faults = ("--root", "1342", "--fault", "#5", "--fault", "2134@2")
+    words = ("schedule", "simulate", "S4", "broadcast", "greedy", *faults, "-f", "json")
+    s4, lab = topology("S4"), Lab(Settings.load)
+    given = lab.simulate_schedule(s4, "broadcast", "greedy", root=3, fault=[5, Fault("2134", 2)])
+    assert given == properties(starcast(*words))
+    lab.export_schedule(s4, "broadcast", "multiple", to="csv").save("mine.csv")
+    rejected = lab.profile_schedule(s4, "broadcast", Path("mine.csv"), ports="one")
+    assert isinstance(rejected.failure, RejectedError)
+    moving = lab.draw_schedule(s4, "broadcast", Path("mine.csv"), animate=True)
+    with pytest.raises(InputError, match="an animation cannot be written"):
+        moving.save("mine.png")
 
 
 # Labels from 0

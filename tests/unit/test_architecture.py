@@ -91,7 +91,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli": {
         *MATHEMATICS,
         *_STORES,
-        *("claims", "experiments", "comparison", "doctor", "ingest", "queries", "web"),
+        *("claims", "experiments", "comparison", "doctor", "ingest", "queries", "lab", "web"),
     },
     "__init__": {*MATHEMATICS, "claims", "lab"},
 }

@@ -371,7 +371,7 @@ def drawn(comparison: Comparison) -> Axes:
 def marks(axes: Axes, gid: str) -> list[tuple[Any, ...]]:
     """Return the marked points of a curve, or of a crossover."""
     (line,) = [line for line in axes.lines if line.get_gid() == gid]
-    return [tuple(point) for point in line.get_xydata()]  # type: ignore[union-attr]
+    return [tuple(point) for point in line.get_xydata()]  # type: ignore[arg-type, union-attr]
 
 
 def test_the_marks_of_a_plot_are_the_stored_figures_and_the_crossovers() -> None:

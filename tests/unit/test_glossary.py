@@ -20,15 +20,17 @@ ORDINARY = {
         --again --all --as --browser --cascade --changed --cypher --discard-foreign
         --dry-run --folder --force --fresh --format --graph --home --i --install-completion --jobs
         --layout --limit --memory --neo4j-http-port --neo4j-port --neo4j-uri --no-graph --no-store
-        --out --plot --postgres-port --postgres-uri --quiet --replace --rows --sample --seeds
+        --out --plot --postgres-port --postgres-uri --quiet --replace --sample --seeds
         --show-completion --show-cypher --sort --store --stored --table --timeout --toml
         --verbose --version --wait --where --with --yes
     """,
     "Python": """
-        adopt ask backup build_forest check_queries check_query close config doctor draw_forest
-        drop engine estimate explore export_files export_forest forests graph ingest merge_forest
-        new_query queries query rebuild reproduce restore schedules schema show
-        show_forest show_query spare status stop topologies upgrade verify_forest
+        adopt ask backup build_forest check_queries check_schedule close config cost_table
+        database doctor draw_forest draw_schedule draw_topology drop engine explore
+        export_files export_forest export_schedule export_topology forests graph ingest
+        merge_forest new_query optimum profile_schedule queries query rebuild reproduce restore
+        schedule_rows schedules schema settings show show_forest show_query show_topology
+        simulate_schedule spare start status stop time_schedule topologies upgrade verify_forest
         args add_note with_traceback exit_code chunks table translation open save parse members
         spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
         neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns

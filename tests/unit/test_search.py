@@ -38,6 +38,7 @@ from starcast.search.hamiltonian import two_factors
 from starcast.search.proofs import check_record_proof, formula_of
 from starcast.search.symmetry import check_automorphism, fixing_root, link_list, orbits, rotation
 from starcast.topologies import topology
+from starcast.vocabulary import Engine
 from support.formulas import pigeons
 from support.recorder import Recorder
 
@@ -202,7 +203,7 @@ def test_an_unknown_engine_is_refused() -> None:
 
 
 @pytest.mark.parametrize("engine", ["cadical", "cp-sat"])
-def test_both_engines_decide_formulas(engine: engines.Engine) -> None:
+def test_both_engines_decide_formulas(engine: Engine) -> None:
     limits = Budget(seconds=60, engine=engine, jobs=2)
     assert solve(pigeons(5), limits, "pigeons").status == "unsatisfiable"
     formula = Formula()

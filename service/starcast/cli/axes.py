@@ -29,16 +29,14 @@ OnTopologyArgument = Annotated[
         autocompletion=completion.topologies,
     ),
 ]
-_COLLECTIVE = typer.Argument(
-    help=AXES["collective"].help,
-    autocompletion=completion.collectives,
-)
-_ALGORITHM = typer.Argument(help=AXES["algorithm"].help, autocompletion=completion.algorithms)
-CollectiveArgument = Annotated[str, _COLLECTIVE]
-AlgorithmArgument = Annotated[str, _ALGORITHM]
-#: The same, for commands that can do without.
-OptionalCollectiveArgument = Annotated[str | None, _COLLECTIVE]
-OptionalAlgorithmArgument = Annotated[str | None, _ALGORITHM]
+CollectiveArgument = Annotated[
+    str,
+    typer.Argument(help=AXES["collective"].help, autocompletion=completion.collectives),
+]
+AlgorithmArgument = Annotated[
+    str,
+    typer.Argument(help=AXES["algorithm"].help, autocompletion=completion.algorithms),
+]
 
 ConditionsOption = Annotated[
     list[str] | None,

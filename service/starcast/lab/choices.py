@@ -1,7 +1,9 @@
-"""Arguments that are one of the values of an enumeration."""
+"""Values that Python gives more freely than a shell: words, values of axes, conditions."""
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TypeVar
+from fractions import Fraction
+from typing import Any, TypeVar
 
 from starcast.errors import InputError
 
@@ -24,3 +26,32 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
         raise InputError(
             f"the {noun} is {text!r}", hint=f"choose one of {', '.join(choices)}"
         ) from None
+
+
+def plain_values(value: Any) -> Any:
+    """Return the values of an axis as a grid reads them: plain values, and lists of them."""
+    if isinstance(value, str | Fraction | Mapping):
+        return value
+    if hasattr(value, "spec"):  # a topology, which is not imported for this
+        return value.spec
+    if not isinstance(value, Iterable):
+        return value.item() if hasattr(value, "item") else value
+    return [plain_values(each) for each in value]
+
+
+def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
+    """Return conditions as the command line writes them: ``topology=S5``.
+
+    Raises:
+        InputError: a condition has no values.
+    """
+    if not isinstance(conditions, Mapping):
+        return [conditions] if isinstance(conditions, str) else list(conditions)
+    texts = []
+    for axis, value in conditions.items():
+        plain = plain_values(value)
+        values = plain if isinstance(plain, list) else [plain]
+        if not values:
+            raise InputError(f"the condition on {axis} has no values", hint="give one, or omit it")
+        texts += [f"{axis}={each}" for each in values]
+    return texts

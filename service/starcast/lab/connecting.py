@@ -10,11 +10,13 @@ from starcast.lab.connection import Progress, as_reporter
 from starcast.lab.costs import Costs
 from starcast.lab.experiments import Experiments
 from starcast.lab.forests import Forests
+from starcast.lab.graphs import Graphs
 from starcast.lab.networks import Networks
 from starcast.lab.queries import Queries
 from starcast.lab.questions import Questions
 from starcast.lab.records import Records
 from starcast.lab.schedules import Schedules
+from starcast.lab.simulations import Simulations
 
 if TYPE_CHECKING:
     from starcast.progress import Reporter
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 
 
 class Lab(
+    Graphs,
     Networks,
     Forests,
     Schedules,
+    Simulations,
     Costs,
     Queries,
     Questions,

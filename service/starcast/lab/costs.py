@@ -1,7 +1,7 @@
 """The operations on costs by the papers' closed forms, and on runs in the papers' tables."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from itertools import count, product
@@ -9,10 +9,11 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from starcast.errors import InputError
+from starcast.lab.choices import as_conditions
 from starcast.lab.connection import Connection
-from starcast.lab.experiments import condition_texts
 from starcast.lab.signature import (
     CollectiveName,
+    Conditions,
     Number,
     OptionalTopology,
     Shell,
@@ -104,10 +105,7 @@ class Costs(Connection):
             str | None,
             Shell(metavar="TABLE", default="that of the experiment's shipped grid"),
         ] = None,
-        conditions: Annotated[
-            "Mapping[str, Any] | Iterable[str]",
-            Shell(Sequence[str], flag="--where", metavar="AXIS=VALUE"),
-        ] = (),
+        conditions: Conditions = (),
     ) -> CostTable:
         """Show the papers' cost tables: costs on a topology, or the runs of an experiment.
 
@@ -167,7 +165,7 @@ class Costs(Connection):
                 "simulate": simulate, "execution": execution, "max_rows": max_rows,
             }  # fmt: skip
             _check_defaults(computed)
-            return self._paper_table(experiment, table, condition_texts(conditions))
+            return self._paper_table(experiment, table, as_conditions(conditions))
         if topology is None:
             raise InputError(
                 "a topology or an experiment is missing",

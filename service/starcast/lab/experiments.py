@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcast.errors import InputError
 from starcast.lab.answers import ComparisonTable, RunTable
+from starcast.lab.choices import as_conditions, plain_values
 from starcast.lab.connection import Connection
 from starcast.support.table import Row, Table
 
@@ -65,9 +66,9 @@ class Experiments(Connection):
         from starcast.experiments.design import Design, read_design
         from starcast.experiments.running import run_experiment
 
-        given = {axis: _values(value) for axis, value in axes.items()}
+        given = {axis: plain_values(value) for axis, value in axes.items()}
         if isinstance(grid, Mapping):
-            texts = {key: _values(value) for key, value in grid.items()}
+            texts = {key: plain_values(value) for key, value in grid.items()}
             design = Design.from_json(texts, given)
         else:
             design = read_design(None if grid is None else str(grid), given)
@@ -125,7 +126,7 @@ class Experiments(Connection):
             "topology": topology, "collective": collective, "algorithm": algorithm,
             "message_bytes": message_bytes, **axes,
         }  # fmt: skip
-        given = {axis: _values(value) for axis, value in values.items() if value is not None}
+        given = {axis: plain_values(value) for axis, value in values.items() if value is not None}
         several = next((axis for axis, value in given.items() if isinstance(value, list)), None)
         if several is not None:
             raise InputError(
@@ -184,7 +185,7 @@ class Experiments(Connection):
                 names,
                 self.reporter,
                 across=axes,
-                conditions=condition_texts(conditions),
+                conditions=as_conditions(conditions),
                 baseline=baseline,
                 sort=sort,
             )
@@ -343,34 +344,9 @@ class Experiments(Connection):
         return drop_experiment(self.engine, name)
 
 
-def _values(value: Any) -> Any:
-    """Return the values of an axis as a grid reads them: plain values, and lists of them."""
-    from starcast.topologies import Topology
-
-    if isinstance(value, Topology):
-        return value.spec
-    if isinstance(value, str | Fraction | Mapping) or not isinstance(value, Iterable):
-        return value.item() if hasattr(value, "item") else value
-    return [_values(each) for each in value]
-
-
 def _jobs(jobs: int | None) -> int | None:
     """Return the number of processes; other processes cannot import what a notebook defines."""
     from starcast.plugins import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())
     return 1 if jobs is None and is_interactive else jobs
-
-
-def condition_texts(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
-    """Return conditions as the command line writes them: ``topology=S5``."""
-    if not isinstance(conditions, Mapping):
-        return [conditions] if isinstance(conditions, str) else list(conditions)
-    texts = []
-    for axis, value in conditions.items():
-        plain = _values(value)
-        values = plain if isinstance(plain, list) else [plain]
-        if not values:
-            raise InputError(f"the condition on {axis} has no values", hint="give one, or omit it")
-        texts += [f"{axis}={each}" for each in values]
-    return texts

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from starcast.vocabulary import Collective, LayoutName, LoadMethod
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from fractions import Fraction
 
     from starcast.topologies import Topology
@@ -64,6 +65,11 @@ Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
 CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
 #: An exact number: 100, 2.5 or 23/3.
 Number = Annotated["float | str | Fraction", Shell(str)]
+#: Values that runs must have; a mapping from axes to values, or ``topology=S5``.
+Conditions = Annotated[
+    "Mapping[str, Any] | Iterable[str]",
+    Shell(list[str], flag="--where", metavar="AXIS=VALUE"),
+]
 #: Labels; Python also takes ranks.
 Root = Annotated["int | str | None", Shell(str)]
 All = Annotated[bool, Shell(flag="--all")]

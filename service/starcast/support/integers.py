@@ -1,6 +1,6 @@
 """Integer arithmetic and checks of integer arguments."""
 
-import numpy as np
+from numbers import Integral
 
 from starcast.errors import InputError
 
@@ -22,13 +22,14 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
     Raises:
         InputError: the value is not an integer from 1 to ``maximum``.
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise InputError(
             f"{name} is {value!r}, not a whole number of at least 1", hint=f"give {name} 1 or more"
         )
-    if maximum is not None and value > maximum:
+    number = int(value)
+    if maximum is not None and number > maximum:
         raise InputError(
-            f"{name} is {value}, more than {maximum}{context and f' {context}'}",
+            f"{name} is {number}, more than {maximum}{context and f' {context}'}",
             hint=f"give {name} from 1 to {maximum}",
         )
-    return int(value)
+    return number

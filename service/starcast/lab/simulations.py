@@ -1,0 +1,315 @@
+"""The operations that execute schedules: simulate, time and check them, without a server."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
+
+from starcast.errors import RejectedError, StarcastError
+from starcast.lab.connection import Connection
+from starcast.lab.schedules import AlgorithmName, ScheduleOptions, build_schedule, is_file
+from starcast.lab.signature import CollectiveName, Number, Root, Shell, TopologyName
+from starcast.support.table import Facts, Table
+from starcast.support.text import pluralize
+from starcast.vocabulary import ExecutionModel, ExternalSimulator, Ports
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from starcast.collectives import Schedule
+    from starcast.simulator import CriticalSend, Fault, FaultLike, Simulation, Timing
+
+Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
+#: Packets of a critical path that are listed: the last ones.
+_MOST_SENDS = 30
+
+
+class Simulations(Connection):
+    """Executions of schedules of algorithms and of files."""
+
+    def simulate_schedule(
+        self,
+        topology: TopologyName,
+        collective: CollectiveName,
+        algorithm: AlgorithmName,
+        *,
+        fault: Faults = (),
+        acknowledged: bool = False,
+        **options: Unpack[ScheduleOptions],
+    ) -> Facts:
+        """Build a schedule and execute it. No server is needed.
+
+        For a symmetric schedule, figures cover all sources together. With faults, rows that cannot
+        be executed are skipped and missing units are counted. In a shell, exit code 6 if the
+        schedule violates the model, or if units are missing without faults.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: broadcast, allgather, scatter, gather or alltoall.
+            algorithm: an algorithm, such as multiple or ``edge-disjoint(copies=2)``, or a file of
+                rows, such as mine.csv.
+            fault: a faulty node or link, from the start or from a step on: 21345, 12345-21345,
+                21345@3. Can be repeated.
+            acknowledged: wait for acknowledgements, in an allgather along edge-disjoint trees.
+            options: `ScheduleOptions`.
+
+        Raises:
+            InputError: a name, an argument or a fault is wrong, or the file cannot be read.
+            LimitError: the schedule does not fit into memory.
+
+        Example:
+            >>> lab.simulate_schedule("S6", "alltoall", "exact")["complete"]
+            True
+
+            $ starcast schedule simulate S6 alltoall exact
+            $ starcast schedule simulate S5 broadcast edge-disjoint --copies 2 --fault 21345
+            $ starcast schedule simulate S4 allgather edge-disjoint --fault 2134 --acknowledged
+            $ starcast schedule simulate S5 broadcast mine.csv --ports one --fault 21345@3
+        """
+        schedule = build_schedule(topology, collective, algorithm, options)
+        faults = _faults(fault)
+        result = self._simulate(schedule, faults, acknowledged=acknowledged)
+        figures: dict[str, Any] = {
+            "id": schedule.id,
+            "symmetric": schedule.symmetric,
+            "rows": len(schedule),
+            "units": schedule.units,
+            "steps": result.steps,
+            "transmissions": result.transmissions,
+            "largest_packet": result.largest_packet,
+            "complete": result.complete,
+        }
+        if faults:
+            figures["faults"] = [str(each) for each in faults]
+        if result.missing:
+            figures["missing"] = result.missing
+            figures["undelivered"] = [
+                f"unit {unit} at {label}" for label, unit in result.undelivered
+            ]
+        return Facts(figures, failure=_failure(schedule, algorithm, result, faults))
+
+    def profile_schedule(
+        self,
+        topology: TopologyName,
+        collective: CollectiveName,
+        algorithm: AlgorithmName,
+        *,
+        fault: Faults = (),
+        acknowledged: bool = False,
+        **options: Unpack[ScheduleOptions],
+    ) -> Table:
+        """Build a schedule, execute it, and show the load of each step. No server is needed.
+
+        For a symmetric schedule, links of all sources are counted. Exit codes are those of
+        ``starcast schedule simulate``.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: broadcast, allgather, scatter, gather or alltoall.
+            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
+            fault: a faulty node or link, as in ``starcast schedule simulate``. Can be repeated.
+            acknowledged: wait for acknowledgements, in an allgather along edge-disjoint trees.
+            options: `ScheduleOptions`.
+
+        Returns:
+            The directed links in use and the units of the largest packet, step by step.
+
+        Raises:
+            InputError: a name, an argument or a fault is wrong, or the file cannot be read.
+            LimitError: the schedule does not fit into memory.
+
+        Example:
+            >>> lab.profile_schedule("S4", "broadcast", "multiple")["links_used"]
+            [3, 4, 7, 10, 13, 16, 10, 1]
+
+            $ starcast schedule profile S4 broadcast multiple
+        """
+        schedule = build_schedule(topology, collective, algorithm, options)
+        faults = _faults(fault)
+        result = self._simulate(schedule, faults, acknowledged=acknowledged)
+        columns = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
+        rows = [
+            {"step": step, "links_used": links_used, "largest_packet": size}
+            for step, (links_used, size) in enumerate(columns, start=1)
+        ]
+        failure = _failure(schedule, algorithm, result, faults)
+        return Table(("step", "links_used", "largest_packet"), rows, failure=failure)
+
+    def _simulate(
+        self, schedule: "Schedule", faults: "list[Fault]", *, acknowledged: bool
+    ) -> "Simulation":
+        from starcast.simulator import simulate, simulate_acknowledged
+
+        if acknowledged:
+            run = simulate_acknowledged(schedule, faults)
+            self.reporter.say(
+                f"{len(run.stalled)} traversals wait for an acknowledgement that never comes"
+            )
+            result = run.simulation
+        else:
+            result = simulate(schedule, faults)
+        for remark in result.remarks:
+            self.reporter.say(remark)
+        return result
+
+    def time_schedule(
+        self,
+        topology: TopologyName,
+        collective: CollectiveName,
+        algorithm: AlgorithmName,
+        *,
+        execution: ExecutionModel = "synchronous",
+        unit_bytes: Number = 64,
+        t_s: Number = 100,
+        t_c: Number = 1,
+        fault: Faults = (),
+        compare_with: Annotated[ExternalSimulator | None, Shell(flag="--with")] = None,
+        **options: Unpack[ScheduleOptions],
+    ) -> Facts:
+        """Compute the exact time of a schedule. No server is needed.
+
+        The end of the critical path is listed: the packets that decide the time. Another simulator,
+        SimGrid, can execute the same rows; in a shell, exit code 6 if the clocks differ.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: broadcast, allgather, scatter, gather or alltoall.
+            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
+            execution: execution model: step by step, or asynchronous: packets start as soon as they
+                can.
+            unit_bytes: bytes per unit, such as 64, 2.5 or 23/3.
+            t_s: start-up time per packet, T_s in the papers.
+            t_c: time per byte, T_c in the papers.
+            fault: a faulty node or link, as in ``starcast schedule simulate``. Can be repeated.
+            compare_with: execute the rows by another simulator too, and compare the clocks.
+            options: `ScheduleOptions`.
+
+        Returns:
+            The figures; times that are not whole numbers are text, such as 2444/3.
+
+        Raises:
+            InputError: a name, a number or a fault is wrong, or the file cannot be read.
+            LimitError: the schedule does not fit into memory, or is too large for SimGrid.
+            RejectedError: the schedule violates its port model, so it has no time.
+            UnavailableError: SimGrid is not installed.
+
+        Example:
+            >>> lab.time_schedule("S4", "broadcast", "multiple", segments=4)["time"]
+            2444
+
+            $ starcast schedule time S4 broadcast multiple --segments 4 --execution asynchronous
+            $ starcast schedule time S4 alltoall exact --with simgrid
+        """
+        from starcast import external
+        from starcast.axes.values import read_number
+        from starcast.simulator import timing
+
+        machine = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c}
+        values = {name: read_number(value, name) for name, value in machine.items()}
+        schedule = build_schedule(topology, collective, algorithm, options)
+        faults = _faults(fault)
+        times = timing(schedule, **values, execution=execution, faults=faults)
+        failure = _failure(schedule, algorithm, times.simulation, faults)
+        figures = {"id": schedule.id, "complete": times.simulation.complete, **_times(times)}
+        if compare_with is not None:
+            run = external.run_simgrid(
+                schedule,
+                **values,
+                execution=execution,
+                faults=faults,
+                installation=self.settings.simgrid,
+            )
+            figures |= {"simgrid_time": _exact(run.time), "simgrid_version": run.version}
+            if run.time != times.time:
+                failure = RejectedError(
+                    f"{schedule.id} takes {times.time} by starcast and {run.time} by SimGrid "
+                    f"{run.version}",
+                    hint="this is a defect of starcast or of SimGrid: please report it",
+                )
+        return Facts(figures, failure=failure)
+
+    def check_schedule(
+        self,
+        file: Annotated[Path, Shell(metavar="FILE")],
+        topology: TopologyName,
+        collective: CollectiveName,
+        *,
+        ports: Ports = "all",
+        root: Root = None,
+    ) -> Facts:
+        """Execute the rows of a file and judge them. No server is needed.
+
+        In a shell, exit code 6 if the rows violate the port model or leave units undelivered.
+
+        A CSV file begins with the names of the columns step, sender, port and unit, and optionally
+        tree and receiver, as ``starcast schedule rows -f csv`` writes them. Nodes are labels, or
+        ranks if not all senders are labels; #6 is always rank 6.
+
+        A file that ends in .goal is a GOAL file, whose ranks are ranks of nodes. A file of starcast
+        keeps its units and steps; in other files a send carries the unit of its tag, as early as
+        ``requires`` allows.
+
+        Args:
+            file: a CSV file of rows, or a GOAL file (.goal).
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: broadcast, allgather, scatter, gather or alltoall.
+            ports: port model.
+            root: label of the root (default: the identity). In Python also its rank.
+
+        Raises:
+            InputError: a name is wrong, the file cannot be read, or a value in it is not valid.
+            LimitError: the rows do not fit into memory.
+
+        Example:
+            >>> lab.check_schedule("mine.csv", "S4", "scatter").failure is None
+            True
+
+            $ starcast schedule check mine.csv S4 scatter --ports one
+            $ starcast schedule check tree.goal Q5 broadcast
+        """
+        return self.simulate_schedule(topology, collective, Path(file), ports=ports, root=root)
+
+
+def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
+    from starcast.simulator import Fault
+
+    parsed = (Fault.parse(each) if isinstance(each, str) else each for each in faults)
+    return [each if isinstance(each, Fault) else Fault(each) for each in parsed]
+
+
+def _failure(
+    schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
+) -> StarcastError | None:
+    """Return what is wrong: a violation or, without faults, missing units."""
+    if result.violation is not None:
+        problem = f"{schedule.id} is invalid: {result.violation}"
+    elif not (result.complete or faults):
+        problem = f"{schedule.id} leaves {result.missing} units undelivered"
+    else:
+        return None
+    if is_file(algorithm):
+        return RejectedError(problem, hint=f"correct the rows in {algorithm}")
+    return RejectedError(problem, hint="this is a defect of starcast: please report it")
+
+
+def _times(timing: "Timing") -> dict[str, Any]:
+    known = timing.arrivals[timing.arrivals >= 0]
+    return {
+        "execution": timing.execution,
+        "time": _exact(timing.time),
+        "last_arrival": _exact(max(known.tolist(), default=0)),
+        "greatest_link_busy": _exact(max(timing.link_busy.ravel().tolist(), default=0)),
+        "critical_packets": len(timing.critical_path),
+        "critical_path": [_describe_send(send) for send in timing.critical_path[-_MOST_SENDS:]],
+    }
+
+
+def _exact(time: "int | Fraction") -> int | str:
+    """Return a time as JSON can hold it exactly."""
+    return time if isinstance(time, int) else str(time)
+
+
+def _describe_send(send: "CriticalSend") -> str:
+    waits = f", waits for {send.waits_for}" if send.waits_for else ""
+    times = f"{send.start} to {send.end}"
+    units = pluralize(send.units, "unit")
+    return f"step {send.step}: {send.sender} to {send.receiver}, {units}, {times}{waits}"
