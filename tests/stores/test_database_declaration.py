@@ -420,7 +420,7 @@ READING = [
     ("experiment", "show", "e"),
     ("experiment", "reproduce", "e"),
     ("compare", "e"),
-    ("claims", "list", "--paper", "TS"),
+    ("claims", "list", "TS"),
     ("claims", "runs"),
     ("db", "current"),
     ("db", "check"),

@@ -50,13 +50,6 @@ QUESTIONS: list[tuple[tuple[str, ...], Callable[[Lab], Table]]] = [
         ("compare", "ours", "theirs", "--crossovers"),
         lambda lab: lab.compare("ours", "theirs").crossovers(),
     ),
-    (("claims", "list", "--paper", "TS"), lambda lab: lab.claims("TS")),
-    (("claims", "list", "--verdict", "holds"), lambda lab: lab.claims(verdict="holds")),
-    (("claims", "runs"), lambda lab: lab.claim_runs()),
-    (
-        ("claims", "check", "TS.L6", "--sizes", "S4", "--no-store"),
-        lambda lab: lab.check_claims("TS.L6", sizes=["S4"], store=False),
-    ),
     (("config",), lambda lab: lab.config()),
 ]
 
@@ -73,7 +66,6 @@ def test_the_lab_answers_as_the_command_line(filled: Lab, starcast: Starcast) ->
 def test_the_lab_shows_what_the_command_line_shows(filled: Lab, starcast: Starcast) -> None:
     shown: list[tuple[tuple[str, ...], Any]] = [
         (("run", "show", "2"), filled.show_run(2)),
-        (("claims", "show", "TS.L5"), filled.claim("TS.L5")),
     ]
     for words, facts in shown:
         printed = json.loads(starcast(*words, "--format", "json").out)
@@ -456,6 +448,7 @@ def test_a_closed_lab_refuses_everything_in_one_sentence(filled: Lab, tmp_path: 
     assert "closed" in repr(filled)
     uses: list[Callable[[], object]] = [
         filled.topologies,
+        filled.claims,
         lambda: filled.ingest("S3"),
         lambda: filled.query("MATCH (n) RETURN n"),
         lambda: filled.experiment("e", GRID, algorithm="multiple"),

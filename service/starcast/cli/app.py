@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 
 from starcast.cli import (
-    claims,
     commands,
     compare,
     completion,
@@ -62,7 +61,7 @@ app.add_typer(commands.query, name="query")
 app.add_typer(run.app, name="run")
 app.add_typer(experiment.app, name="experiment")
 app.command("compare")(compare.compare)
-app.add_typer(claims.app, name="claims")
+app.add_typer(commands.claims, name="claims")
 command(app, "search", Lab.search, printer=results.wide_table)
 app.add_typer(commands.records, name="records")
 app.add_typer(commands.graph, name="graph")

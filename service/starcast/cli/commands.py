@@ -90,6 +90,17 @@ cost = typer.Typer(
 command(cost, "table", Lab.cost_table)
 command(cost, "optimum", Lab.optimum)
 
+claims = typer.Typer(
+    no_args_is_help=True, help="Verify the claims of the five papers by computation."
+)
+command(claims, "list", Lab.claims, printer=results.wide_table)
+command(claims, "show", Lab.claim)
+command(claims, "check", Lab.check_claims, printer=results.wide_table)
+command(claims, "merge", Lab.merge_claims, printer=results.wide_table)
+command(claims, "report", Lab.claim_report)
+command(claims, "changed", Lab.claim_changes)
+command(claims, "runs", Lab.claim_runs, printer=results.wide_table)
+
 graph = typer.Typer(
     no_args_is_help=True,
     help="The graph in Neo4j: verify it, rebuild it, or adopt an offline import.",

@@ -25,6 +25,7 @@ from starcast.cli.output import (
 )
 from starcast.errors import InputError
 from starcast.lab.answers import Answer
+from starcast.lab.claims import ClaimFacts, ClaimReport
 from starcast.lab.costs import COLUMNS, CostTable
 from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.support.table import Facts, Table
@@ -148,6 +149,43 @@ def facts(output: FormatOption = Format.TABLE) -> Show:
     return show
 
 
+def claim(
+    cypher: Annotated[
+        bool,
+        typer.Option(
+            "--cypher",
+            help="Print its counterexample as a query for the graph of an ingested topology.",
+        ),
+    ] = False,
+    output: FormatOption = Format.TABLE,
+) -> Show:
+    """Print what is known of a claim, or its counterexample as Cypher."""
+    return (lambda result: print(result.cypher())) if cypher else facts(output)
+
+
+def claim_report(
+    out: OutFile = None,
+    page: Annotated[
+        Literal[Format.MARKDOWN, Format.HTML] | None,
+        typer.Option(
+            "--format", "-f", help="Format; html is a self-contained page.", show_default="by FILE"
+        ),
+    ] = None,
+) -> Show:
+    """Write a report in a format, or in that of the file."""
+    suffixes = {Format.HTML: (".html", ".htm"), Format.MARKDOWN: (".md", ".markdown")}
+    is_named_html = out is not None and out.suffix.lower() in suffixes[Format.HTML]
+    chosen = page or (Format.HTML if is_named_html else Format.MARKDOWN)
+    if out is not None:
+        check_suffix(out, *suffixes[chosen])
+
+    def show(result: ClaimReport) -> None:
+        say(result.subject)
+        write_text(result.html() if chosen is Format.HTML else result.markdown(), out)
+
+    return show
+
+
 def _readable(properties: dict[str, Any]) -> dict[str, Any]:
     """Return properties with nested values as text."""
     shown: dict[str, Any] = {}
@@ -201,6 +239,8 @@ PRINTERS: dict[Any, Callable[..., Show]] = {
     Path: text,
     CostTable: cost_table,
     Facts: facts,
+    ClaimFacts: claim,
+    ClaimReport: claim_report,
     Picture: picture,
     ExchangeFile: exchange_file,
 }
