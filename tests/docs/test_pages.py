@@ -148,7 +148,7 @@ def test_the_file_of_claims_filters_offline_and_links_to_its_rows(
     browser: Browser, filled: Lab, tmp_path: Path
 ) -> None:
     file = tmp_path / "claims.html"
-    file.write_text(filled.claim_report(page="html"), encoding="utf-8")
+    file.write_text(filled.claim_report().html(), encoding="utf-8")
     context = browser.new_context(offline=True)
     tab = context.new_page()
     tab.goto(file.as_uri())
