@@ -360,7 +360,8 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
     """
     parameters = signature(Costs.cost_table).parameters
     for name, value in values.items():
-        if value != parameters[name].default:
+        # A shell writes numbers as text.
+        if str(value) != str(parameters[name].default):
             raise InputError(
                 f"{name} is for computed costs, but an experiment is given",
                 hint="omit it; --where selects runs, such as --where topology=S5",
