@@ -308,7 +308,6 @@ def defined_here(topology, root):
 
 def test_wrong_experiments_are_refused(filled: Lab) -> None:
     run: Callable[..., object] = filled.run
-    greedy = {"algorithm": "greedy"}
     wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
         (InputError, "not an axis", lambda: filled.experiment("e", grid=GRID, algoritm="multiple")),
         (InputError, "has no algorithm", lambda: filled.experiment("e", grid=GRID)),

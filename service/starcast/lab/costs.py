@@ -216,7 +216,9 @@ class Costs(Connection):
             find_table(table)
         with self._session() as session:
             paper = load_table(session, name, self.reporter, table=table, conditions=conditions)
-        parts = tuple(_paper_part(paper.table, name, case, rows) for case, rows in paper.cases)
+        parts = tuple(
+            _paper_part(paper.table, paper.name, case, rows) for case, rows in paper.cases
+        )
         listed = tabulate(paper)
         return CostTable(listed.columns, listed.rows, parts=parts)
 
