@@ -377,7 +377,8 @@ class Experiments(Connection):
     ) -> Table:
         """Store the experiments of a file; runs that are stored already are kept.
 
-        Nothing is stored if a run of the file has other figures than the same run in this store.
+        Nothing is stored if a run of the file has other figures than the same run in this store. In
+        a shell, the exit code is then 6.
 
         Args:
             file: a file of ``starcast experiment export``.
