@@ -23,6 +23,7 @@ from starcast.lab.signature import (
     ShardName,
     Shell,
     SingleValues,
+    SomeExperiment,
     TopologyName,
 )
 from starcast.support.table import Facts, Table
@@ -103,7 +104,7 @@ class Experiments(Connection):
         loss = listing.describe_loss(run) if run.faults else ""
         return RunTable(listing.COST_COLUMNS, rows, loss, run=run)
 
-    def runs(self, *, experiment: ExperimentName | None = None) -> Table:
+    def runs(self, *, experiment: SomeExperiment = None) -> Table:
         """List the stored runs, each with its simulated time and its gap (time / lower bound).
 
         Args:
@@ -236,8 +237,7 @@ class Experiments(Connection):
     def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
         """Store the experiment whose shards ``starcast experiment run --shard`` has written.
 
-        Refused are incomplete, overlapping and damaged shards, and those of other versions; then
-        nothing is stored.
+        Refused are shards that are incomplete, overlapping, damaged or of another version.
 
         Args:
             files: the files of all shards.
@@ -377,8 +377,7 @@ class Experiments(Connection):
     ) -> Table:
         """Store the experiments of a file; runs that are stored already are kept.
 
-        Nothing is stored if a run of the file has other figures than the same run in this store. In
-        a shell, the exit code is then 6.
+        Nothing is stored if a run of the file has other figures in this store (exit code 6).
 
         Args:
             file: a file of ``starcast experiment export``.

@@ -65,6 +65,7 @@ ArtifactId = Annotated[str, Shell(metavar="ID", completes="artifacts")]
 Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
 CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
 ExperimentName = Annotated[str, Shell(completes="experiments")]
+SomeExperiment = Annotated[str | None, Shell(completes="experiments")]
 MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
 #: An exact number: 100, 2.5 or 23/3.
 Number = Annotated["float | str | Fraction", Shell(str)]
