@@ -412,7 +412,7 @@ class Experiments(Connection):
         self,
         *names: Annotated["str | int", Shell(str, completes="experiments", required=True)],
         across: Annotated[str | Sequence[str], Shell(list[str], metavar="AXIS")] = (),
-        where: Conditions = (),
+        conditions: Conditions = (),
         baseline: Annotated[str | None, Shell(default="the first")] = None,
         everything: All = False,
         sort: Annotated[str | None, Shell(metavar="COLUMN")] = None,
@@ -438,7 +438,7 @@ class Experiments(Connection):
             names: experiments by name, runs by number; a single experiment is split into parts.
             across: compare runs that differ in topology, ports, execution, t_s or t_c; can be
                 repeated.
-            where: only runs with this value, such as topology=S5; repeat it for alternatives.
+            conditions: only runs with this value, such as topology=S5; repeat it for alternatives.
             baseline: side that the others are compared with.
             everything: show all parameters, figures and rows.
             sort: sort by this column; -COLUMN descends; time is the least time of all sides.
@@ -460,15 +460,15 @@ class Experiments(Connection):
         from starcast.comparison.stored import compare_stored, load_profiles
 
         axes = check_crossed([across] if isinstance(across, str) else across)
-        conditions = as_conditions(where)
-        read_conditions(conditions)  # before a server is needed
+        wanted = as_conditions(conditions)
+        read_conditions(wanted)  # before a server is needed
         with self._session() as session:
             comparison = compare_stored(
                 session,
                 [str(name) for name in names],
                 self.reporter,
                 across=axes,
-                conditions=conditions,
+                conditions=wanted,
                 baseline=baseline,
                 sort=sort,
             )
