@@ -12,10 +12,10 @@ from starcast.graph import reader
 from starcast.ingest import Stores, ingest
 from starcast.ingest.artifacts import ForestArtifact
 from starcast.ingest.verification import check_artifact
+from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.trees.spec_syntax import format_spec, parse_spec
 from support.checks import assert_stored, check_nodes
 from support.plans import plan
 

@@ -17,9 +17,9 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.errors import InputError, LimitError
 from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import ARGUMENT_AXES, Point, Structure
+from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, as_topology
-from starcast.trees.spec_syntax import format_spec, parse_spec
 
 __all__ = ["Grid", "Point", "group_by_structure"]
 

@@ -14,8 +14,8 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.errors import InputError
 from starcast.experiments.faults import canonical_faults
 from starcast.simulator.execution_models import check_execution
+from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
-from starcast.trees.spec_syntax import format_spec, parse_spec
 
 #: Arguments of algorithms that are axes.
 ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)

@@ -167,7 +167,7 @@ class Artifacts(Connection):
     def _forest_of(self, forest_id: str) -> "Forest":
         """Return the forest of an id, which need not be stored."""
         from starcast.ingest.artifacts import artifact_from_id
-        from starcast.trees.spec_syntax import normalize_id
+        from starcast.support.spec_syntax import normalize_id
 
         with self._session() as session:
             artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
@@ -217,7 +217,7 @@ class Artifacts(Connection):
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
         """Return the id of an artifact in its normal form, and its kind."""
         from starcast.database.listing import find_kind
-        from starcast.trees.spec_syntax import normalize_id
+        from starcast.support.spec_syntax import normalize_id
 
         name = normalize_id(artifact_id)
         if kind is not None:
