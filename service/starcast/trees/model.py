@@ -21,7 +21,8 @@ from starcast.support.arrays import freeze, frozen_copy
 from starcast.support.display import Displayable
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import ValueReader
-from starcast.trees import files, limits, spec_syntax
+from starcast.support import spec_syntax
+from starcast.trees import files, limits
 
 #: The construction of a forest that was made from an array.
 UNNAMED = "array"
