@@ -288,9 +288,7 @@ def test_the_steps_shown_are_those_that_are_stored(starcast: Starcast) -> None:
         fastest = min(
             (run for run in runs if run["message_bytes"] == 4096), key=lambda run: run["time"]
         )
-        steps = json.loads(
-            starcast("run", "show", str(fastest["run"]), "--steps", "-f", "json").out
-        )
+        steps = json.loads(starcast("run", "steps", str(fastest["run"]), "-f", "json").out)
         used = [step["links_used"] for step in steps]
         assert {"run": fastest["run"], "links_used": used} in profiles
         # S4 has 24 nodes of 3 ports: 72 directed links.
@@ -544,8 +542,8 @@ def test_an_experiment_of_a_shipped_grid_is_the_table_of_its_paper(
     assert executed == {"multiple", "not executed", "cited"}
     assert starcast("cost", "table", "--experiment", "ours", "--table", "x").code == 2
     assert starcast("cost", "table", "--experiment", "nothing").code == 3
-    for words in (("S4",), ("--t-s", "3")):
-        mixed = starcast("cost", "table", *words, "--experiment", "ts1")
+    for computed in (("S4",), ("--t-s", "3")):
+        mixed = starcast("cost", "table", *computed, "--experiment", "ts1")
         assert (mixed.code, "is for computed costs" in mixed.err) == (2, True)
     assert "add --experiment NAME" in starcast("cost", "table", "S4", "--where", "t_s=1").err
     assert "is missing" in starcast("cost", "table").err

@@ -12,6 +12,7 @@ from queue import Queue
 import pytest
 
 from starcast.axes.parameters import POINT_AXES
+from starcast.cli import results
 from starcast.cli.output import (
     PAGE,
     emit,
@@ -19,7 +20,7 @@ from starcast.cli.output import (
     narrowed,
     reporter,
 )
-from starcast.cli.run_output import emit_runs
+from starcast.comparison.listing import RunList
 from starcast.errors import InputError
 from starcast.lab.files import check_suffix
 from starcast.progress import ProgressLines, close_all
@@ -212,25 +213,9 @@ def test_a_narrow_table_of_runs_keeps_the_parameter_that_tells_them_apart(
         {"run": run, **point, axis: 65_536 * run, "agrees": True, "profile": "3, not 4 in step 12"}
         for run in (1, 2)
     ]
-    emit_runs(rows, ("run", *POINT_AXES, "agrees", "profile"), Format.TABLE, needed=("profile",))
+    results.wide_table()(RunList.of(rows, rows[0], spare=POINT_AXES))
     printed = capsys.readouterr().out
     assert axis in printed
     assert "65536" in printed
     assert "131072" in printed
     assert printed.count("3, not 4") == 2
-
-
-def test_parameters_that_follow_from_others_may_be_omitted(
-    terminal: Terminal, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The message size alone tells these runs apart."""
-    terminal(36)
-    point = dict.fromkeys(POINT_AXES, 1) | {"algorithm": "recursive-substar", "faults": []}
-    rows = [
-        {"run": run, **point, "message_bytes": run, "t_s": run, "ports": "all" * run, "status": "x"}
-        for run in (1, 2, 3)
-    ]
-    emit_runs(rows, ("run", *POINT_AXES, "status"), Format.TABLE)
-    printed = capsys.readouterr().out
-    assert "message_bytes" in printed
-    assert "not shown: " in printed

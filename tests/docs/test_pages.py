@@ -97,7 +97,7 @@ def test_curves_are_read_off_with_keyboard_and_pointer(tab: Page) -> None:
     expect(caption).to_have_text("at a message size of 65,536 bytes")
     crossovers = tab.locator("ol.crossovers li")
     assert "is better below" in crossovers.first.inner_text()
-    marked = tab.locator(".number-mark").all_inner_texts()
+    marked = tab.locator(".number-mark").all_text_contents()
     numbers = sorted(int(number) for text in marked for number in text.split(","))
     assert numbers == list(range(1, crossovers.count() + 1))
 
@@ -141,6 +141,25 @@ def _check_places(tab: Page, name: str, figures: list[float]) -> None:
     expected = [min(places) + (figure - low) * scale for figure in figures]
     assert places == pytest.approx(expected, abs=0.1)
     assert len(places) == 8
+
+
+@pytest.mark.slow
+def test_the_file_of_claims_filters_offline_and_links_to_its_rows(
+    browser: Browser, filled: Lab, tmp_path: Path
+) -> None:
+    file = tmp_path / "claims.html"
+    file.write_text(filled.claim_report().html(), encoding="utf-8")
+    context = browser.new_context(offline=True)
+    tab = context.new_page()
+    tab.goto(file.as_uri())
+    row = tab.locator("tr#TS\\.L5")
+    expect(row).to_be_visible()
+    tab.get_by_label("words").fill("nothing of this kind")
+    expect(tab.get_by_role("status")).to_have_text("0 of 1 claims")
+    expect(row).to_be_hidden()
+    tab.evaluate("location.hash = 'TS.L5'")
+    expect(row).to_be_visible()
+    context.close()
 
 
 @pytest.mark.slow

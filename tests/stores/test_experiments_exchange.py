@@ -295,9 +295,9 @@ def test_the_commands_hand_runs_to_another_store(
     exported = starcast("experiment", "export", "a", "b", "--out", str(file))
     assert (exported.code, exported.err) == (0, f"{file}: 10 runs\n")
     name_store(monkeypatch, colleague.url)
-    imported = starcast("experiment", "import", str(file))
+    imported = starcast("experiment", "import", str(file), "-f", "csv")
     assert imported.code == 0
-    assert "experiment 'a': 8 runs stored, 0 were stored before" in imported.err
+    assert "a,8,0\n" in imported.out
     with colleague.begin() as connection:
         connection.execute(text("update cost set time = '1' where kind = 'simulated'"))
     refused = starcast("experiment", "import", str(file))

@@ -1,6 +1,7 @@
 """The lab on real servers: it does what the command line does, and prints nothing."""
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,6 @@ from starcast.errors import (
 )
 from starcast.ingest.stores import LOCK
 from starcast.settings import Settings
-from starcast.support.table import Table
 from support.fix_cli import Starcast, name_store
 from support.fix_lab import GRID
 from support.fix_servers import without_password
@@ -30,70 +30,9 @@ from support.fix_servers import without_password
 S4 = topology("S4")
 MULTIPLE = "S4:multiple:1234"
 
-QUESTIONS: list[tuple[tuple[str, ...], Callable[[Lab], Table]]] = [
-    (("topology", "list"), lambda lab: lab.topologies()),
-    (("forest", "list"), lambda lab: lab.forests()),
-    (("schedule", "list"), lambda lab: lab.schedules(topology("S4"))),
-    (("run", "list"), lambda lab: lab.runs()),
-    (("experiment", "show", "theirs"), lambda lab: lab.runs("theirs")),
-    (("experiment", "examples"), lambda lab: lab.examples()),
-    (("experiment", "reproduce", "ours", "--jobs", "1"), lambda lab: lab.reproduce("ours", jobs=1)),
-    (("run", "show", "1", "--steps"), lambda lab: lab.run_steps(1)),
-    (("compare", "ours", "theirs"), lambda lab: lab.compare("ours", "theirs")),
-    (
-        ("compare", "ours", "theirs", "--all", "--sort", "-time", "--where", "segments=4"),
-        lambda lab: lab.compare(
-            "ours", "theirs", everything=True, sort="-time", conditions={"segments": 4}
-        ),
-    ),
-    (
-        ("compare", "ours", "theirs", "--crossovers"),
-        lambda lab: lab.compare("ours", "theirs").crossovers(),
-    ),
-    (("claims", "list", "--paper", "TS"), lambda lab: lab.claims("TS")),
-    (("claims", "list", "--verdict", "holds"), lambda lab: lab.claims(verdict="holds")),
-    (("claims", "runs"), lambda lab: lab.claim_runs()),
-    (
-        ("claims", "check", "TS.L6", "--sizes", "S4", "--no-store"),
-        lambda lab: lab.check_claims("TS.L6", sizes=["S4"], store=False),
-    ),
-    (("config",), lambda lab: lab.config()),
-]
 
-
-@pytest.mark.slow
-def test_the_lab_answers_as_the_command_line(filled: Lab, starcast: Starcast) -> None:
-    """One test for all questions: storing what they are about takes longer than asking them."""
-    for words, ask in QUESTIONS:
-        result = starcast(*words, "--format", "json")
-        assert result.code == 0, (words, result.err)
-        assert json.loads(ask(filled).to_json()) == json.loads(result.out), words
-
-
-def test_the_lab_shows_what_the_command_line_shows(filled: Lab, starcast: Starcast) -> None:
-    shown: list[tuple[tuple[str, ...], Any]] = [
-        (("run", "show", "2"), filled.show_run(2)),
-        (("claims", "show", "TS.L5"), filled.claim("TS.L5")),
-    ]
-    for words, facts in shown:
-        printed = json.loads(starcast(*words, "--format", "json").out)
-        table = Table(("facts",), [{"facts": facts}])
-        assert json.loads(table.to_json())[0]["facts"] == printed, words
-    listed = json.loads(starcast("experiment", "list", "-f", "json").out)
-    for row, experiment in zip(listed, filled.experiments(), strict=True):
-        assert experiment["topology"] == row["topology"].split()
-        assert experiment["message_bytes"] == row["message_bytes"].split()
-        assert (experiment["runs"], experiment["failed"]) == (row["runs"], row["failed"])
-    design = starcast("experiment", "show", "ours", "--toml").out
-    assert filled.grid("ours").toml() == design
-
-
-def test_a_single_run_has_the_costs_of_the_command_line(lab: Lab, starcast: Starcast) -> None:
-    words = ("S4", "broadcast", "multiple", "-m", "1024", "--segments", "4", "--no-store")
+def test_a_single_run_is_stored_on_demand(lab: Lab) -> None:
     run = lab.run("S4", "broadcast", "multiple", message_bytes=1024, segments=4, store=False)
-    assert json.loads(run.to_json()) == json.loads(
-        starcast("run", "once", *words, "-f", "json").out
-    )
     assert not run.run.id
     assert len(lab.runs()) == 0
     stored = lab.run("S4", "broadcast", "multiple", message_bytes="23/3", faults="2134")
@@ -109,7 +48,7 @@ def test_nothing_is_printed_and_progress_goes_to_the_callback(
     lines: list[str] = []
     with connect(reporter=lines.append) as lab:
         lab.ingest("S4", trees="multiple")
-        lab.experiment("e", GRID, algorithm="multiple", faults="2134")
+        lab.experiment("e", grid=GRID, algorithm="multiple", faults="2134")
         lab.compare("e", "e")
         assert len(lab.verify()) == 0
         assert lab.rebuild("S4")["id"] == ["S4", MULTIPLE]
@@ -257,13 +196,14 @@ def test_an_experiment_takes_axes_of_any_python_type(lab: Lab) -> None:
         message_bytes=range(64, 192, 64),
         t_s=0.5,
     )
-    assert (done.created, done.kept, done.failed) == (8, 0, 0)
-    assert lab.experiment("e", lab.grid("e").as_json()).kept == 8
-    assert set(lab.runs("e")["t_s"]) == {0.5}
-    assert lab.runs("e").to_polars()["segments"].unique().sort().to_list() == [1, 2]
+    assert (done["created"], done["kept"]) == (8, 0)
+    assert lab.experiment("e", grid=tomllib.loads(lab.grid("e")))["kept"] == 8
+    runs = lab.show_experiment("e")
+    assert set(runs["t_s"]) == {0.5}
+    assert runs.to_polars()["segments"].unique().sort().to_list() == [1, 2]
     comparison = lab.compare("e")
     assert len(comparison.comparison.sides) == 2
-    assert lab.drop_experiment("e") == 8
+    assert lab.drop_experiment("e")["runs"] == 8
 
 
 @pytest.mark.slow
@@ -272,19 +212,21 @@ def test_shipped_and_written_grids_run(lab: Lab, tmp_path: Path) -> None:
     file.write_text(
         'topology = "S4"\nalgorithm = "multiple"\nmessage_bytes = 64\n', encoding="utf-8"
     )
-    assert lab.experiment("e", file, segments=[1, 2]).created == 2
+    assert lab.experiment("e", grid=file, segments=[1, 2])["created"] == 2
     example = lab.examples()["example"][0]
-    assert lab.experiment("x", example, topology="S4", message_bytes=64, jobs=1).created > 0
+    done = lab.experiment("x", grid=example, topology="S4", message_bytes=64, jobs=1)
+    assert done["created"] > 0
 
 
 def test_experiments_travel_in_files(lab: Lab, tmp_path: Path) -> None:
-    lab.experiment("e", GRID, algorithm="multiple")
-    before = lab.runs("e").select("time", "gap", "segments", "message_bytes").rows
-    assert lab.export_experiment("e", tmp_path / "e.json.gz") == 4
+    lab.experiment("e", grid=GRID, algorithm="multiple")
+    before = lab.show_experiment("e").select("time", "gap", "segments", "message_bytes").rows
+    assert lab.export_experiment("e", out=tmp_path / "e.json.gz")["runs"] == 4
     lab.drop_experiment("e")
-    (imported,) = lab.import_experiment(tmp_path / "e.json.gz", "copy")
-    assert (imported.name, imported.created) == ("copy", 4)
-    assert lab.runs("copy").select("time", "gap", "segments", "message_bytes").rows == before
+    imported = lab.import_experiment(tmp_path / "e.json.gz", name="copy")
+    assert imported.rows == [{"experiment": "copy", "created": 4, "kept": 0}]
+    copy = lab.show_experiment("copy")
+    assert copy.select("time", "gap", "segments", "message_bytes").rows == before
 
 
 def test_a_comparison_is_a_table_and_a_page(filled: Lab) -> None:
@@ -313,11 +255,9 @@ def test_plots_are_written_to_files(filled: Lab, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_experiment_is_the_table_of_its_paper(lab: Lab, starcast: Starcast) -> None:
-    lab.experiment("t", "tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
-    printed = starcast("cost", "table", "--experiment", "t", "--where", "t_c=1", "--format", "json")
+def test_an_experiment_is_the_table_of_its_paper(lab: Lab) -> None:
+    lab.experiment("t", grid="tseng-sheu-1997-table-1", topology="S4", message_bytes=1024, jobs=1)
     table = lab.cost_table(experiment="t", conditions={"t_c": 1})
-    assert json.loads(table.to_json()) == json.loads(printed.out)
     assert len(table) > 1
     with pytest.raises(NotFoundError):
         lab.cost_table(experiment="nothing")
@@ -335,10 +275,10 @@ def defined_here(topology, root):
 """
     exec(compile(code, "<cell 1>", "exec"), {"__name__": "__main__"})  # noqa: S102
     grid = {**GRID, "algorithm": "forest(base=defined-here)"}
-    assert lab.experiment("mine", grid).created == 4
+    assert lab.experiment("mine", grid=grid)["created"] == 4
     assert all(lab.reproduce("mine")["agrees"])
     with pytest.raises(InputError, match="defined-here"):
-        lab.experiment("others", grid, jobs=2)
+        lab.experiment("others", grid=grid, jobs=2)
     lab.ingest("S4", trees="defined-here")
     assert lab.show("S4:defined-here:1234", verify=True)["trees"] == 1
 
@@ -346,20 +286,24 @@ def defined_here(topology, root):
 def test_wrong_experiments_are_refused(filled: Lab) -> None:
     run: Callable[..., object] = filled.run
     wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
-        (InputError, "not an axis", lambda: filled.experiment("e", GRID, algoritm="multiple")),
-        (InputError, "has no algorithm", lambda: filled.experiment("e", GRID)),
-        (InputError, "another grid", lambda: filled.experiment("ours", GRID, algorithm="greedy")),
-        (InputError, "cannot be read", lambda: filled.experiment("e", "no-such-grid")),
-        (InputError, "jobs", lambda: filled.experiment("e", GRID, algorithm="greedy", jobs=0)),
+        (InputError, "not an axis", lambda: filled.experiment("e", grid=GRID, algoritm="multiple")),
+        (InputError, "has no algorithm", lambda: filled.experiment("e", grid=GRID)),
+        (
+            InputError,
+            "another grid",
+            lambda: filled.experiment("ours", grid=GRID, algorithm="greedy"),
+        ),
+        (InputError, "cannot be read", lambda: filled.experiment("e", grid="no-such-grid")),
+        (InputError, "jobs", lambda: filled.experiment("e", grid=GRID, algorithm="greedy", jobs=0)),
         (InputError, "several", lambda: run("S4", "broadcast", "greedy", message_bytes=[1, 2])),
         (InputError, "message_bytes", lambda: run("S4", "broadcast", "greedy", message_bytes="x")),
         (NotFoundError, "nothing", lambda: filled.compare("ours", "nothing")),
         (InputError, "nothing to compare", filled.compare),
-        (InputError, "axis", lambda: filled.compare("ours", "theirs", conditions={"colour": 1})),
-        (InputError, "no values", lambda: filled.compare("ours", conditions={"topology": []})),
+        (InputError, "axis", lambda: filled.compare("ours", "theirs", where={"colour": 1})),
+        (InputError, "no values", lambda: filled.compare("ours", where={"topology": []})),
         (InputError, "cross", lambda: filled.compare("ours", "theirs", across="segments")),
         (InputError, "column", lambda: filled.compare("ours", "theirs", sort="colour")),
-        (NotFoundError, "nothing", lambda: filled.runs("nothing")),
+        (NotFoundError, "nothing", lambda: filled.show_experiment("nothing")),
         (NotFoundError, "77", lambda: filled.show_run(77)),
         (NotFoundError, "77", lambda: filled.run_steps(77)),
         (NotFoundError, "nothing", lambda: filled.drop_experiment("nothing")),
@@ -456,9 +400,10 @@ def test_a_closed_lab_refuses_everything_in_one_sentence(filled: Lab, tmp_path: 
     assert "closed" in repr(filled)
     uses: list[Callable[[], object]] = [
         filled.topologies,
+        filled.claims,
         lambda: filled.ingest("S3"),
         lambda: filled.query("MATCH (n) RETURN n"),
-        lambda: filled.experiment("e", GRID, algorithm="multiple"),
+        lambda: filled.experiment("e", grid=GRID, algorithm="multiple"),
         lambda: filled.backup(tmp_path / "b"),
         lambda: filled.restore(tmp_path / "b"),
         filled.schema,
@@ -504,7 +449,7 @@ def test_a_lab_without_neo4j_answers_what_postgresql_knows(
 ) -> None:
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
     with connect() as lab:
-        assert lab.experiment("e", GRID, algorithm="multiple").created == 4
+        assert lab.experiment("e", grid=GRID, algorithm="multiple")["created"] == 4
         with pytest.raises(UnavailableError):
             lab.query("MATCH (n) RETURN n")
         with pytest.raises(UnavailableError):

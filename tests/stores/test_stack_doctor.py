@@ -26,6 +26,12 @@ from starcast.progress import Silent
 from starcast.settings import Settings
 
 
+def exit_code(findings: list[Finding]) -> int:
+    """Return the exit code of the command."""
+    error = doctor.failure(findings)
+    return 0 if error is None else error.exit_code
+
+
 def by_check(findings: list[Finding]) -> dict[str, Finding]:
     return {finding.check: finding for finding in findings}
 
@@ -72,7 +78,7 @@ def other_graph(clean_graph: GraphAddress) -> Iterator[str]:
 def test_healthy_servers_of_the_user(migrated: Settings) -> None:
     """No finding is wrong, and none is about the embedded stack."""
     findings = by_check(doctor.examine(migrated))
-    assert doctor.exit_code(list(findings.values())) == 0, findings
+    assert exit_code(list(findings.values())) == 0, findings
     assert findings["Neo4j"].found.startswith("2026.08.1 at bolt://127.0.0.1:")
     assert findings["PostgreSQL"].found.startswith("18.")
     assert findings["schema"].found == f"{sessions.head()}, the newest"
@@ -104,7 +110,7 @@ def test_a_database_without_a_schema(own_servers: Settings) -> None:
     schema = by_check(findings)["schema"]
     assert (schema.verdict, schema.advice) == (Verdict.WRONG, "run 'starcast db upgrade'")
     assert by_check(findings)["PostgreSQL"].verdict is Verdict.OK
-    assert doctor.exit_code(findings) == 6
+    assert exit_code(findings) == 6
 
 
 def test_a_graph_of_another_database(migrated: Settings, other_graph: str) -> None:
@@ -112,7 +118,7 @@ def test_a_graph_of_another_database(migrated: Settings, other_graph: str) -> No
     findings = doctor.examine(migrated)
     assert by_check(findings)["stores"].verdict is Verdict.WRONG
     assert other_graph in by_check(findings)["stores"].found
-    assert doctor.exit_code(findings) == 6
+    assert exit_code(findings) == 6
 
 
 @pytest.mark.parametrize(
@@ -144,7 +150,7 @@ def test_a_graph_that_an_ingest_would_refuse(
     assert found in finding.found
     assert advice in finding.advice
     assert by_check(findings)["Neo4j"].verdict is Verdict.OK
-    assert doctor.exit_code(findings) == 6
+    assert exit_code(findings) == 6
 
 
 def test_a_graph_of_this_database(migrated: Settings, fresh_database: URL, graph: Graph) -> None:
@@ -158,7 +164,7 @@ def test_a_graph_of_this_database(migrated: Settings, fresh_database: URL, graph
     assert by_check(findings)["graph"] == Finding(
         "graph", Verdict.OK, f"schema {VERSION}, of the database {store}"
     )
-    assert doctor.exit_code(findings) == 0
+    assert exit_code(findings) == 0
 
 
 def test_a_server_that_is_down(migrated: Settings) -> None:
@@ -169,7 +175,7 @@ def test_a_server_that_is_down(migrated: Settings) -> None:
     findings = doctor.examine(unreachable)
     assert by_check(findings)["Neo4j"].verdict is Verdict.DOWN
     assert by_check(findings)["schema"].verdict is Verdict.OK
-    assert doctor.exit_code(findings) == 4
+    assert exit_code(findings) == 4
 
 
 def test_a_wrong_password(migrated: Settings, tmp_path: Path) -> None:
@@ -234,7 +240,7 @@ def test_old_servers_are_refused(reported: str, verdict: Verdict) -> None:
 )
 def test_exit_codes(verdicts: list[str], code: int) -> None:
     """A server that is down takes precedence; a warning is not a failure."""
-    assert doctor.exit_code([Finding("it", Verdict(verdict), "") for verdict in verdicts]) == code
+    assert exit_code([Finding("it", Verdict(verdict), "") for verdict in verdicts]) == code
 
 
 @pytest.mark.parametrize(

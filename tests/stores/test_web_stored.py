@@ -30,7 +30,7 @@ def client(filled: Lab) -> Iterator[TestClient]:
     """A client of a server on stores that also hold a forest of the user."""
     array = forest("S4", "greedy", root="4321").parent_port
     filled.ingest(
-        "S4", [Forest(topology("S4"), array, 23, construction="mine", arguments={"i": 2})]
+        "S4", trees=[Forest(topology("S4"), array, 23, construction="mine", arguments={"i": 2})]
     )
     service = Service(Settings.load(), Workers(count=1, seconds=60))
     yield TestClient(create_app(service), base_url="http://localhost")
@@ -133,7 +133,7 @@ def test_experiments_are_those_of_the_lab(client: TestClient, filled: Lab) -> No
     assert [item["experiment"] for item in items] == ["ours", "theirs"]
     assert items[0]["axes"]["message_bytes"] == "64 1024"
     detail = get(client, "/experiments/ours")
-    expected = plain(filled.runs("ours"))
+    expected = plain(filled.show_experiment("ours"))
     assert [run["time"] for run in detail["runs"]] == [run["time"] for run in expected]
     page = get(client, "/experiments/ours?limit=3")
     rest = get(client, f"/experiments/{page['next']}")

@@ -34,7 +34,7 @@ def lab(servers: None) -> Iterator[Lab]:  # noqa: ARG001 - the servers must be n
 def filled(lab: Lab) -> Lab:
     """A lab with artifacts on S4, two experiments and a verification run."""
     lab.ingest("S4", trees=["greedy", "multiple"], schedules=["broadcast:multiple"])
-    lab.experiment("ours", GRID, algorithm="multiple")
-    lab.experiment("theirs", GRID, algorithm="recursive-substar")
+    lab.experiment("ours", grid=GRID, algorithm="multiple")
+    lab.experiment("theirs", grid=GRID, algorithm="recursive-substar")
     lab.check_claims("TS.L5", sizes=["S4"], jobs=1)
     return lab

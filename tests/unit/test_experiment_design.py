@@ -166,7 +166,7 @@ def test_one_grid_has_a_command_and_several_grids_have_a_file() -> None:
     (command,) = Design.from_json(GIVEN).commands("mine")
     assert command.startswith("starcast experiment run mine --collective broadcast --topology S4")
     show, run = Design.from_json({"grid": [GIVEN, {**GIVEN, "topology": "S3"}]}).commands("mine")
-    assert show == "starcast experiment show mine --toml > mine.toml"
+    assert show == "starcast experiment grid mine > mine.toml"
     assert run == "starcast experiment run mine --grid mine.toml"
 
 

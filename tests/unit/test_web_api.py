@@ -1,5 +1,7 @@
 """The HTTP API without servers: what is computed, problem details, formats, ETags, pages."""
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -147,6 +149,15 @@ def test_the_listings_of_a_topology_name_what_can_be_shown(client: TestClient) -
     assert "broadcast:multiple" in [entry["name"] for entry in entries]
     for entry in entries[::7]:
         assert get(client, f"/schedules/{entry['id']}")["id"] == entry["id"]
+
+
+@pytest.mark.parametrize("path", ["topologies/S4/forests", "queries", "claims", "records"])
+def test_listings_have_the_same_rows_as_csv(client: TestClient, path: str) -> None:
+    items = get(client, f"/{path}")["items"]
+    lines = list(csv.DictReader(io.StringIO(client.get(f"{API}/{path}.csv").text)))
+    assert list(lines[0]) == list(items[0])
+    key = next(iter(items[0]))
+    assert [line[key] for line in lines] == [item[key] for item in items]
 
 
 @pytest.mark.parametrize(

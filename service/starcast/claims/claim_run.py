@@ -50,6 +50,10 @@ class Outcome:
     known: int
     found: int
 
+    def __str__(self) -> str:
+        new = pluralize(self.found, "check")
+        return f"verification run {self.claim_run}: {new} new, {self.known:,} known"
+
 
 def verify_claims(
     engine: Engine,
@@ -101,12 +105,18 @@ def verify_claims(
                 f"{findings} known from earlier runs of the same code, of {len(pairs):,};"
                 " --again computes all of them again"
             )
-        with parallel.run_tasks(tasks, jobs, reporter, executor) as results:
-            for evidence in results:
-                demand_same(code)
-                with session(engine) as opened:
-                    lock.verify(opened)
-                    storage.save_evidence(opened, number, evidence)
+        try:
+            with parallel.run_tasks(tasks, jobs, reporter, executor) as results:
+                for evidence in results:
+                    demand_same(code)
+                    with session(engine) as opened:
+                        lock.verify(opened)
+                        storage.save_evidence(opened, number, evidence)
+        except KeyboardInterrupt:
+            reporter.say(
+                "the evidence so far is stored; repeat the command without --again to continue"
+            )
+            raise
         with session(engine) as opened:
             lock.verify(opened)
             verdicts = _finish(opened, number, claims, set(pairs))

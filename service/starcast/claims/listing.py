@@ -1,20 +1,18 @@
 """Listings of claims, verdicts and verification runs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
-from starcast.claims import storage
-from starcast.claims.catalogue import claims, select_claims
-from starcast.claims.claim_files import papers
-from starcast.claims.describe import describe_place
+from starcast.claims import report, storage
+from starcast.claims.catalogue import claims
+from starcast.claims.describe import describe_place, describe_span
 from starcast.claims.diff import COLUMNS, changes, is_requested
 from starcast.claims.fingerprint import fingerprint
 from starcast.claims.model import Claim
-from starcast.claims.report import rows as report_rows
 from starcast.claims.verdict import Verdict
 from starcast.database import models
-from starcast.errors import InputError
 from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
 from starcast.vocabulary import LEVELS, VERDICT_WORDS
@@ -26,45 +24,69 @@ CLAIM_COLUMNS = (
     "id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample",
     "detail", "run",
 )  # fmt: skip
+#: Up to this many verdicts, the note says what was compared.
+_FEW = 3
 VERDICT_COLUMNS = (
     "id", "verdict", "sizes", "counterexample", "number", "statement", "detail", "of",
 )  # fmt: skip
 
 
-def list_claims(stored: Stored, paper: str | None = None, verdict: str | None = None) -> Table:
+class VerdictTable(Table):
+    """Claims with their verdicts; people read sizes in short."""
+
+    def readable(self) -> Table:
+        """Return the table with the first and the last size only."""
+        rows = [{**row, "sizes": describe_span(row["sizes"] or ())} for row in self.rows]
+        return replace(self, rows=rows)
+
+
+def list_claims(selected: Iterable[Claim], stored: Stored, verdict: str | None = None) -> Table:
     """Return claims with their newest stored verdicts.
 
     Args:
+        selected: the claims.
         stored: the stored verdicts.
-        paper: only the claims of this paper, such as TS.
         verdict: only the claims with this verdict.
-
-    Raises:
-        InputError: the paper is unknown.
     """
-    check_paper(paper)
     rows = []
-    for claim in select_claims([] if paper is None else [paper]):
+    for claim in selected:
         run, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
             rows.append({**claim_row(claim), **verdict_row(found), "run": run and run.id})
-    return Table.of(rows, CLAIM_COLUMNS)
+    spare = ("run", "detail", "counterexample", "notation", "paper", "sizes")
+    return VerdictTable.of(rows, CLAIM_COLUMNS, spare=spare)
 
 
-def check_paper(paper: str | None) -> None:
-    """Check the abbreviation of a paper, if one is given.
+def list_verdicts(
+    verdicts: Sequence[Verdict],
+    requested: Sequence[Claim],
+    sizes: Sequence[str] | None,
+    run: str = "",
+) -> Table:
+    """Return verdicts with their claims, in the order of the papers.
 
-    Raises:
-        InputError: the paper is unknown.
+    The note of the table counts the verdicts of each paper and the claims without one. For few
+    claims it also says what was compared.
+
+    Args:
+        verdicts: the verdicts.
+        requested: the claims that were to be verified.
+        sizes: the topologies, if they were given instead of a level.
+        run: the verification run that holds the verdicts, in words.
     """
-    if paper is not None and paper not in papers():
-        raise InputError(f"unknown paper '{paper}'", hint=f"papers: {', '.join(papers())}")
-
-
-def list_verdicts(verdicts: Iterable[Verdict]) -> Table:
-    """Return verdicts with their claims, in the order of the papers."""
-    rows = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in report_rows(verdicts)]
-    return Table.of(rows, VERDICT_COLUMNS)
+    rows = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in report.rows(verdicts)]
+    details = [f"{row['id']}: {row['detail']}" for row in rows] if len(rows) <= _FEW else []
+    notes = [*filter(None, [run]), *details, *report.summary(verdicts)]
+    omitted = 0 if sizes is None else len(requested) - len(rows)
+    if omitted:
+        claims_are_omitted = pluralize(
+            omitted,
+            "claim is omitted: it, or one of its parts, is",
+            "claims are omitted: they, or some parts, are",
+        )
+        notes.append(f"{claims_are_omitted} not about these sizes")
+    spare = ("of", "detail", "statement", "number")
+    return VerdictTable.of(rows, VERDICT_COLUMNS, "\n".join(notes), spare=spare)
 
 
 def claim_row(claim: Claim) -> Row:
@@ -126,7 +148,8 @@ def list_claim_runs(session: Session) -> Table:
     rows = [_run_row(run, counts.get(run.id, {})) for run in storage.list_claim_runs(session)]
     code = ("version", "revision", "dirty", "fingerprint")
     verdicts = map(_verdict_column, VERDICT_WORDS)
-    return Table.of(rows, ("run", "claims", "at", *verdicts, *code, "started", "finished"))
+    columns = ("run", "claims", "at", *verdicts, *code, "started", "finished")
+    return Table.of(rows, columns, spare=("fingerprint", "revision", "dirty", "started"))
 
 
 def _run_row(run: models.ClaimRun, counts: Mapping[str, int]) -> Row:

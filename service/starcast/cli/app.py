@@ -12,16 +12,12 @@ from typing import Annotated, Any
 import typer
 
 from starcast.cli import (
-    claims,
     commands,
-    compare,
     completion,
     context,
     demo,
-    experiment,
     flags,
     results,
-    run,
     serve,
     stack,
 )
@@ -59,10 +55,10 @@ app.add_typer(commands.schedule, name="schedule")
 app.add_typer(commands.cost, name="cost")
 command(app, "explore", Lab.explore, labelled=True)
 app.add_typer(commands.query, name="query")
-app.add_typer(run.app, name="run")
-app.add_typer(experiment.app, name="experiment")
-app.command("compare")(compare.compare)
-app.add_typer(claims.app, name="claims")
+app.add_typer(commands.run, name="run")
+app.add_typer(commands.experiment, name="experiment")
+command(app, "compare", Lab.compare)
+app.add_typer(commands.claims, name="claims")
 command(app, "search", Lab.search, printer=results.wide_table)
 app.add_typer(commands.records, name="records")
 app.add_typer(commands.graph, name="graph")

@@ -90,6 +90,37 @@ cost = typer.Typer(
 command(cost, "table", Lab.cost_table)
 command(cost, "optimum", Lab.optimum)
 
+run = typer.Typer(
+    no_args_is_help=True, help="Runs: execute and price one, list and show stored runs."
+)
+command(run, "once", Lab.run)
+command(run, "list", Lab.runs, printer=results.wide_table)
+command(run, "show", Lab.show_run)
+command(run, "steps", Lab.run_steps)
+
+experiment = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs from a grid.")
+command(experiment, "run", Lab.experiment)
+command(experiment, "merge", Lab.merge_experiment)
+command(experiment, "reproduce", Lab.reproduce, printer=results.wide_table)
+command(experiment, "examples", Lab.examples, printer=results.wide_table)
+command(experiment, "list", Lab.experiments, printer=results.wide_table)
+command(experiment, "show", Lab.show_experiment, printer=results.wide_table)
+command(experiment, "grid", Lab.grid)
+command(experiment, "export", Lab.export_experiment)
+command(experiment, "import", Lab.import_experiment)
+command(experiment, "drop", Lab.drop_experiment)
+
+claims = typer.Typer(
+    no_args_is_help=True, help="Verify the claims of the five papers by computation."
+)
+command(claims, "list", Lab.claims, printer=results.wide_table)
+command(claims, "show", Lab.claim)
+command(claims, "check", Lab.check_claims, printer=results.wide_table)
+command(claims, "merge", Lab.merge_claims, printer=results.wide_table)
+command(claims, "report", Lab.claim_report)
+command(claims, "changed", Lab.claim_changes)
+command(claims, "runs", Lab.claim_runs, printer=results.wide_table)
+
 graph = typer.Typer(
     no_args_is_help=True,
     help="The graph in Neo4j: verify it, rebuild it, or adopt an offline import.",

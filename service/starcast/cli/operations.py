@@ -60,8 +60,9 @@ def command(
     """
     declared = signature(operation)
     _, *known = declared.parameters.values()
-    formats = {each.name: word for each in known if (word := _kind(each.annotation)[1].format)}
-    asked = [each for each in _expanded(known) if each.name not in {*fixed, *formats}]
+    listed = list(_expanded(known))
+    formats = {each.name: word for each in listed if (word := _kind(each.annotation)[1].format)}
+    asked = [each for each in listed if each.name not in {*fixed, *formats}]
     show = printer or results.PRINTERS[declared.return_annotation]
     printing = list(signature(show).parameters.values())
     own = [
@@ -114,7 +115,7 @@ def _expanded(parameters: list[Parameter]) -> Iterator[Parameter]:
     """Yield the parameters that a shell has: ``**options`` by the items of their TypedDict."""
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
-            for options in get_args(each.annotation):
+            for options in _options(each):
                 for name, annotation in get_type_hints(options, include_extras=True).items():
                     yield Parameter(
                         name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation
@@ -128,9 +129,14 @@ def _documented(operation: Operation, parameters: list[Parameter]) -> Documentat
     about = Documentation.of(operation)
     for each in parameters:
         if each.kind is Parameter.VAR_KEYWORD:
-            for options in get_args(each.annotation):
+            for options in _options(each):
                 about.arguments.update(Documentation.of(options).arguments)
     return about
+
+
+def _options(parameter: Parameter) -> tuple[Any, ...]:
+    """Return the TypedDict of ``Unpack[X]`` or ``Annotated[Any, X]``; nothing of ``Any``."""
+    return get_args(parameter.annotation)[-1:]
 
 
 def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> Parameter:

@@ -6,7 +6,7 @@ operation begins; it returns the function that prints the result.
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,13 +18,15 @@ from starcast.cli.output import (
     FormatOption,
     emit,
     emit_properties,
+    fits,
     narrowed,
     omitted_columns,
     say,
     write_text,
 )
 from starcast.errors import InputError
-from starcast.lab.answers import Answer
+from starcast.lab.answers import Answer, ComparisonTable, RunTable
+from starcast.lab.claims import ClaimFacts, ClaimReport
 from starcast.lab.costs import COLUMNS, CostTable
 from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.support.table import Facts, Table
@@ -42,26 +44,26 @@ def table(output: FormatOption = Format.TABLE) -> Show:
     """Print rows; a note, such as that there is nothing, replaces an empty table."""
 
     def show(result: Table) -> None:
-        if result.rows or not result.note or output is not Format.TABLE:
-            shown = result.readable() if output in READABLE else result
+        shown = result.readable() if output in READABLE else result
+        if shown.rows or not shown.note or output is not Format.TABLE:
             emit(shown.rows, shown.columns, output)
-        if result.note:
-            say(result.note)
+        if shown.note:
+            say(shown.note)
 
     return show
 
 
 def wide_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
     """Print rows; a table omits spare columns until it fits, and names them below."""
-    if everything or output is not Format.TABLE:
+    if output is not Format.TABLE:
         return table(output)
 
     def show(result: Table) -> None:
-        shown = result.readable()
-        columns = narrowed(shown.rows, shown.columns, result.spare)
+        shown = result if everything else result.readable()
+        columns = narrowed(shown.rows, shown.columns, () if everything else result.spare)
         emit(shown.rows, columns, below=omitted_columns(shown.columns, columns))
-        if result.note:
-            say(result.note)
+        if shown.note:
+            say(shown.note)
 
     return show
 
@@ -131,6 +133,88 @@ def cost_table(everything: AllOption = False, output: FormatOption = Format.TABL
     return show
 
 
+def comparison(
+    crossovers: Annotated[
+        bool, typer.Option("--crossovers", help="List the crossovers in message size.")
+    ] = False,
+    output: Annotated[
+        Literal[ListingFormat, Format.HTML],
+        typer.Option(
+            "--format", "-f", help="Output format; html is the page of 'serve' as one file."
+        ),
+    ] = Format.TABLE,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File for html.", show_default="stdout"),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the page's plots to .svg, .pdf or .png files."),
+    ] = None,
+) -> Show:
+    """Print a comparison in the first layout that fits, between the remarks on it."""
+    if out is not None and output is not Format.HTML:
+        raise InputError(
+            f"--out writes html, and the format is {output}",
+            hint=f"add --format html for a page, or write the {output} with > {out}",
+        )
+    if out is not None:
+        check_suffix(out, ".html", ".htm")
+    if plot is not None:
+        from starcast.comparison.plots import check_plot
+
+        check_plot(plot)
+
+    def show(result: ComparisonTable) -> None:
+        from starcast.comparison import remarks
+        from starcast.comparison.crossovers import table_columns
+
+        compared, everything = result.comparison, result.everything
+        plots = [] if plot is None else result.plots(plot)
+        networks = [] if output is Format.TABLE else [f"  {each}" for each in compared.networks]
+        for line in [*remarks.explain(compared, everything=everything), *networks]:
+            say(line)
+        below = remarks.tell_commands(compared)
+        if output is Format.HTML:
+            write_text(result.html(), out)
+        elif crossovers:
+            found = result.crossovers()
+            columns = table_columns(found.rows) if output in READABLE else found.columns
+            emit(found.rows, columns, output)
+        else:
+            _emit_comparison(result, output)
+            below = [*remarks.tell_crossovers(compared), *below]
+        for line in [*below, *(f"written to {file}" for file in plots)]:
+            say(line)
+
+    return show
+
+
+def _emit_comparison(result: ComparisonTable, output: Format) -> None:
+    from starcast.comparison import remarks
+    from starcast.comparison.layout import as_cells, layouts, tabulate_layout
+
+    compared, everything = result.comparison, result.everything
+    if output not in READABLE:
+        emit(result.rows, result.columns, output)
+        return
+    if output is not Format.TABLE:
+        layout = tabulate_layout(compared, everything=everything)
+        caption = remarks.caption(compared, compared.with_short_names(), everything=everything)
+        emit(layout.rows, layout.columns, output, title=caption, bold=layout.best)
+        return
+    for shown, layout in layouts(compared, everything=everything):
+        rows = [as_cells(row) for row in layout.rows]
+        title = "\n".join(remarks.legend(compared, shown))
+        if fits(rows, layout.columns):
+            break
+    columns: Sequence[str] = layout.columns
+    if not everything and not fits(rows, columns):
+        columns = narrowed(rows, columns, ("steps", "gap"))
+    below = omitted_columns(layout.columns, columns)
+    emit(rows, columns, output, title, layout.best, below)
+
+
 def text() -> Show:
     """Print a text, or the name of a file."""
     return lambda result: print(str(result).rstrip())
@@ -144,6 +228,43 @@ def facts(output: FormatOption = Format.TABLE) -> Show:
             emit_properties(_readable(result) if output is not Format.JSON else result, output)
         if result.sentence:
             say(result.sentence)
+
+    return show
+
+
+def claim(
+    cypher: Annotated[
+        bool,
+        typer.Option(
+            "--cypher",
+            help="Print its counterexample as a query for the graph of an ingested topology.",
+        ),
+    ] = False,
+    output: FormatOption = Format.TABLE,
+) -> Show:
+    """Print what is known of a claim, or its counterexample as Cypher."""
+    return (lambda result: print(result.cypher())) if cypher else facts(output)
+
+
+def claim_report(
+    out: OutFile = None,
+    page: Annotated[
+        Literal[Format.MARKDOWN, Format.HTML] | None,
+        typer.Option(
+            "--format", "-f", help="Format; html is a self-contained page.", show_default="by FILE"
+        ),
+    ] = None,
+) -> Show:
+    """Write a report in a format, or in that of the file."""
+    suffixes = {Format.HTML: (".html", ".htm"), Format.MARKDOWN: (".md", ".markdown")}
+    is_named_html = out is not None and out.suffix.lower() in suffixes[Format.HTML]
+    chosen = page or (Format.HTML if is_named_html else Format.MARKDOWN)
+    if out is not None:
+        check_suffix(out, *suffixes[chosen])
+
+    def show(result: ClaimReport) -> None:
+        say(result.subject)
+        write_text(result.html() if chosen is Format.HTML else result.markdown(), out)
 
     return show
 
@@ -196,11 +317,15 @@ def exchange_file(out: OutFile = None) -> Show:
 #: The printer of each kind of result.
 PRINTERS: dict[Any, Callable[..., Show]] = {
     Table: table,
+    RunTable: table,
+    ComparisonTable: comparison,
     Answer: answer,
     str: text,
     Path: text,
     CostTable: cost_table,
     Facts: facts,
+    ClaimFacts: claim,
+    ClaimReport: claim_report,
     Picture: picture,
     ExchangeFile: exchange_file,
 }

@@ -1,6 +1,6 @@
 """The table of a comparison: its columns, its rows, and the best cells of each row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +62,19 @@ def lay_out(
         return layout
     absolute = {"change", *(comparison.change_columns(side)[0] for side in comparison.sides[1:])}
     return replace(layout, columns=tuple(name for name in layout.columns if name not in absolute))
+
+
+def layouts(
+    comparison: Comparison, *, everything: bool = False
+) -> Iterator[tuple[Comparison, Layout]]:
+    """Yield layouts with the comparison under the names that they use, the widest first."""
+    short = comparison.with_short_names()
+    candidates = [(short, True)]
+    if len(comparison.sides) <= MOST_ABREAST:
+        candidates.insert(0, (comparison.with_letters(), False))
+    for shown, stacked in candidates:
+        for brief in (False, True):
+            yield shown, lay_out(shown, everything=everything, stacked=stacked, brief=brief)
 
 
 def as_cells(row: Mapping[str, Any]) -> Row:

@@ -11,10 +11,10 @@ from starcast.database import models, repository
 from starcast.errors import RejectedError
 from starcast.experiments.design import examples, read_design, stored_axes
 from starcast.experiments.grid import Point
-from starcast.experiments.reproduction import FIGURES, Repetition
+from starcast.experiments.reproduction import FIGURES, SAME, Repetition
 from starcast.simulator.step_profile import COLUMNS as PROFILE_COLUMNS
 from starcast.support.table import Table, rounded, with_numbers
-from starcast.support.text import pluralize
+from starcast.support.text import format_value, pluralize
 
 RUN_COLUMNS = (
     "run", "experiment", *POINT_AXES, "status", "steps", "time", "gap", "missing", "finished",
@@ -25,6 +25,62 @@ PROVENANCE = (
 )  # fmt: skip
 COST_COLUMNS = ("cost", "steps", "start_ups", "transmissions", "bytes", "time", "gap", "source")
 EXPERIMENT_COLUMNS = ("experiment", "runs", "points", "failed", *AXES, "created")
+#: The axes that a terminal omits until a table fits, the first one first.
+_SPARE_AXES = tuple(
+    sorted((name for name, axis in AXES.items() if axis.spare), key=lambda name: -AXES[name].spare)
+)
+_SPARE = ("finished", "steps", "missing", *_SPARE_AXES, "experiment")
+_USUAL_FIGURES = (("status", "complete"), ("missing", 0))
+#: The number of values of an axis that people read in a listing of experiments.
+_SHOWN_VALUES = 2
+
+
+class RunList(Table):
+    """Runs."""
+
+    def readable(self) -> Table:
+        """Return the rows without usual values and shared parameters; the note tells the latter."""
+        columns = list(self.columns)
+        told = []
+        for name, value in self.rows[0].items() if self.rows else ():
+            if any(row[name] != value for row in self.rows):
+                continue
+            if _is_usual(name, value):
+                columns.remove(name)
+            elif name in POINT_AXES:
+                columns.remove(name)
+                told.append(f"{name} {format_value(value)}")
+        note = f"in all rows: {', '.join(told)}" if told else ""
+        return Table.of(self.rows, columns, "\n".join(filter(None, [note, self.note])))
+
+
+class ExperimentList(Table):
+    """Experiments with the values of their axes."""
+
+    def readable(self) -> Table:
+        """Return the rows with some values of each axis, and points for incomplete grids only."""
+        rows = []
+        for row in self.rows:
+            incomplete = row["points"] is not None and row["runs"] < row["points"]
+            runs = f"{row['runs']} of {row['points']}" if incomplete else row["runs"]
+            axes = {axis: _abbreviate(row[axis]) for axis in AXES if row[axis]}
+            rows.append({**row, "runs": runs, **axes})
+        columns = [name for name in self.columns if name not in AXES or any(self[name])]
+        columns.remove("points")
+        return Table.of(rows, columns, self.note)
+
+
+def _is_usual(name: str, value: Any) -> bool:
+    """Return whether runs usually have a value, so that people need not read it."""
+    if name in AXES and AXES[name].has_usual:
+        return format_value(value) == format_value(AXES[name].usual)
+    return value == SAME or (name, value) in _USUAL_FIGURES
+
+
+def _abbreviate(values: Sequence[str]) -> list[str]:
+    """Return the first values, and the number of further ones as ``+3``."""
+    more = len(values) - _SHOWN_VALUES
+    return [*values[:_SHOWN_VALUES], f"+{more}"] if more > 0 else list(values)
 
 
 def list_experiments(session: Session) -> Table:
@@ -41,7 +97,7 @@ def list_experiments(session: Session) -> Table:
             "failed": failed,
             "created": experiment.created_at.astimezone(),
         })  # fmt: skip
-    return Table.of(rows, EXPERIMENT_COLUMNS)
+    return ExperimentList.of(rows, EXPERIMENT_COLUMNS, spare=("created", *_SPARE_AXES))
 
 
 def list_examples() -> Table:
@@ -56,7 +112,8 @@ def list_examples() -> Table:
         }
         for name, design in designs.items()
     ]
-    return Table.of(rows, ("example", "runs", "title", "description"))
+    columns = ("example", "runs", "title", "description")
+    return Table.of(rows, columns, spare=("description",))
 
 
 def list_runs(session: Session, experiment: str | None = None) -> Table:
@@ -73,7 +130,7 @@ def list_runs(session: Session, experiment: str | None = None) -> Table:
         for each in experiments
         for run in repository.load_runs(session, each.id)
     ]
-    return Table.of(rows, RUN_COLUMNS)
+    return RunList.of(rows, RUN_COLUMNS, spare=_SPARE)
 
 
 def list_grid(side: Side) -> Table:
@@ -83,15 +140,32 @@ def list_grid(side: Side) -> Table:
     """
     rows = [run_row(run, side.name) for run in side.runs]
     columns = [name for name in RUN_COLUMNS if name != "experiment"]
-    return Table.of(rows, columns, side.incomplete or "")
+    return RunList.of(rows, columns, side.incomplete or "", spare=_SPARE)
 
 
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
-    """Return repeated runs, each with its figures and whether all of them agree."""
+    """Return repeated runs, each with its figures and whether all of them agree.
+
+    The failure says how many do not.
+    """
     rows = [
         {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions
     ]
-    return Table.of(rows, ("run", *POINT_AXES, "agrees", *FIGURES))
+    different = sum(not each.agrees for each in repetitions)
+    total = pluralize(len(repetitions), "run")
+    return RunList.of(
+        rows,
+        ("run", *POINT_AXES, "agrees", *FIGURES),
+        f"all figures agree in {len(repetitions) - different} of {total}",
+        RejectedError(
+            f"{pluralize(different, 'run has', 'runs have')} figures that differ from the stored"
+            " ones",
+            hint="'starcast run show' lists the code and machine of a stored run",
+        )
+        if different
+        else None,
+        _SPARE_AXES,
+    )
 
 
 def list_profile(profile: Sequence[models.StepProfile | models.ScheduleStep]) -> Table:

@@ -81,7 +81,7 @@ class Design:
         if len(self.grids) == 1:
             return (self.grids[0].command(name),)
         return (
-            f"starcast experiment show {name} --toml > {name}.toml",
+            f"starcast experiment grid {name} > {name}.toml",
             f"starcast experiment run {name} --grid {name}.toml",
         )
 

@@ -120,10 +120,11 @@ class ComparisonTable(Table):
 
     Attributes:
         comparison: the matched runs.
+        everything: whether all parameters, figures and rows are shown.
     """
 
     comparison: "Comparison" = field(kw_only=True)
-    _everything: bool = False
+    everything: bool = False
     _load_profiles: "Callable[[], Profiles]" = dict
 
     def html(self) -> str:
@@ -134,7 +135,7 @@ class ComparisonTable(Table):
         """
         from starcast.comparison.page import render_file
 
-        return render_file(self.comparison, self.profiles(), everything=self._everything)
+        return render_file(self.comparison, self.profiles(), everything=self.everything)
 
     def plots(self, file: str | Path) -> list[Path]:
         """Write the plots of the page to files of their own, and return the files.
@@ -173,7 +174,7 @@ class ComparisonTable(Table):
     def _repr_html_(self) -> str:
         from starcast.comparison.layout import tabulate_layout
 
-        layout = tabulate_layout(self.comparison, everything=self._everything)
+        layout = tabulate_layout(self.comparison, everything=self.everything)
         table = Table.of(layout.rows, layout.columns, self.note)
         return _Emphasized(table.columns, table.rows, table.note, best=layout.best).head().html()
 

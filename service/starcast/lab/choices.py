@@ -39,6 +39,29 @@ def plain_values(value: Any) -> Any:
     return [plain_values(each) for each in value]
 
 
+def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
+    """Return the topologies of a list, which text separates by commas; S4,2 is one topology.
+
+    Raises:
+        InputError: the list is empty.
+
+    Example:
+        >>> as_specs("S4,S4,2")
+        ['S4', 'S4,2']
+    """
+    if topologies is None or not isinstance(topologies, str):
+        return None if topologies is None else list(topologies)
+    specs: list[str] = []
+    for word in topologies.replace(",", " ").split():
+        if word.isdigit() and specs:
+            specs[-1] += f",{word}"
+        else:
+            specs.append(word)
+    if not specs:
+        raise InputError("the list of topologies is empty", hint="list topologies, as in S4,S5")
+    return specs
+
+
 def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
     """Return conditions as the command line writes them: ``topology=S5``.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starcast.errors import InputError, UnavailableError
 from starcast.lab.administration import Administration
+from starcast.lab.claims import Claims
 from starcast.lab.connection import Progress, as_reporter
 from starcast.lab.costs import Costs
 from starcast.lab.experiments import Experiments
@@ -13,7 +14,6 @@ from starcast.lab.forests import Forests
 from starcast.lab.graphs import Graphs
 from starcast.lab.networks import Networks
 from starcast.lab.queries import Queries
-from starcast.lab.questions import Questions
 from starcast.lab.records import Records
 from starcast.lab.schedules import Schedules
 from starcast.lab.simulations import Simulations
@@ -31,7 +31,7 @@ class Lab(
     Simulations,
     Costs,
     Queries,
-    Questions,
+    Claims,
     Records,
     Experiments,
     Administration,

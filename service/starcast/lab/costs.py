@@ -14,6 +14,7 @@ from starcast.lab.connection import Connection
 from starcast.lab.signature import (
     CollectiveName,
     Conditions,
+    MessageBytes,
     Number,
     OptionalTopology,
     Shell,
@@ -23,15 +24,12 @@ from starcast.support.table import Row, Table, rounded, with_numbers
 from starcast.vocabulary import Collective, ExecutionModel, Ports
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from starcast.comparison.paper_rows import PaperCases
     from starcast.costs import Machine
     from starcast.costs.paper_tables import Case
     from starcast.costs.paper_tables import Row as PaperRow
     from starcast.costs.tables import CostRow, Problem
 
-MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
 #: Largest schedule that is simulated by default; it takes about a second.
 MAX_ROWS = 2_000_000
 COLUMNS = (
@@ -362,7 +360,8 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
     """
     parameters = signature(Costs.cost_table).parameters
     for name, value in values.items():
-        if value != parameters[name].default:
+        # A shell writes numbers as text.
+        if str(value) != str(parameters[name].default):
             raise InputError(
                 f"{name} is for computed costs, but an experiment is given",
                 hint="omit it; --where selects runs, such as --where topology=S5",

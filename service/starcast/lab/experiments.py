@@ -1,112 +1,67 @@
-"""The methods of a lab for runs, experiments and comparisons."""
+"""The operations on runs, experiments and comparisons."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.errors import InputError
 from starcast.lab.answers import ComparisonTable, RunTable
 from starcast.lab.choices import as_conditions, plain_values
 from starcast.lab.connection import Connection
-from starcast.support.table import Row, Table
+from starcast.lab.signature import (
+    All,
+    CollectiveName,
+    Conditions,
+    ExperimentName,
+    Jobs,
+    MessageBytes,
+    OptionalOutFile,
+    OutFile,
+    SeveralValues,
+    ShardFiles,
+    ShardName,
+    Shell,
+    SingleValues,
+    TopologyName,
+)
+from starcast.support.table import Facts, Table
+from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.comparison.page import Profiles
-    from starcast.experiments.design import Design
     from starcast.experiments.exchange import Imported
-    from starcast.experiments.running import Outcome
-    from starcast.topologies import Topology
 
-
-#: A number as in the papers; text keeps it exact, such as ``23/3``.
-Number = int | float | str | Fraction
+NewName = Annotated[str | None, Shell(flag="--as")]
 
 
 class Experiments(Connection):
     """Runs of algorithms, named sets of them, and comparisons."""
 
-    def experiment(
-        self,
-        name: str,
-        grid: str | Path | Mapping[str, Any] | None = None,
-        *,
-        replace: bool = False,
-        jobs: int | None = None,
-        executor: Executor | None = None,
-        **axes: Any,
-    ) -> "Outcome":
-        """Execute and store every combination of the axes that the experiment does not hold yet.
-
-        Args:
-            name: the name of the experiment.
-            grid: a TOML file or a shipped example by name (see `examples`), or the axes.
-            replace: delete a stored experiment of this name first.
-            jobs: number of processes; by default one per core if the work is large. An algorithm
-                that is defined in a notebook can only run in the process of the notebook.
-            executor: executes the points instead of processes on this machine.
-            axes: values of axes, each a value or a list; they replace those of the grid. The axes
-                are topology, collective, algorithm, base, ports, segments, messages, copies,
-                faults, seed, message_bytes, t_s and t_c.
-
-        Returns:
-            The number of runs that were created, stored before, and failed.
-
-        Raises:
-            InputError: the name, an axis or a value is wrong, or the experiment has another grid.
-            RejectedError: some runs failed. They are stored as failed, and never compared.
-            BusyError: another process is using the experiment.
-            LimitError: a point does not fit into memory; earlier runs are stored.
-
-        Example:
-            >>> lab.experiment("e1", topology="S5", algorithm="multiple", message_bytes=[64, 4096])
-            Outcome(name='e1', kept=0, created=2, failed=0)
-        """
-        from starcast.experiments.design import Design, read_design
-        from starcast.experiments.running import run_experiment
-
-        given = {axis: plain_values(value) for axis, value in axes.items()}
-        if isinstance(grid, Mapping):
-            texts = {key: plain_values(value) for key, value in grid.items()}
-            design = Design.from_json(texts, given)
-        else:
-            design = read_design(None if grid is None else str(grid), given)
-        outcome = run_experiment(
-            self.engine,
-            name,
-            design,
-            self.reporter,
-            replace=replace,
-            jobs=_jobs(jobs),
-            executor=executor,
-        )
-        outcome.require_success()
-        return outcome
-
     def run(
         self,
-        topology: "str | Topology",
-        collective: str,
-        algorithm: str,
+        topology: TopologyName,
+        collective: CollectiveName,
+        algorithm: Annotated[str, Shell(completes="algorithms")],
         *,
-        message_bytes: Number,
-        experiment: str = "adhoc",
+        message_bytes: MessageBytes,
+        experiment: ExperimentName = "adhoc",
         store: bool = True,
-        **axes: Any,
+        **axes: SingleValues,
     ) -> RunTable:
-        """Build, verify and simulate a schedule; return its exact costs and the lower bound.
+        """Build, verify and simulate a schedule; show its exact costs and the lower bound.
 
         A stored run of the same point in the same collection is replaced.
 
         Args:
-            topology: the topology or its spec.
-            collective: such as ``broadcast``.
-            algorithm: such as ``multiple``.
-            message_bytes: size of the message in bytes.
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: broadcast, allgather, scatter, gather or alltoall.
+            algorithm: an algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)';
+                ``starcast schedule algorithms`` lists them.
+            message_bytes: size of the message in bytes: 1024, 2.5, 23/3.
             experiment: collection of single runs to store the run in.
-            store: store the run.
-            axes: a value of each further axis of `experiment`.
+            store: store the run; otherwise no server is needed.
+            axes: a value of each further axis.
 
         Raises:
             InputError: a value is wrong.
@@ -116,6 +71,8 @@ class Experiments(Connection):
         Example:
             >>> lab.run("S5", "broadcast", "multiple", message_bytes=1024)["cost"]
             ['simulated', 'closed form', 'lower bound']
+
+            $ starcast run once S5 broadcast multiple -m 1024 --segments best
         """
         from starcast.comparison import listing
         from starcast.experiments.execution import execute, price_run
@@ -135,6 +92,7 @@ class Experiments(Connection):
         (point,) = Grid.from_json(given).points()
         if store:
             run = run_once(self.engine, point, experiment, self.reporter)
+            self.reporter.say(f"stored as run {run.id} in '{experiment}'")
         else:
             execution = execute(point)
             run = price_run(point, execution)
@@ -143,30 +101,348 @@ class Experiments(Connection):
         listing.require_complete(run)
         rows = listing.cost_rows(run)
         loss = listing.describe_loss(run) if run.faults else ""
-        table = Table.of(rows, listing.COST_COLUMNS, loss)
-        return RunTable(table.columns, table.rows, table.note, run=run)
+        return RunTable(listing.COST_COLUMNS, rows, loss, run=run)
+
+    def runs(self, *, experiment: ExperimentName | None = None) -> Table:
+        """List the stored runs, each with its simulated time and its gap (time / lower bound).
+
+        Args:
+            experiment: only the runs of this experiment.
+
+        Raises:
+            NotFoundError: no such experiment is stored.
+        """
+        from starcast.comparison import listing
+
+        with self._session() as session:
+            return listing.list_runs(session, experiment)
+
+    def show_run(self, number: int) -> Facts:
+        """Show a stored run: parameters, costs, seconds per phase, provenance.
+
+        Args:
+            number: the run's number in ``starcast run list``.
+
+        Raises:
+            NotFoundError: no such run is stored.
+        """
+        from starcast.comparison import listing
+        from starcast.database import repository
+
+        with self._session() as session:
+            run = repository.load_run(session, number)
+            name = repository.experiment_name(session, run.experiment)
+            return Facts(listing.run_facts(run, name))
+
+    def run_steps(self, number: int) -> Table:
+        """Show the step profile of a stored run.
+
+        Args:
+            number: the run's number in ``starcast run list``.
+
+        Raises:
+            NotFoundError: no such run is stored.
+        """
+        from starcast.comparison import listing
+        from starcast.database import repository
+
+        with self._session() as session:
+            repository.load_run(session, number)
+            return listing.list_profile(repository.load_profile(session, number))
+
+    def experiment(
+        self,
+        name: ExperimentName,
+        *,
+        grid: Annotated["str | Path | Mapping[str, Any] | None", Shell(str)] = None,
+        replace: bool = False,
+        jobs: Jobs = None,
+        executor: Executor | None = None,
+        shard: ShardName = None,
+        out: OptionalOutFile = None,
+        **axes: SeveralValues,
+    ) -> Facts:
+        """Execute and store every combination of the axes that the experiment does not hold yet.
+
+        In a shell, repeat the option of an axis for several values. An axis that an algorithm does
+        not have is ignored for it. An interrupted experiment continues where it stopped; a complete
+        one is left unchanged.
+
+        Args:
+            name: the experiment's name.
+            grid: TOML file with the axes, or a shipped example (``starcast experiment examples``);
+                an axis that is given besides replaces that of the grid. In Python also the axes.
+            replace: delete a stored experiment of this name first.
+            jobs: number of processes. In Python, an algorithm that is defined in a notebook can
+                only run in the process of the notebook.
+            executor: executes the points instead of processes on this machine.
+            shard: compute only part I of N and write it to ``out``; store nothing.
+            out: output file of ``shard``, such as part.json or part.json.gz.
+            axes: values of axes, each a value or a list.
+
+        Returns:
+            The numbers of runs ``created``, and ``kept`` as they were stored before; of a shard,
+            ``runs`` and ``file``.
+
+        Raises:
+            InputError: the name, an axis or a value is wrong, or the experiment has another grid.
+            RejectedError: some runs failed. They are stored as failed, and never compared.
+            BusyError: another process is using the experiment.
+            LimitError: a point does not fit into memory; earlier runs are stored.
+
+        Example:
+            >>> lab.experiment("e1", topology="S5", algorithm="multiple", message_bytes=[64, 4096])
+            {'experiment': 'e1', 'created': 2, 'kept': 0}
+
+            $ starcast experiment run e1 --topology S5 --algorithm multiple -m 64 -m 4096
+            $ starcast experiment run crossovers --grid crossovers-in-m --jobs 2
+        """
+        from starcast.experiments.design import Design, read_design
+        from starcast.experiments.running import run_experiment
+        from starcast.experiments.sharding import run_shard
+        from starcast.support.shards import parse_shard
+
+        given = {axis: plain_values(value) for axis, value in axes.items()}
+        if isinstance(grid, Mapping):
+            texts = {key: plain_values(value) for key, value in grid.items()}
+            design = Design.from_json(texts, given)
+        else:
+            design = read_design(None if grid is None else str(grid), given)
+        part = parse_shard(shard, out)
+        processes = _processes(jobs)
+        if part is not None and out is not None:
+            runs = run_shard(name, design, part, Path(out), self.reporter, processes, executor)
+            return Facts(
+                {"experiment": name, "shard": str(part), "runs": runs, "file": str(out)},
+                f"shard {part} of '{name}': {pluralize(runs, 'run')} written to {out}",
+            )
+        outcome = run_experiment(
+            self.engine,
+            name,
+            design,
+            self.reporter,
+            replace=replace,
+            jobs=processes,
+            executor=executor,
+        )
+        outcome.require_success()
+        stored = pluralize(outcome.kept, "was", "were")
+        return Facts(
+            {"experiment": name, "created": outcome.created, "kept": outcome.kept},
+            f"experiment '{name}': {pluralize(outcome.created, 'run')} executed and stored, "
+            f"{stored} stored before",
+        )
+
+    def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
+        """Store the experiment whose shards ``starcast experiment run --shard`` has written.
+
+        Refused are incomplete, overlapping and damaged shards, and those of other versions; then
+        nothing is stored.
+
+        Args:
+            files: the files of all shards.
+            name: another name for the experiment.
+
+        Raises:
+            InputError: the files are not all shards of one experiment, or are damaged.
+            RejectedError: they were computed by other code, or contradict stored runs.
+
+        Example:
+            $ starcast experiment merge part-*.json
+        """
+        from starcast.experiments.sharding import merge_experiment
+
+        merged = merge_experiment(self.engine, [Path(file) for file in files], name)
+        kept = pluralize(merged.kept, "was", "were")
+        return Facts(
+            _imported(merged),
+            f"experiment '{merged.name}': {pluralize(merged.created, 'run')} stored, "
+            f"{kept} stored before",
+        )
+
+    def reproduce(
+        self,
+        name: Annotated["str | int", Shell(str, completes="experiments")],
+        *,
+        jobs: Jobs = None,
+        executor: Executor | None = None,
+    ) -> Table:
+        """Execute every stored run again under the same faults and compare the figures.
+
+        Nothing is stored. In a shell, the exit code is 6 if a figure differs.
+
+        Args:
+            name: the experiment's name, or a run's number.
+            jobs: number of processes.
+            executor: executes the points instead of processes on this machine.
+
+        Returns:
+            A row per run: for each figure either ``same``, or the stored and the new value; the
+            column ``agrees`` says whether all figures are the same. The failure says how many runs
+            have other figures.
+
+        Raises:
+            NotFoundError: no such experiment or run is stored.
+        """
+        from starcast.comparison import listing
+        from starcast.experiments.reproduction import reproduce
+
+        repetitions = reproduce(self.engine, str(name), self.reporter, _processes(jobs), executor)
+        return listing.list_repetitions(repetitions, str(name))
+
+    def examples(self) -> Table:
+        """List the shipped experiments.
+
+        Run one with ``starcast experiment run NAME --grid EXAMPLE``.
+        """
+        from starcast.comparison import listing
+
+        return listing.list_examples()
+
+    def experiments(self) -> Table:
+        """List the stored experiments with their grids, stored runs and points."""
+        from starcast.comparison import listing
+
+        with self._session() as session:
+            return listing.list_experiments(session)
+
+    def show_experiment(self, name: ExperimentName) -> Table:
+        """List the runs of an experiment in the order of its points.
+
+        The command that runs it is reported; the note says how many runs are missing.
+
+        Args:
+            name: the experiment's name.
+
+        Raises:
+            NotFoundError: no such experiment is stored.
+        """
+        from starcast.comparison import listing
+        from starcast.comparison.sides import experiment_side
+
+        with self._session() as session:
+            side = experiment_side(session, name)
+            for command in side.commands:
+                self.reporter.say(command)
+            return listing.list_grid(side)
+
+    def grid(self, name: ExperimentName) -> str:
+        """Print the grids of an experiment as a TOML file for ``starcast experiment run --grid``.
+
+        Args:
+            name: the experiment's name.
+
+        Raises:
+            NotFoundError: no such experiment is stored.
+            InputError: it is a collection of single runs.
+
+        Example:
+            $ starcast experiment grid crossovers > crossovers.toml
+        """
+        from starcast.database import repository
+        from starcast.experiments.design import stored_design
+
+        with self._session() as session:
+            stored = repository.load_experiment(session, name)
+            if not stored.grid:
+                raise InputError(
+                    f"the experiment '{name}' is a collection of single runs without a grid",
+                    hint=f"'starcast experiment show {name}' lists its runs",
+                )
+            return stored_design(stored).toml()
+
+    def export_experiment(
+        self, *names: Annotated[str, Shell(completes="experiments", required=True)], out: OutFile
+    ) -> Facts:
+        """Write experiments with all runs, figures and provenance to a file for another store.
+
+        Args:
+            names: names of experiments.
+            out: file to write; compressed if it ends with .gz.
+
+        Raises:
+            NotFoundError: an experiment is not stored.
+            InputError: the file cannot be written.
+
+        Example:
+            $ starcast experiment export crossovers --out crossovers.json.gz
+        """
+        from starcast.experiments.exchange import export_experiments
+
+        runs = export_experiments(self.engine, names, Path(out))
+        return Facts({"file": str(out), "runs": runs}, f"{out}: {pluralize(runs, 'run')}")
+
+    def import_experiment(
+        self, file: Annotated["str | Path", Shell(Path)], *, name: NewName = None
+    ) -> Table:
+        """Store the experiments of a file; runs that are stored already are kept.
+
+        Nothing is stored if a run of the file has other figures than the same run in this store. In
+        a shell, the exit code is then 6.
+
+        Args:
+            file: a file of ``starcast experiment export``.
+            name: name for the only experiment of the file.
+
+        Raises:
+            InputError: the file is not valid, or an experiment of this name has another grid.
+            RejectedError: a run of the file has other figures than the same run in this store.
+        """
+        from starcast.experiments.exchange import import_experiments
+
+        imported = import_experiments(self.engine, Path(file), name)
+        return Table.of(map(_imported, imported), ("experiment", "created", "kept"))
+
+    def drop_experiment(self, name: ExperimentName) -> Facts:
+        """Delete an experiment with its runs.
+
+        Args:
+            name: the experiment's name.
+
+        Raises:
+            NotFoundError: no such experiment is stored.
+            BusyError: another process is running it.
+        """
+        from starcast.experiments.running import drop_experiment
+
+        runs = drop_experiment(self.engine, name)
+        sentence = f"deleted the experiment '{name}' with {pluralize(runs, 'run')}"
+        return Facts({"experiment": name, "runs": runs}, sentence)
 
     def compare(
         self,
-        *names: str,
-        across: str | Iterable[str] = (),
-        conditions: Mapping[str, Any] | Iterable[str] = (),
-        baseline: str | None = None,
-        sort: str | None = None,
-        everything: bool = False,
+        *names: Annotated["str | int", Shell(str, completes="experiments", required=True)],
+        across: Annotated[str | Sequence[str], Shell(list[str], metavar="AXIS")] = (),
+        where: Conditions = (),
+        baseline: Annotated[str | None, Shell(default="the first")] = None,
+        everything: All = False,
+        sort: Annotated[str | None, Shell(metavar="COLUMN")] = None,
     ) -> ComparisonTable:
         """Compare experiments, or single runs, at their common points.
 
+        A row is a point, with the simulated figures and the gap (time / lower bound) of each side
+        and the change in time of each side but the baseline. Rows without differences are hidden;
+        the least time is bold. If runs are not comparable, the row says why. A single experiment is
+        split by algorithm, base and copies. In json and csv, a parameter that differs between the
+        sides has a column per side.
+
+        Runs on different topologies answer different questions. If ``across`` is topology, each
+        side may have its own network; the sizes of the networks are listed and nothing is
+        normalised.
+
+        In a shell, with --plot FILE.svg the plots are written on their own, next to the listing. A
+        single plot has this name; several are called FILE-times-N.svg (time against message size)
+        and FILE-links-N.svg (links busy in each step), with the number N of the panel on the page.
+        They need matplotlib.
+
         Args:
-            names: experiments by name, runs by number; a single experiment is split by algorithm,
-                base and copies.
-            across: axes in which the compared runs may differ: topology, ports, execution, t_s or
-                t_c.
-            conditions: only runs with these values: ``{"topology": ["S5", "Q7"]}``, or
-                ``["topology=S5"]``.
-            baseline: the side that the others are compared with; by default the first.
-            sort: the column to sort by; ``-COLUMN`` descends.
-            everything: all parameters, figures and rows, also those without a difference.
+            names: experiments by name, runs by number; a single experiment is split into parts.
+            across: compare runs that differ in topology, ports, execution, t_s or t_c; can be
+                repeated.
+            where: only runs with this value, such as topology=S5; repeat it for alternatives.
+            baseline: side that the others are compared with.
+            everything: show all parameters, figures and rows.
+            sort: sort by this column; -COLUMN descends; time is the least time of all sides.
 
         Raises:
             NotFoundError: an experiment or run does not exist, or no run meets the conditions.
@@ -174,18 +450,26 @@ class Experiments(Connection):
 
         Example:
             >>> lab.compare("e1", "e2").to_polars()
+
+            $ starcast compare substar multiple --format html --out page.html
+            $ starcast compare substar multiple --format latex --plot figure.pdf > table.tex
+            $ starcast compare sizes --across topology --where topology=S5 --where topology=Q7
         """
         from starcast.comparison.layout import tabulate
+        from starcast.comparison.networks import check_crossed
+        from starcast.comparison.sides import read_conditions
         from starcast.comparison.stored import compare_stored, load_profiles
 
-        axes = [across] if isinstance(across, str) else list(across)
+        axes = check_crossed([across] if isinstance(across, str) else across)
+        conditions = as_conditions(where)
+        read_conditions(conditions)  # before a server is needed
         with self._session() as session:
             comparison = compare_stored(
                 session,
-                names,
+                [str(name) for name in names],
                 self.reporter,
                 across=axes,
-                conditions=as_conditions(conditions),
+                conditions=conditions,
                 baseline=baseline,
                 sort=sort,
             )
@@ -200,151 +484,16 @@ class Experiments(Connection):
             table.rows,
             table.note,
             comparison=comparison,
-            _everything=everything,
+            everything=everything,
             _load_profiles=profiles,
         )
 
-    def reproduce(
-        self, name: str | int, *, jobs: int | None = None, executor: Executor | None = None
-    ) -> Table:
-        """Execute every stored run again under the same faults and compare the figures.
 
-        Nothing is stored.
-
-        Args:
-            name: the experiment, or the number of a run.
-            jobs: number of processes, as in `experiment`.
-            executor: as there.
-
-        Returns:
-            A row per run: for each figure either ``same``, or the stored and the new value; the
-            column ``agrees`` says whether all figures are the same.
-
-        Raises:
-            NotFoundError: no such experiment or run is stored.
-        """
-        from starcast.comparison import listing
-        from starcast.experiments.reproduction import reproduce
-
-        repetitions = reproduce(self.engine, str(name), self.reporter, _jobs(jobs), executor)
-        return listing.list_repetitions(repetitions, str(name))
-
-    def experiments(self) -> Table:
-        """Return the stored experiments with their grids, stored runs and points."""
-        from starcast.comparison import listing
-
-        with self._session() as session:
-            return listing.list_experiments(session)
-
-    def examples(self) -> Table:
-        """Return the shipped experiments, which `experiment` takes as ``grid``."""
-        from starcast.comparison import listing
-
-        return listing.list_examples()
-
-    def runs(self, experiment: str | None = None) -> Table:
-        """Return the stored runs, or those of an experiment in the order of its points.
-
-        Raises:
-            NotFoundError: no such experiment is stored.
-        """
-        from starcast.comparison import listing
-        from starcast.comparison.sides import experiment_side
-
-        with self._session() as session:
-            if experiment is None:
-                return listing.list_runs(session)
-            return listing.list_grid(experiment_side(session, experiment))
-
-    def show_run(self, number: int) -> Row:
-        """Return everything that is stored of a run: parameters, costs, seconds, provenance.
-
-        Raises:
-            NotFoundError: no such run is stored.
-        """
-        from starcast.comparison import listing
-        from starcast.database import repository
-
-        with self._session() as session:
-            run = repository.load_run(session, number)
-            return listing.run_facts(run, repository.experiment_name(session, run.experiment))
-
-    def run_steps(self, number: int) -> Table:
-        """Return the step profile of a stored run.
-
-        Raises:
-            NotFoundError: no such run is stored.
-        """
-        from starcast.comparison import listing
-        from starcast.database import repository
-
-        with self._session() as session:
-            repository.load_run(session, number)
-            return listing.list_profile(repository.load_profile(session, number))
-
-    def grid(self, experiment: str) -> "Design":
-        """Return the design of a stored experiment; ``design.toml()`` is a file for `experiment`.
-
-        Raises:
-            NotFoundError: no such experiment is stored.
-            InputError: it is a collection of single runs.
-        """
-        from starcast.database import repository
-        from starcast.experiments.design import stored_design
-
-        with self._session() as session:
-            stored = repository.load_experiment(session, experiment)
-            if not stored.grid:
-                raise InputError(
-                    f"the experiment '{experiment}' is a collection of single runs without a grid",
-                    hint=f"list its runs with lab.runs('{experiment}')",
-                )
-            return stored_design(stored)
-
-    def export_experiment(self, names: str | Sequence[str], file: str | Path) -> int:
-        """Write experiments with all runs to a file for another store; return the number of runs.
-
-        Args:
-            names: one or several experiments.
-            file: the file; compressed if its name ends with ``.gz``.
-
-        Raises:
-            NotFoundError: an experiment is not stored.
-            InputError: the file cannot be written.
-        """
-        from starcast.experiments.exchange import export_experiments
-
-        listed = [names] if isinstance(names, str) else names
-        return export_experiments(self.engine, listed, Path(file))
-
-    def import_experiment(self, file: str | Path, name: str | None = None) -> "list[Imported]":
-        """Store the experiments of a file; runs that are stored already are kept.
-
-        Args:
-            file: a file that `export_experiment` has written.
-            name: the name for its only experiment; by default the name in the file.
-
-        Raises:
-            InputError: the file is not valid, or an experiment of this name has another grid.
-            RejectedError: a run of the file has other figures than the same run in this store.
-        """
-        from starcast.experiments.exchange import import_experiments
-
-        return import_experiments(self.engine, Path(file), name)
-
-    def drop_experiment(self, name: str) -> int:
-        """Delete an experiment with its runs, and return their number.
-
-        Raises:
-            NotFoundError: no such experiment is stored.
-            BusyError: another process is running it.
-        """
-        from starcast.experiments.running import drop_experiment
-
-        return drop_experiment(self.engine, name)
+def _imported(imported: "Imported") -> dict[str, Any]:
+    return {"experiment": imported.name, "created": imported.created, "kept": imported.kept}
 
 
-def _jobs(jobs: int | None) -> int | None:
+def _processes(jobs: int | None) -> int | None:
     """Return the number of processes; other processes cannot import what a notebook defines."""
     from starcast.plugins import ORIGINS
 

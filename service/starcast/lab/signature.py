@@ -5,16 +5,17 @@ module and the signatures import nothing large, so that ``starcast --help`` stay
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from inspect import getdoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
+from starcast.axes.parameters import AXES
 from starcast.vocabulary import Collective, LayoutName, LoadMethod
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from fractions import Fraction
 
     from starcast.topologies import Topology
@@ -63,6 +64,8 @@ StoredTopology = Annotated[
 ArtifactId = Annotated[str, Shell(metavar="ID", completes="artifacts")]
 Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
 CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
+ExperimentName = Annotated[str, Shell(completes="experiments")]
+MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
 #: An exact number: 100, 2.5 or 23/3.
 Number = Annotated["float | str | Fraction", Shell(str)]
 #: Values that runs must have; a mapping from axes to values, or ``topology=S5``.
@@ -79,6 +82,36 @@ OptionalOutFile = Annotated["str | Path | None", Shell(Path)]
 Jobs = Annotated[int | None, Shell(default="one per core")]
 ShardName = Annotated[str | None, Shell(metavar="I/N")]
 ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)]
+
+
+def _axes(names: Iterable[str], kind: Any) -> Any:
+    """Return a TypedDict with an item for each axis, which a shell has as options."""
+    items = {
+        name: Annotated[
+            Any,
+            Shell(
+                kind,
+                short=(axis.flag,) if axis.flag else (),
+                completes=axis.completion or None,
+                default=axis.default or axis.fallback or None,
+            ),
+        ]
+        for name in names
+        for axis in [AXES[name]]
+    }
+    made: Any = TypedDict("Axes", items, total=False)  # type: ignore[misc]
+    made.__doc__ = "\n".join(
+        ["", "Attributes:", *(f"    {each}: {AXES[each].help}" for each in items)]
+    )
+    return made
+
+
+#: Values of axes as ``**axes``: several of every axis, or one of each that a run has by default.
+SeveralValues = Annotated[Any, _axes(AXES, list[str])]
+SingleValues = Annotated[
+    Any,
+    _axes((name for name in AXES if name != "collective" and not AXES[name].is_required), str),
+]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from starcast.claims import claims as all_claims
-from starcast.claims import listing, report
+from starcast.claims import listing, report, select_claims
 from starcast.comparison import page
 from starcast.comparison.networks import CROSSABLE
 from starcast.errors import NotFoundError, StarcastError, UnavailableError
@@ -148,14 +148,14 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
 @router.get("/experiments")
 def list_experiments(request: Request, service: ServiceParameter) -> Response:
     """List the stored experiments, to be opened or compared."""
-    listed = experiments.list_experiments(service, Paging(request, limit=1_000))
+    listed = experiments.list_experiments(service, Paging(request))
     return _render(request, "experiments.html.j2", experiments=listed.items)
 
 
 @router.get("/experiments/{name}")
 def show_experiment(request: Request, name: str, service: ServiceParameter) -> Response:
     """Show an experiment: its curves, and its runs."""
-    detail = experiments.show_experiment(request, name, service, None, _MOST_RUNS)
+    detail = experiments.show_experiment(name, service, Paging(request, limit=_MOST_RUNS))
     rows = [run.model_dump() for run in detail.runs]
     columns = [
         column for column in models.RunResource.model_fields if any(row[column] for row in rows)
@@ -208,7 +208,8 @@ def list_claims(
 ) -> Response:
     """List the claims with their verdicts."""
     stored = claims.stored_verdicts(service)
-    table = listing.list_claims(stored, paper or None, verdict or None)
+    selected = select_claims([paper] if paper else [])
+    table = listing.list_claims(selected, stored, verdict or None)
     wanted = words.casefold().split()
     found = [row["id"] for row in table if all(word in _text_of(row) for word in wanted)]
     rows = [

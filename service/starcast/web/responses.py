@@ -16,6 +16,7 @@ from starcast.support.text import to_json
 from starcast.vocabulary import Format
 
 Item = TypeVar("Item")
+Model = TypeVar("Model", bound=BaseModel)
 Key = TypeVar("Key", str, int)
 
 #: Format of a response; a suffix of the path, ``.csv``, sets it too.
@@ -23,10 +24,8 @@ FormatParameter = Annotated[
     Literal[Format.JSON, Format.CSV, Format.SVG],
     Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg"),
 ]
-LimitParameter = Annotated[int, Query(ge=1, le=1_000, description="items of a page")]
-AfterParameter = Annotated[
-    str | None, Query(max_length=500, description="key of the last item of the page before")
-]
+#: Greatest number of items of a page, and how many it has unless fewer are asked for.
+MOST_ITEMS = 1_000
 SpecParameter = Annotated[
     str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
 ]
@@ -89,14 +88,25 @@ class Paging:
         request: the request, whose other parameters the next page has too.
         after: the key of the last item of the page before; None for the first page.
         limit: the number of items of a page.
+        output: the format of the response.
     """
 
     def __init__(
-        self, request: Request, after: AfterParameter = None, limit: LimitParameter = 100
+        self,
+        request: Request,
+        after: Annotated[
+            str | None,
+            Query(max_length=500, description="key of the last item of the page before"),
+        ] = None,
+        limit: Annotated[
+            int, Query(ge=1, le=MOST_ITEMS, description="items of a page")
+        ] = MOST_ITEMS,
+        output: FormatParameter = Format.JSON,
     ) -> None:
         self._request = request
         self._after = after
         self._limit = limit
+        self.output = output
 
     def page(self, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
         """Return the page of a listing.
@@ -128,6 +138,18 @@ class Paging:
             following = f"{name}?{urlencode([*others, ('after', key(shown[-1]))])}"
         return Page(items=shown, next=following)
 
+    def respond(self, items: Iterable[Model], key: Callable[[Model], str]) -> Page[Model]:
+        """Return the page of a listing of models of one class, or its CSV, a column per field.
+
+        The annotation is that of the OpenAPI document.
+        """
+        page = self.page(items, key)
+        if self.output != Format.CSV:
+            return page
+        columns = tuple(type(page.items[0]).model_fields) if page.items else ()
+        table = Table.of((item.model_dump() for item in page.items), columns)
+        return text_response(table.to_csv(), Format.CSV)  # type: ignore[return-value]
+
 
 PagingParameter = Annotated[Paging, Depends()]
 
@@ -140,25 +162,9 @@ def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
     return plain
 
 
-def csv_response(table: Table) -> Response:
-    """Return a table as CSV."""
-    return Response(table.to_csv(), media_type="text/csv")
-
-
-def csv_of(models: Sequence[BaseModel]) -> Response:
-    """Return models of one class as CSV, a column per field."""
-    columns = tuple(type(models[0]).model_fields) if models else ()
-    return csv_response(Table.of((model.model_dump() for model in models), columns))
-
-
-def listing_response(text: str, output: Format) -> Response:
-    """Return a listing that a worker has written."""
+def text_response(text: str, output: Format) -> Response:
+    """Return a listing or a picture that is written already."""
     return Response(text, media_type=_MEDIA_TYPES[output])
-
-
-def svg_response(document: str) -> Response:
-    """Return a picture."""
-    return Response(document, media_type="image/svg+xml")
 
 
 def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response:

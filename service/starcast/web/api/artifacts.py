@@ -18,10 +18,8 @@ from starcast.web.responses import (
     PagingParameter,
     ScheduleParameter,
     array_response,
-    csv_of,
     describe_array,
-    listing_response,
-    svg_response,
+    text_response,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -46,14 +44,12 @@ def list_forests(
     service: ServiceParameter,
     paging: PagingParameter,
     topology: TopologyParameter = None,
-    output: FormatParameter = Format.JSON,
 ) -> Page[models.StoredForest]:
     """List the stored forests, by id. Any forest of a construction can be asked for by its id."""
     with service.lab() as lab:
         rows = lab.forests(topology).rows
     items = [models.StoredForest(**row, url=f"forests/{quote(row['id'])}") for row in rows]
-    page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
+    return paging.respond(items, lambda item: item.id)
 
 
 @router.get("/forests/{forest_id}", tags=["forests"], responses=with_formats(Format.SVG))
@@ -63,7 +59,7 @@ def show_forest(
     """Show the figures of a forest: S5:multiple:12345, or S5:multiple at the identity."""
     if output == Format.SVG:
         picture = service.compute_forest(computations.draw_forest, forest_id)
-        return svg_response(picture)  # type: ignore[return-value]
+        return text_response(picture, Format.SVG)  # type: ignore[return-value]
     facts = service.compute_forest(computations.describe_forest, forest_id)
     path = quote(facts["id"])
     return models.ForestResource(
@@ -98,14 +94,12 @@ def list_schedules(
     service: ServiceParameter,
     paging: PagingParameter,
     topology: TopologyParameter = None,
-    output: FormatParameter = Format.JSON,
 ) -> Page[models.StoredSchedule]:
     """List the stored schedules, by id. Any schedule can be asked for by its id."""
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
     items = [models.StoredSchedule(**row, url=f"schedules/{quote(row['id'])}") for row in rows]
-    page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
+    return paging.respond(items, lambda item: item.id)
 
 
 @router.get("/schedules/{schedule_id}", tags=["schedules"], responses=with_formats(Format.SVG))
@@ -115,7 +109,7 @@ def show_schedule(
     """Show a schedule: its complete id, or in short S5:broadcast:multiple(segments=4)."""
     if output == Format.SVG:
         picture = service.workers.run(computations.draw_schedule, schedule_id)
-        return svg_response(picture)  # type: ignore[return-value]
+        return text_response(picture, Format.SVG)  # type: ignore[return-value]
     facts = service.workers.run(computations.describe_schedule, schedule_id)
     path = quote(facts["id"])
     return models.ScheduleResource(**facts, rows_url=f"{path}/rows", steps_url=f"{path}/steps")
@@ -145,9 +139,9 @@ def get_rows(
     if output is None:
         rows = service.workers.run(computations.schedule_rows, schedule_id, expand=expand)
         return array_response(rows, COLUMNS)
-    form = Format.CSV if output == Format.CSV else Format.JSON
+    form = Format(output)
     listed = service.workers.run(computations.list_schedule_rows, schedule_id, form, expand=expand)
-    return listing_response(listed, form)
+    return text_response(listed, form)
 
 
 @router.get(
@@ -157,9 +151,8 @@ def list_steps(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> list[models.Step]:
     """List the links used and the largest packet of each step, as the simulator counts them."""
-    form = Format.CSV if output == Format.CSV else Format.JSON
-    listed = service.workers.run(computations.list_steps, schedule_id, form)
-    return listing_response(listed, form)  # type: ignore[return-value]
+    listed = service.workers.run(computations.list_steps, schedule_id, output)
+    return text_response(listed, output)  # type: ignore[return-value]
 
 
 @router.get("/simulate", tags=["schedules"])

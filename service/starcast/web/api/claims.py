@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Path, Query
 
-from starcast.claims import Claim, Verdict, find_claim, listing, storage
+from starcast.claims import Claim, Verdict, find_claim, listing, select_claims, storage
 from starcast.database.models import ClaimRun
 from starcast.database.sessions import session
 from starcast.errors import InputError, NotFoundError, UnavailableError
@@ -14,10 +14,8 @@ from starcast.support.table import Row
 from starcast.vocabulary import Format, VerdictWord
 from starcast.web import computations, models
 from starcast.web.responses import (
-    FormatParameter,
     Page,
     PagingParameter,
-    csv_of,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -37,13 +35,12 @@ def list_claims(
     paging: PagingParameter,
     paper: PaperParameter = None,
     verdict: VerdictParameter = None,
-    output: FormatParameter = Format.JSON,
 ) -> Page[models.ClaimResource]:
     """List the claims in the order of the papers; verdicts are null without PostgreSQL."""
-    table = listing.list_claims(stored_verdicts(service), paper, verdict)
+    claims = select_claims([paper] if paper else [])
+    table = listing.list_claims(claims, stored_verdicts(service), verdict)
     items = [models.ClaimResource(**claim_fields(row)) for row in table]
-    page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
+    return paging.respond(items, lambda item: item.id)
 
 
 @router.get("/claims/{claim_id}")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Query
 from sqlalchemy import func, select
 
 from starcast.comparison.compare import Comparison
@@ -21,15 +21,11 @@ from starcast.support.text import format_value
 from starcast.vocabulary import Format
 from starcast.web import models
 from starcast.web.responses import (
-    AfterParameter,
     FormatParameter,
-    LimitParameter,
     Page,
-    Paging,
     PagingParameter,
     as_json_rows,
-    csv_of,
-    csv_response,
+    text_response,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -55,32 +51,25 @@ _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 def list_experiments(
     service: ServiceParameter,
     paging: PagingParameter,
-    output: FormatParameter = Format.JSON,
 ) -> Page[models.ExperimentResource]:
     """List the stored experiments, by name."""
     with service.lab() as lab:
         rows = as_json_rows(lab.experiments().rows)
     items = [_experiment(row) for row in sorted(rows, key=lambda row: str(row["experiment"]))]
-    page = paging.page(items, lambda item: item.experiment)
-    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
+    return paging.respond(items, lambda item: item.experiment)
 
 
 @router.get("/experiments/{name}", responses=with_formats(Format.CSV))
 def show_experiment(
-    request: Request,
-    name: NameParameter,
-    service: ServiceParameter,
-    after: AfterParameter = None,
-    limit: LimitParameter = 1_000,
-    output: FormatParameter = Format.JSON,
+    name: NameParameter, service: ServiceParameter, paging: PagingParameter
 ) -> models.ExperimentDetail:
     """Show the runs of an experiment in the order of its points."""
     with service.lab() as lab:
         _check_size(lab, [name])
-        table = lab.runs(name)
-    page = Paging(request, after, limit).page(table.rows, lambda row: str(row["run"]))
-    if output == Format.CSV:
-        return csv_response(Table(table.columns, page.items))  # type: ignore[return-value]
+        table = lab.show_experiment(name)
+    page = paging.page(table.rows, lambda row: str(row["run"]))
+    if paging.output == Format.CSV:
+        return text_response(Table(table.columns, page.items).to_csv(), Format.CSV)  # type: ignore[return-value]
     runs = [models.RunResource(**row) for row in as_json_rows(page.items)]
     return models.ExperimentDetail(experiment=name, note=table.note, runs=runs, next=page.next)
 
@@ -116,7 +105,7 @@ def compare(
     """
     table, profiles = build_comparison(service, names, across, conditions, baseline)
     if output == Format.CSV:
-        return csv_response(table)  # type: ignore[return-value]
+        return text_response(table.to_csv(), Format.CSV)  # type: ignore[return-value]
     return models.ComparisonResource(**describe(table.comparison, profiles))
 
 
@@ -130,7 +119,7 @@ def build_comparison(
     """Return a comparison of experiments that are not too large, and its step profiles."""
     with service.lab() as lab:
         _check_size(lab, names)
-        table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
+        table = lab.compare(*names, across=across, where=conditions, baseline=baseline)
         return table, table.profiles()
 
 

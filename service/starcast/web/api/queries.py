@@ -18,8 +18,7 @@ from starcast.web.responses import (
     Page,
     PagingParameter,
     as_json_rows,
-    csv_response,
-    svg_response,
+    text_response,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -43,7 +42,7 @@ _FREE = {
 }
 
 
-@router.get("/queries")
+@router.get("/queries", responses=with_formats(Format.CSV))
 def list_queries(
     service: ServiceParameter,
     paging: PagingParameter,
@@ -51,7 +50,7 @@ def list_queries(
 ) -> Page[models.QueryName]:
     """List the queries of all packs."""
     items = [name_query(query) for query in service.library().search(search)]
-    return paging.page(items, lambda item: item.query)
+    return paging.respond(items, lambda item: item.query)
 
 
 @router.get("/queries/{pack}/{name}")
@@ -80,9 +79,9 @@ def get_answer(
     """Run a query: its rows, within the row limit and the time limit of the settings."""
     answer = ask(service, f"{pack}/{name}", read_parameters(request), drawable=output == Format.SVG)
     if output == Format.CSV:
-        return csv_response(answer)  # type: ignore[return-value]
+        return text_response(answer.to_csv(), Format.CSV)  # type: ignore[return-value]
     if output == Format.SVG:
-        return svg_response(answer.svg(picture_layout))  # type: ignore[return-value]
+        return text_response(answer.svg(picture_layout), Format.SVG)  # type: ignore[return-value]
     return models.AnswerResource(
         query=f"{pack}/{name}",
         parameters=dict(answer.parameters),

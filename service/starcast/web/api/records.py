@@ -14,11 +14,9 @@ from starcast.vocabulary import Format
 from starcast.web import models, witnesses
 from starcast.web.responses import (
     ARRAY_RESPONSE,
-    FormatParameter,
     Page,
     PagingParameter,
     array_response,
-    csv_of,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -37,12 +35,10 @@ def list_records(
     service: ServiceParameter,
     paging: PagingParameter,
     problem: ProblemParameter = None,
-    output: FormatParameter = Format.JSON,
 ) -> Page[models.RecordResource]:
     """List the best known objects, by problem and topology; no server is needed."""
     items = [models.RecordResource(**record_fields(each)) for each in load(service, problem)]
-    page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
+    return paging.respond(items, lambda item: item.id)
 
 
 @router.get("/records/{record_id}")

@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from starcast.errors import StarcastError
@@ -11,16 +11,12 @@ from starcast.vocabulary import Format
 from starcast.web import computations, models
 from starcast.web.responses import (
     ARRAY_RESPONSE,
-    AfterParameter,
     FormatParameter,
-    LimitParameter,
     Page,
-    Paging,
     PagingParameter,
     SpecParameter,
     array_response,
-    csv_of,
-    svg_response,
+    text_response,
     with_formats,
 )
 from starcast.web.service import Service, ServiceParameter
@@ -32,14 +28,12 @@ router = APIRouter(tags=["topologies"])
 def list_topologies(
     service: ServiceParameter,
     paging: PagingParameter,
-    output: FormatParameter = Format.JSON,
 ) -> Page[models.StoredTopology]:
     """List the stored topologies, by spec. Any other topology can be asked for by its spec."""
     with service.lab() as lab:
         rows = lab.topologies().rows
     items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
-    page = paging.page(items, lambda item: item.id)
-    return csv_of(page.items) if output == Format.CSV else page  # type: ignore[return-value]
+    return paging.respond(items, lambda item: item.id)
 
 
 @router.get("/topologies/{spec}", responses=with_formats(Format.SVG))
@@ -49,7 +43,7 @@ def show_topology(
     """Show the counts and distances of a topology, and what is defined on it."""
     if output == Format.SVG:
         picture = service.workers.run(computations.draw_topology, spec)
-        return svg_response(picture)  # type: ignore[return-value]
+        return text_response(picture, Format.SVG)  # type: ignore[return-value]
     facts = service.workers.run(computations.describe_topology, spec)
     path = f"{quote(facts['spec'])}"
     return models.TopologyResource(
@@ -79,32 +73,24 @@ def get_layout(
     return array_response(service.workers.run(computations.node_positions, spec, name))
 
 
-@router.get("/topologies/{spec}/forests")
+@router.get("/topologies/{spec}/forests", responses=with_formats(Format.CSV))
 def list_forests_on(
-    request: Request,
-    spec: SpecParameter,
-    service: ServiceParameter,
-    after: AfterParameter = None,
-    limit: LimitParameter = 1_000,
+    spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
     """List the forests of a topology: those of all constructions, and further stored forests."""
     computed = service.workers.run(computations.list_forests, spec)
     items = _with_stored(service, "forests", spec, computed)
-    return Paging(request, after, limit).page(items, lambda item: item.id)
+    return paging.respond(items, lambda item: item.id)
 
 
-@router.get("/topologies/{spec}/schedules")
+@router.get("/topologies/{spec}/schedules", responses=with_formats(Format.CSV))
 def list_schedules_on(
-    request: Request,
-    spec: SpecParameter,
-    service: ServiceParameter,
-    after: AfterParameter = None,
-    limit: LimitParameter = 1_000,
+    spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
 ) -> Page[models.ListedArtifact]:
     """List the schedules of a topology: those of all algorithms, and further stored schedules."""
     computed = service.workers.run(computations.list_schedules, spec)
     items = _with_stored(service, "schedules", spec, computed)
-    return Paging(request, after, limit).page(items, lambda item: item.id)
+    return paging.respond(items, lambda item: item.id)
 
 
 def _with_stored(

@@ -1,0 +1,91 @@
+"""Sentences about a comparison: what is compared, its crossovers, and how to repeat it."""
+
+from starcast.comparison.compare import Comparison
+from starcast.comparison.crossovers import all_crossovers, best_crossovers
+
+#: The most crossovers that are told; a listing has all.
+_MOST_CROSSOVERS = 12
+
+
+def explain(comparison: Comparison, *, everything: bool = False) -> list[str]:
+    """Return what is compared, what all rows share, and what is not shown or not comparable."""
+    baseline, *others = (side.name for side in comparison.sides)
+    lines = [f"{', '.join(others)} against {baseline}; gap = time / lower bound"]
+    if shared := _shared(comparison, everything=everything):
+        lines.append(f"in all rows: {shared}")
+    if comparison.across:
+        several = len(comparison.networks) > 1
+        what = "networks of different size" if several else "different conditions"
+        lines.append(
+            f"across {', '.join(comparison.across)}: {what}, nothing is normalised; each gap"
+            " refers to the side's own lower bound"
+        )
+    elif blocking := comparison.blocking_axes():
+        options = " ".join(f"--across {axis}" for axis in blocking)
+        lines.append(
+            "some rows are not comparable, because they answer different questions;"
+            f" {options} compares them all the same"
+        )
+    hidden = len(comparison.matches) - len(comparison.different)
+    if hidden and not everything:
+        total = len(comparison.matches)
+        lines.append(f"{hidden} of {total} rows are the same on all sides; --all shows them")
+    sources = comparison.sources()
+    if len(sources) > 1:
+        lines.append(f"the runs come from different code: {'; '.join(sources)}")
+    return lines
+
+
+def tell_crossovers(comparison: Comparison) -> list[str]:
+    """Return the crossovers of all algorithms with their best segments."""
+    crossings = best_crossovers(all_crossovers(comparison))
+    single = len({crossing.question for crossing in crossings}) == 1
+    lines = [
+        f"crossover {crossing.change if single else crossing}"
+        for crossing in crossings[:_MOST_CROSSOVERS]
+    ]
+    if len(crossings) > _MOST_CROSSOVERS:
+        more = len(crossings) - _MOST_CROSSOVERS
+        lines.append(f"and {more} more crossovers; --crossovers lists all")
+    return lines
+
+
+def tell_commands(comparison: Comparison) -> list[str]:
+    """Return the commands that execute the runs again, below headings."""
+    repeat = dict.fromkeys(side.repeat for side in comparison.sides if side.repeat)
+    elsewhere = dict.fromkeys(command for side in comparison.sides for command in side.commands)
+    lines = []
+    for heading, commands in (
+        ("reproduce with:", repeat),
+        ("on another machine, or in another database, with:", elsewhere),
+    ):
+        lines += [heading, *(f"  {command}" for command in commands)] if commands else []
+    return lines
+
+
+def legend(comparison: Comparison, shown: Comparison) -> list[str]:
+    """Return the full names of renamed sides, and the networks of a comparison across them."""
+    renamed = [
+        f"{short.name} = {side.name}"
+        for short, side in zip(shown.sides, comparison.sides, strict=True)
+        if not f"/{side.name}".endswith(f"/{short.name}")
+    ]
+    names = [", ".join(renamed)] if renamed else []
+    return names + list(map(str, comparison.networks))
+
+
+def caption(comparison: Comparison, shown: Comparison, *, everything: bool = False) -> str:
+    """Return the caption of a table: what is compared, and what all rows share."""
+    baseline, *others = (side.name for side in shown.sides)
+    parts = [
+        f"{', '.join(others)} against {baseline}",
+        "gap = time / lower bound",
+        _shared(comparison, everything=everything),
+        *legend(comparison, shown),
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _shared(comparison: Comparison, *, everything: bool) -> str:
+    shared = comparison.header_parameters(everything=everything)
+    return ", ".join(f"{name} {value}" for name, value in shared.items())

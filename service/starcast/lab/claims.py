@@ -1,0 +1,367 @@
+"""The operations on claims of the papers: list, show and verify them, and report on stored runs."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
+from starcast.lab.choices import as_specs
+from starcast.lab.connection import Connection
+from starcast.lab.signature import Jobs, ShardFiles, ShardName, Shell
+from starcast.support.table import Facts, Table
+from starcast.support.text import pluralize
+from starcast.vocabulary import Level, VerdictWord
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from starcast.claims import Verdict, listing
+
+ClaimId = Annotated[str, Shell(metavar="ID", completes="claims")]
+ClaimName = Annotated[str, Shell(completes="claims")]
+RunNumber = Annotated[int | None, Shell(metavar="ID", default="the newest finished one")]
+
+
+class ClaimFacts(Facts):
+    """What is known of a claim.
+
+    Args:
+        values: the values by name.
+        verdict: the newest stored verdict.
+    """
+
+    def __init__(self, values: Mapping[str, Any], verdict: "Verdict | None") -> None:
+        super().__init__(values)
+        self._verdict = verdict
+
+    def cypher(self) -> str:
+        """Return its counterexample as Cypher, below the command that ingests the topology.
+
+        If no verdict is stored, the claim is verified first, at quick sizes.
+
+        Raises:
+            NotFoundError: the claim has no counterexample, or one without a place in the graph.
+        """
+        from starcast.claims.verify import check
+        from starcast.queries.counterexample import to_cypher
+
+        return to_cypher(self._verdict or check(self["id"]))
+
+
+@dataclass(frozen=True)
+class ClaimReport:
+    """A report on a verification run.
+
+    It has a summary for each paper, the claims that fail with what is true instead, and one row for
+    each claim.
+
+    Attributes:
+        subject: the run, and the number of its claims.
+        verdicts: the verdicts.
+        about: the provenance of the run, label by label.
+    """
+
+    subject: str
+    verdicts: "Sequence[Verdict]"
+    about: Mapping[str, str]
+
+    def markdown(self) -> str:
+        """Return the report as Markdown."""
+        from starcast.claims import report
+
+        return f"# Claims\n\n{report.markdown(self.verdicts, self.about)}"
+
+    def html(self) -> str:
+        """Return the report as a self-contained page."""
+        from starcast.claims import report
+
+        return report.html(self.verdicts, self.about)
+
+
+class Claims(Connection):
+    """The claims of the papers, and their verdicts."""
+
+    def claims(
+        self,
+        *names: ClaimName,
+        verdict: VerdictWord | None = None,
+    ) -> Table:
+        """List the claims with their newest stored verdicts and verification runs.
+
+        Without a running server the verdicts are omitted.
+
+        Args:
+            names: ids, or beginnings of ids: TS.L5, NK.Tab1, TS (default: all claims).
+            verdict: only the claims with this stored verdict.
+
+        Raises:
+            InputError: a name selects no claim.
+            NotFoundError: a verdict is given, and none is stored.
+
+        Example:
+            >>> lab.claims("TS", verdict="fails")["id"]
+            ['TS.L5']
+
+            $ starcast claims list TS
+            $ starcast claims list --verdict fails
+        """
+        from starcast.claims import listing, select_claims
+
+        selected = select_claims(names)
+        return listing.list_claims(selected, self._verdicts(demanded=verdict is not None), verdict)
+
+    def claim(self, claim_id: ClaimId) -> ClaimFacts:
+        """Show a claim, its sizes, and its newest stored verdict.
+
+        In a shell, with --cypher its counterexample is printed as Cypher for
+        ``starcast query ask`` or Neo4j Browser, below the command that ingests the topology. If no
+        verdict is stored, the claim is verified first, at quick sizes.
+
+        Args:
+            claim_id: id of the claim, such as TS.L5.
+
+        Returns:
+            What is known of the claim. Its method ``cypher`` returns the Cypher.
+
+        Raises:
+            InputError: no claim has this id.
+
+        Example:
+            >>> lab.claim("TS.L5")["verdict"]
+            'fails'
+
+            $ starcast claims show TS.L5
+            $ starcast claims show TS.L5 --cypher | starcast query ask -
+        """
+        from starcast.claims import find_claim, listing
+
+        claim = find_claim(claim_id)
+        stored = self._verdicts()
+        if claim.id not in stored:
+            self.reporter.say(
+                f"no verdict is stored; 'starcast claims check {claim.id}' verifies it"
+            )
+        _, verdict = stored.get(claim.id, (None, None))
+        return ClaimFacts(listing.claim_facts(claim, stored), verdict)
+
+    def check_claims(
+        self,
+        *names: ClaimName,
+        level: Annotated[Level | None, Shell(default="quick")] = None,
+        sizes: Annotated["str | Sequence[str] | None", Shell(str, metavar="S4,S5")] = None,
+        jobs: Jobs = None,
+        executor: Executor | None = None,
+        store: bool = True,
+        again: bool = False,
+        shard: ShardName = None,
+        out: Path | None = None,
+    ) -> Table:
+        """Verify claims by computation, and show their verdicts.
+
+        A claim holds, holds as a bound, fails, or is not checkable. Evidence is stored as it is
+        recorded: an interrupted run continues where it stopped, and evidence of the same code is
+        not computed again. The level deep omits sizes that exceed the memory.
+
+        In a shell, the exit code is 0 even if claims fail.
+
+        Args:
+            names: ids, or beginnings of ids: TS.L5, NK.Tab1, TS (default: all claims).
+            level: sizes to verify.
+            sizes: topologies to verify instead of a level; (n,k)-stars as S4,2.
+            jobs: number of processes.
+            executor: computes the checks instead of processes on this machine.
+            store: store evidence and verdicts; --no-store needs no server.
+            again: verify again what is stored for the same code.
+            shard: compute only part I of N and write it to ``out``; store nothing.
+            out: output file of ``shard``, such as part.json or part.json.gz.
+
+        Returns:
+            The verdicts; of a shard the number of its checks.
+
+        Raises:
+            InputError: a claim, the level or a size is unknown, or options cannot be combined.
+            BusyError: another process is checking claims.
+            LimitError: a size does not fit into memory.
+
+        Example:
+            >>> lab.check_claims("TS.L6", sizes=["S4", "S5"])["verdict"]
+            ['holds as a bound']
+
+            $ starcast claims check
+            $ starcast claims check TS.L5 NK.Tab1 --level full
+            $ starcast claims check TS.L5 --sizes S4,S5 --no-store
+        """
+        from starcast.claims import listing, parallel, select_claims
+        from starcast.support.shards import parse_shard
+
+        if level is not None and sizes is not None:
+            raise InputError("--level and --sizes cannot be combined", hint="remove one")
+        part = parse_shard(shard, out)
+        chosen, specs = level or "quick", as_specs(sizes)
+        claims = select_claims(names)
+        if part is not None and out is not None:
+            from starcast.claims.sharding import check_shard
+
+            checks = check_shard(names, chosen, specs, part, out, self.reporter, jobs, executor)
+            columns = ("shard", "checks", "file")
+            return Table(columns, [{"shard": str(part), "checks": checks, "file": str(out)}])
+        engine = self._engine_for_evidence() if store else None
+        if engine is None:
+            verdicts = parallel.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
+            return listing.list_verdicts(verdicts, claims, specs)
+        from starcast.claims.claim_run import verify_claims
+
+        outcome = verify_claims(
+            engine,
+            names,
+            chosen,
+            specs,
+            reporter=self.reporter,
+            jobs=jobs,
+            again=again,
+            executor=executor,
+        )
+        return listing.list_verdicts(outcome.verdicts, claims, specs, str(outcome))
+
+    def merge_claims(self, *files: ShardFiles, store: bool = True) -> Table:
+        """Show the verdicts from the evidence of all shards of a verification, and store both.
+
+        Refused are incomplete, overlapping and damaged shards, and those of other versions.
+
+        Args:
+            files: the files of all shards, which ``starcast claims check --shard`` has written.
+            store: store evidence and verdicts; --no-store needs no server.
+
+        Returns:
+            The verdicts.
+
+        Raises:
+            InputError: the files are not all shards of one verification, or are damaged.
+            RejectedError: they were computed by other code.
+
+        Example:
+            $ starcast claims merge part-*.json
+        """
+        from starcast.claims import listing, parallel, select_claims, sharding
+
+        merged = sharding.merge_claims([Path(file) for file in files])
+        claims = select_claims(merged.names)
+        engine = self._engine_for_evidence() if store else None
+        if engine is None:
+            verdicts = parallel.judge_claims(claims, merged.evidence)
+            return listing.list_verdicts(verdicts, claims, merged.sizes)
+        from starcast.claims.claim_run import store_evidence
+
+        outcome = store_evidence(engine, merged.names, merged.level, merged.sizes, merged.evidence)
+        return listing.list_verdicts(outcome.verdicts, claims, merged.sizes, str(outcome))
+
+    def claim_runs(self) -> Table:
+        """List the stored verification runs: requested claims, code, and number of verdicts.
+
+        An interrupted run has no verdicts; repeat its ``claims check`` to continue it.
+        """
+        from starcast.claims import listing
+
+        with self._session() as session:
+            return listing.list_claim_runs(session)
+
+    def claim_changes(
+        self,
+        before: Annotated[int | None, Shell(default="the run before AFTER")] = None,
+        after: Annotated[int | None, Shell(default="the newest finished one")] = None,
+    ) -> Table:
+        """List the differences between two stored verification runs.
+
+        These are verdicts, counterexamples, sizes, and claims that appeared or are gone.
+
+        Args:
+            before: number of the first run.
+            after: number of the second run.
+
+        Raises:
+            NotFoundError: there is no such finished run.
+
+        Example:
+            $ starcast claims changed
+            $ starcast claims changed 3 7
+        """
+        from starcast.claims import listing
+
+        with self._session() as session:
+            return listing.list_changes(session, before, after)
+
+    def claim_report(self, *, run: RunNumber = None) -> ClaimReport:
+        """Report on a stored verification run.
+
+        The report has a summary for each paper, the claims that fail with what is true instead, and
+        one row for each claim.
+
+        Args:
+            run: number of the verification run in ``claims runs``.
+
+        Raises:
+            NotFoundError: there is no such finished run.
+
+        Example:
+            >>> Path("claims.html").write_text(lab.claim_report().html(), encoding="utf-8")
+
+            $ starcast claims report --out claims.html
+            $ starcast claims report --run 3 --format markdown
+        """
+        from starcast.claims import storage
+        from starcast.claims.listing import run_provenance
+
+        with self._session() as session:
+            found = (
+                storage.load_newest(session) if run is None else storage.load_finished(session, run)
+            )
+            verdicts = storage.load_verdicts(session, found.id)
+        claims = pluralize(len(verdicts), "claim")
+        subject = f"verification run {found.id}: {storage.question(found)}, {claims}"
+        return ClaimReport(subject, verdicts, run_provenance(found))
+
+    def _engine_for_evidence(self) -> "Engine | None":
+        """Return the database; None, after a message, if no embedded server is running."""
+        try:
+            return self.engine
+        except UnavailableError as error:
+            self._raise_if_configured(error)
+            self.reporter.say(
+                f"nothing is stored: {error.message}"
+                " ('starcast up' starts a server, --no-store needs none)"
+            )
+            return None
+
+    def _verdicts(self, *, demanded: bool = False) -> "listing.Stored":
+        """Return the newest stored verdict of each claim with its run; none without a server.
+
+        Raises:
+            UnavailableError: verdicts are demanded, and no server is running; or the settings name
+                a server, and it cannot be reached.
+            NotFoundError: they are demanded, and none is stored.
+        """
+        from starcast.claims.storage import newest_verdicts
+
+        try:
+            with self._session() as session:
+                found = newest_verdicts(session)
+        except (UnavailableError, RejectedError) as error:
+            if demanded:
+                raise
+            if isinstance(error, UnavailableError):
+                self._raise_if_configured(error)
+            else:
+                self.reporter.say(f"no verdicts are shown: {error.message}; {error.hint}")
+            return {}
+        if demanded and not found:
+            raise NotFoundError(
+                "no verdict is stored", hint="'starcast claims check' computes and stores them"
+            )
+        return found
+
+    def _raise_if_configured(self, error: UnavailableError) -> None:
+        """Raise the error if the settings name a server, or the lab is closed."""
+        if self._is_closed or self.settings.postgres_uri is not None:
+            raise error
