@@ -230,22 +230,6 @@ def test_an_invalid_setting_gives_one_plain_sentence(
     assert caught.value.message == message
 
 
-@pytest.mark.parametrize(
-    ("words", "start"),
-    [
-        (["--limit", "0"], "--limit is invalid: input should be greater"),
-        (["--timeout", "0"], "--timeout is invalid: input should be greater"),
-        (["--timeout", "1e300"], "--timeout is invalid: input should be less"),
-        (["--timeout", "nan"], "--timeout is invalid: "),
-    ],
-)
-def test_the_error_of_a_flag_has_its_name(words: list[str], start: str) -> None:
-    result = CliRunner().invoke(app, ["query", "run", "shortest-path", *words])
-    assert isinstance(result.exception, InputError)
-    assert result.exception.message.startswith(start)
-    assert "starcast config" in result.exception.hint
-
-
 def test_the_error_of_a_global_flag_has_its_name() -> None:
     with pytest.raises(InputError, match=r"^--neo4j-uri is invalid: it contains a password"):
         Settings.load(neo4j_uri="bolt://a:b@c")

@@ -187,11 +187,6 @@ def stored_forests(ctx: typer.Context, incomplete: str) -> list[str]:
     return _matching(_ask(ctx, _STORED, "forest"), incomplete)
 
 
-def stored_schedules(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids of the stored schedules."""
-    return _matching(_ask(ctx, _STORED, "schedule"), incomplete)
-
-
 def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return names of topologies, and after a colon the ids of stored forests."""
     return stored_forests(ctx, incomplete) if ":" in incomplete else topologies(incomplete)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from inspect import Parameter
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,9 +13,6 @@ from starcast.support.signals import sigterm_as_interrupt
 
 _DASK = "dask:"
 
-JobsOption = Annotated[
-    int | None, typer.Option(help="Number of processes.", show_default="one per core")
-]
 WorkersOption = Annotated[
     str | None,
     typer.Option(
@@ -26,19 +22,6 @@ WorkersOption = Annotated[
 ]
 #: What ``executor`` of an operation is in a shell.
 WORKERS = Parameter("workers", Parameter.KEYWORD_ONLY, default=None, annotation=WorkersOption)
-ShardOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="I/N", help="Compute only part I of N and write it to --out; store nothing."
-    ),
-]
-ShardFileOption = Annotated[
-    Path | None,
-    typer.Option(help="Output file of --shard, such as part.json or part.json.gz."),
-]
-ShardFilesArgument = Annotated[
-    list[Path], typer.Argument(metavar="FILES", help="The files of all shards.", show_default=False)
-]
 
 
 @contextmanager

@@ -142,20 +142,6 @@ def confirm(question: str, unchanged: str) -> None:
         raise typer.Exit
 
 
-def emit_outcome(properties: Mapping[str, Any], output: Format, sentence: str = "") -> None:
-    """Report what a command did: its figures on stdout, or a sentence on stderr by default.
-
-    Args:
-        properties: the figures.
-        output: the format; ``table`` writes the sentence.
-        sentence: the sentence; empty if the command has reported its progress.
-    """
-    if output is not Format.TABLE:
-        emit_properties(properties, output)
-    elif sentence:
-        say(sentence)
-
-
 def _print_json(value: Any) -> None:
     print(json.dumps(value, default=to_json, ensure_ascii=False, indent=2))
 
