@@ -70,3 +70,11 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 #: The possible verdicts on a claim.
 VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
+
+#: The state of a record after a verification. The witness was checked in all of them.
+#:
+#: * ``verified``: the bound was computed again, or its proof was made again and accepted.
+#: * ``not made again``: the bound has a proof about the right formula, which was not made again.
+#: * ``not checked``: nothing but the word of a second solver supports the bound.
+Verification = Literal["verified", "not made again", "not checked"]
+VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)

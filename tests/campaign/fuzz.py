@@ -26,9 +26,9 @@ from starcast.experiments.design import read_design
 from starcast.queries.header import parse_header
 from starcast.settings import Settings
 from starcast.simulator import Fault, simulate
+from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
-from starcast.trees.spec_syntax import parse_spec
 
 #: Seconds that a single input may take.
 _LIMIT = 30

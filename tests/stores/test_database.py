@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from starcast.comparison.compare import compare
 from starcast.comparison.sides import load_side
-from starcast.database import migrations, models, repository, sessions
+from starcast.database import artifact_rows, migrations, models, repository, sessions
 from starcast.errors import BusyError, RejectedError, UnavailableError
 from starcast.experiments.design import missing_points
 from starcast.experiments.grid import Grid
@@ -86,7 +86,7 @@ def test_data_of_the_first_revision_survives_the_second(bare: Engine) -> None:
         assert (run.base, run.missing, run.copies, run.faults, run.seed) == (None, 0, 1, [], 0)
         assert [cost.time for cost in run.costs] == [996]
         assert len(repository.load_profile(session, run.id)) == 1
-        assert repository.load_schedule_profile(session, "S4:old") == []
+        assert artifact_rows.load_schedule_profile(session, "S4:old") == []
     again = Grid(("S4",), ("multiple",), (Fraction(64),), segments=(2,))
     assert run_experiment(bare, "old", again, Silent()).kept == 1
     migrations.downgrade(bare, "0001", allow_data_loss=True)

@@ -15,6 +15,7 @@ from starcast.comparison.compare import compare
 from starcast.comparison.matching import figure, gap
 from starcast.comparison.sides import load_side
 from starcast.database import migrations, models, repository, sessions
+from starcast.database.listing import list_artifacts
 from starcast.database.roles import Role
 from starcast.database.views import VIEWS
 from starcast.errors import RejectedError, UnavailableError
@@ -23,7 +24,6 @@ from starcast.experiments.running import run_experiment
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import ingest, parse_request
-from starcast.ingest.listing import list_artifacts
 from starcast.ingest.stores import Stores
 from starcast.progress import Silent
 from support.fix_cli import Starcast, name_store

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, func, select, text
 
-from starcast.database import migrations, models, repository, sessions
+from starcast.database import artifact_rows, migrations, models, repository, sessions
 from starcast.errors import InputError, RejectedError
 from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
@@ -61,7 +61,7 @@ def test_a_store_of_an_old_revision_is_upgraded_with_all_its_data(
             for run in repository.load_runs(opened, experiment.id):
                 Point.of(run)
         for forest in opened.scalars(select(models.Forest.id)):
-            repository.load_forest(opened, forest).verify()
+            artifact_rows.load_forest(opened, forest).verify()
     repetitions = reproduce(bare, name, Silent(), jobs=1)
     assert len(repetitions) == reproduced
     # Lower bounds have more figures than those that revision 0001 stored.

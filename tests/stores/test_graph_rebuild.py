@@ -12,11 +12,10 @@ from starcast.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.graph.ownership import OutdatedSchemaError, OwnershipError
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import REBUILDING, RebuildRequest, rebuild
-from starcast.ingest.listing import check_artifact
 from starcast.ingest.loading import LOST
 from starcast.ingest.row_comparison import Depth
 from starcast.ingest.stores import lock_stores
-from starcast.ingest.verification import verify
+from starcast.ingest.verification import check_artifact, verify
 from starcast.progress import Silent, Task
 from starcast.settings import Settings
 from support.checks import assert_stored, counts, only_verified_is_complete, states

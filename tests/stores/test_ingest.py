@@ -12,14 +12,15 @@ from sqlalchemy import URL, text
 
 from starcast.collectives.catalogue import find
 from starcast.database import sessions
+from starcast.database.listing import columns, describe_artifact, list_artifacts
 from starcast.database.roles import Role
 from starcast.database.sessions import session
 from starcast.errors import BusyError, NotFoundError, RejectedError, UnavailableError
 from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact, TopologyArtifact
-from starcast.ingest.listing import check_artifact, columns, describe_artifact, list_artifacts
 from starcast.ingest.loading import STAGES
 from starcast.ingest.stores import lock_stores
+from starcast.ingest.verification import check_artifact
 from starcast.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from starcast.database import models, repository
+from starcast.database import artifact_rows, models
+from starcast.database.listing import describe_artifact, list_artifacts
 from starcast.database.sessions import session
 from starcast.errors import InputError
 from starcast.graph import reader
 from starcast.ingest import Stores, ingest
 from starcast.ingest.artifacts import ForestArtifact
-from starcast.ingest.listing import check_artifact, describe_artifact, list_artifacts
+from starcast.ingest.verification import check_artifact
+from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.trees.spec_syntax import format_spec, parse_spec
 from support.checks import assert_stored, check_nodes
 from support.plans import plan
 
@@ -54,7 +55,7 @@ def same(one: Forest, other: Forest) -> bool:
 def from_postgresql(stores: Stores, artifact_id: str) -> Forest:
     """Return the forest as the relational store has it."""
     with session(stores.engine) as opened:
-        return repository.load_forest(opened, artifact_id)
+        return artifact_rows.load_forest(opened, artifact_id)
 
 
 @pytest.mark.parametrize("spec", SPECS)

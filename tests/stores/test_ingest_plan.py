@@ -14,11 +14,11 @@ from starcast.ingest.load_methods import (
     choose_method,
 )
 from starcast.ingest.planning import ArtifactSize, parse_request
+from starcast.support.spec_syntax import parse_spec
 from starcast.support.text import format_duration
 from starcast.topologies import topology
 from starcast.topologies.star import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
-from starcast.trees.spec_syntax import parse_spec
 from starcast.vocabulary import LoadMethod
 from support.plans import plan
 

@@ -6,7 +6,7 @@ import pytest
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
-from starcast.database import repository
+from starcast.database import artifact_rows
 from starcast.database.sessions import session
 from starcast.graph import reader
 from starcast.ingest import Stores, ingest
@@ -19,7 +19,7 @@ from support.plans import plan
 def stored_profile(stores: Stores, artifact_id: str) -> list[tuple[int, int, int, int]]:
     """Return the step profile of a schedule in PostgreSQL."""
     with session(stores.engine) as opened:
-        rows = repository.load_schedule_profile(opened, artifact_id)
+        rows = artifact_rows.load_schedule_profile(opened, artifact_id)
         return [(row.step, row.links_used, row.packets, row.largest_packet) for row in rows]
 
 

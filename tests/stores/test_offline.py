@@ -23,9 +23,8 @@ from starcast.graph.connection import Graph
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, load_methods, open_stores
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.ingestion import RebuildRequest, rebuild
-from starcast.ingest.listing import check_artifact
 from starcast.ingest.row_comparison import Depth
-from starcast.ingest.verification import verify
+from starcast.ingest.verification import check_artifact, verify
 from starcast.progress import Silent
 from starcast.settings import Settings
 from starcast.trees import forest as grow

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from starcast import plugins
-from starcast.database import models, repository
+from starcast.database import artifact_rows, models
 from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.grid import Grid
@@ -17,9 +17,8 @@ from starcast.graph import reader
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.artifacts import PluginMissingError
 from starcast.ingest.ingestion import RebuildRequest, rebuild
-from starcast.ingest.listing import check_artifact
 from starcast.ingest.row_comparison import Depth
-from starcast.ingest.verification import verify
+from starcast.ingest.verification import check_artifact, verify
 from starcast.plugins import ORIGINS
 from starcast.progress import Silent
 from starcast.topologies import topology
@@ -44,7 +43,7 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
     with session(stores.engine) as opened:
         row = opened.scalars(select(models.Topology)).one()
         assert (row.spec, row.family) == (spec, network.family)
-        kept = repository.load_forest(opened, built.id)
+        kept = artifact_rows.load_forest(opened, built.id)
     in_graph = reader.read_forest(stores.graph, built.id)
     for stored in (kept, in_graph):
         assert np.array_equal(stored.parent_port, built.parent_port)

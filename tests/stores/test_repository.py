@@ -26,7 +26,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.collectives import schedule
-from starcast.database import models, repository
+from starcast.database import artifact_rows, models, repository
 from starcast.database.bulk_copy import BLOCK, copy_columns
 from starcast.database.sessions import session
 from starcast.errors import NotFoundError, RejectedError
@@ -52,7 +52,7 @@ def test_a_topology_reads_back_equal_and_is_saved_twice_without_harm(
     network = topology(spec)
     for _ in range(2):
         with session(engine) as opened:
-            repository.save_topology(opened, network)
+            artifact_rows.save_topology(opened, network)
     with session(engine) as opened:
         stored = opened.scalars(select(models.Topology)).one()
     for name in ("spec", "family", "n", "k", "nodes", "links", "degree", "diameter"):
@@ -66,10 +66,10 @@ def test_a_forest_reads_back_equal_and_is_still_a_forest(
 ) -> None:
     grown = forest("S4", construction, root)
     with session(engine) as opened:
-        repository.save_topology(opened, grown.topology)
-        repository.save_forest(opened, grown)
+        artifact_rows.save_topology(opened, grown.topology)
+        artifact_rows.save_forest(opened, grown)
     with session(engine) as opened:
-        read = repository.load_forest(opened, grown.id)
+        read = artifact_rows.load_forest(opened, grown.id)
     assert_array_equal(read.parent_port, grown.parent_port)
     for name in (
         "id",
@@ -89,8 +89,8 @@ def test_a_forest_reads_back_equal_and_is_still_a_forest(
 def test_the_trees_of_a_stored_forest_have_the_figures_of_the_array(engine: Engine) -> None:
     grown = forest("S5", "multiple")
     with session(engine) as opened:
-        repository.save_topology(opened, grown.topology)
-        repository.save_forest(opened, grown)
+        artifact_rows.save_topology(opened, grown.topology)
+        artifact_rows.save_forest(opened, grown)
         rows = opened.scalars(select(models.Tree).order_by(models.Tree.number)).all()
     assert [row.number for row in rows] == [0, 1, 2, 3]
     assert [row.height for row in rows] == grown.heights.tolist()
@@ -106,13 +106,13 @@ def test_what_its_checker_rejects_cannot_be_stored(engine: Engine) -> None:
     planned = schedule("S4", "broadcast", "multiple")
     late = replace(planned, step=np.maximum(planned.step - 1, 1))
     with session(engine) as opened:
-        repository.save_topology(opened, grown.topology)
-        repository.save_forest(opened, grown)
+        artifact_rows.save_topology(opened, grown.topology)
+        artifact_rows.save_forest(opened, grown)
     saves: tuple[Callable[[Session], None], ...] = (
-        lambda opened: repository.save_forest(
+        lambda opened: artifact_rows.save_forest(
             opened, replace(grown, parent_port=array, construction="greedy")
         ),
-        lambda opened: repository.save_schedule(opened, late, simulate(late)),
+        lambda opened: artifact_rows.save_schedule(opened, late, simulate(late)),
     )
     for save in saves:
         with pytest.raises(RejectedError), session(engine) as opened:
@@ -125,8 +125,8 @@ def test_a_forest_saved_again_replaces_its_trees(engine: Engine) -> None:
     grown = forest("S4", "greedy")
     for _ in range(2):
         with session(engine) as opened:
-            repository.save_topology(opened, grown.topology)
-            repository.save_forest(opened, grown)
+            artifact_rows.save_topology(opened, grown.topology)
+            artifact_rows.save_forest(opened, grown)
     with session(engine) as opened:
         assert (count(opened, models.Forest), count(opened, models.Tree)) == (1, 1)
 
@@ -136,10 +136,10 @@ def test_a_schedule_is_stored_with_what_its_simulation_counted(engine: Engine) -
     simulation = simulate(built)
     assert built.forest is not None
     with session(engine) as opened:
-        repository.save_topology(opened, built.topology)
-        repository.save_forest(opened, built.forest)
+        artifact_rows.save_topology(opened, built.topology)
+        artifact_rows.save_forest(opened, built.forest)
         for _ in range(2):
-            repository.save_schedule(opened, built, simulation)
+            artifact_rows.save_schedule(opened, built, simulation)
     with session(engine) as opened:
         stored = opened.scalars(select(models.Schedule)).one()
     assert (stored.id, stored.forest, stored.arguments) == (
@@ -160,13 +160,13 @@ def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: En
     built = schedule("S4", "allgather", "necklace", messages=2)
     simulation = simulate(built)
     with session(engine) as opened:
-        repository.save_topology(opened, built.topology)
+        artifact_rows.save_topology(opened, built.topology)
         if built.forest is not None:
-            repository.save_forest(opened, built.forest)
+            artifact_rows.save_forest(opened, built.forest)
         for _ in range(2):
-            repository.save_schedule(opened, built, simulation)
+            artifact_rows.save_schedule(opened, built, simulation)
     with session(engine) as opened:
-        profile = repository.load_schedule_profile(opened, built.id)
+        profile = artifact_rows.load_schedule_profile(opened, built.id)
         assert [step.step for step in profile] == list(range(1, simulation.steps + 1))
         assert (
             [step.links_used for step in profile]
@@ -175,7 +175,7 @@ def test_a_schedule_s_step_profile_is_stored_with_it_and_goes_with_it(engine: En
         )
         assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
         assert profile[0].links_used == 24 * 3  # every node sends over all ports
-        repository.drop_schedule(opened, built.id)
+        artifact_rows.drop_schedule(opened, built.id)
         assert count(opened, models.ScheduleStep) == 0
 
 
@@ -185,26 +185,26 @@ def test_a_schedule_that_names_a_tree_that_does_not_exist_is_refused(engine: Eng
     trees = built.tree.copy()
     trees[-1] = 255
     with session(engine) as opened:
-        repository.save_topology(opened, built.topology)
+        artifact_rows.save_topology(opened, built.topology)
         with refused("names tree 255 of a forest of 1", exit_code=6):
-            repository.save_schedule(opened, replace(built, tree=trees), simulate(built))
+            artifact_rows.save_schedule(opened, replace(built, tree=trees), simulate(built))
 
 
 def test_what_is_materialized_on_its_own_cannot_be_orphaned(engine: Engine) -> None:
     built = schedule("S3", "broadcast", "greedy")
     assert built.forest is not None
     with session(engine) as opened:
-        repository.save_topology(opened, built.topology)
-        repository.save_forest(opened, built.forest)
-        repository.save_schedule(opened, built, simulate(built))
+        artifact_rows.save_topology(opened, built.topology)
+        artifact_rows.save_forest(opened, built.forest)
+        artifact_rows.save_schedule(opened, built, simulate(built))
     with pytest.raises(IntegrityError), session(engine) as opened:
-        repository.drop_topology(opened, "S3")
+        artifact_rows.drop_topology(opened, "S3")
     with pytest.raises(IntegrityError), session(engine) as opened:
-        repository.drop_forest(opened, built.forest.id)
+        artifact_rows.drop_forest(opened, built.forest.id)
     with session(engine) as opened:
-        repository.drop_schedule(opened, built.id)
-        repository.drop_forest(opened, built.forest.id)
-        repository.drop_topology(opened, "S3")
+        artifact_rows.drop_schedule(opened, built.id)
+        artifact_rows.drop_forest(opened, built.forest.id)
+        artifact_rows.drop_topology(opened, "S3")
         left = [
             count(opened, table)
             for table in (models.Topology, models.Forest, models.Tree, models.Schedule)
@@ -215,7 +215,7 @@ def test_what_is_materialized_on_its_own_cannot_be_orphaned(engine: Engine) -> N
 def test_what_is_not_stored_is_not_found(engine: Engine) -> None:
     with session(engine) as opened:
         for load in (
-            lambda: repository.load_forest(opened, "S5:greedy:12345"),
+            lambda: artifact_rows.load_forest(opened, "S5:greedy:12345"),
             lambda: repository.load_experiment(opened, "none"),
             lambda: repository.load_run(opened, 1),
             lambda: repository.experiment_name(opened, 1),

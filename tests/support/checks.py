@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import func, select
 
-from starcast.database import models, repository
+from starcast.database import artifact_rows, models
 from starcast.database.sessions import session
 from starcast.graph import artifact_nodes, reader, rows
 from starcast.graph.audit import Problem
@@ -149,7 +149,7 @@ def _forest_stored(stores: Stores, artifact: ForestArtifact) -> None:
     rows_found = reader.read_rows(stores.graph, TREE_EDGE, artifact.id, artifact.topology)
     assert same_rows(rows_found, rows.tree_rows(artifact.forest))
     with session(stores.engine) as opened:
-        kept = repository.load_forest(opened, artifact.id)
+        kept = artifact_rows.load_forest(opened, artifact.id)
         figures = opened.execute(
             select(models.Tree.height, models.Tree.leaves, models.Tree.size)
             .where(models.Tree.forest == artifact.id)

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 import starcast
-from starcast.cli.app import app
+from starcast.cli.app import build
 
 PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
 COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
@@ -69,7 +69,7 @@ def options() -> set[str]:
     """Return the long options of all commands."""
     return {
         option
-        for command in _commands(typer.main.get_command(app))
+        for command in _commands(typer.main.get_command(build()))
         for parameter in command.params
         if not getattr(parameter, "hidden", False)
         for option in (*parameter.opts, *parameter.secondary_opts)
@@ -141,7 +141,7 @@ def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
     names = SURFACES[surface]()
     known = terms(surface) | set(ORDINARY[surface].split())
     assert sorted(names - known) == []
-    commands = typer.main.get_command(app).commands if surface == "CLI" else ()  # type: ignore[attr-defined]
+    commands = typer.main.get_command(build()).commands if surface == "CLI" else ()  # type: ignore[attr-defined]
     assert sorted(known - names - set(commands)) == []
     plain = {name.removeprefix("--") for name in names}
     words = {word for name in plain for word in {name, *re.split(r"[_-]", name)}}

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.errors import InputError
-from starcast.trees import forest
-from starcast.trees.spec_syntax import (
+from starcast.support.spec_syntax import (
     format_arguments,
     format_spec,
     parse_arguments,
     parse_spec,
     split_specs,
 )
+from starcast.trees import forest
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1)
 ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_999), WORDS))

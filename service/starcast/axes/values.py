@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from starcast.errors import InputError
+from starcast.vocabulary import EXECUTION_MODELS
 
 #: The bound of all numerators and denominators: figures computed from them still fit into a double.
 LARGEST = 10**30
@@ -151,3 +152,15 @@ def split_fault(word: str) -> tuple[list[str], int] | None:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def check_execution(name: str) -> None:
+    """Check the name of an execution model.
+
+    Raises:
+        InputError: there is no such model.
+    """
+    if name not in EXECUTION_MODELS:
+        raise InputError(
+            f"unknown execution model '{name}'", hint=f"write {' or '.join(EXECUTION_MODELS)}"
+        )

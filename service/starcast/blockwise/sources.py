@@ -19,10 +19,10 @@ from starcast.blockwise.judge import Blocks
 from starcast.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR
 from starcast.errors import InputError, LimitError
 from starcast.permutations import Perms
+from starcast.support.spec_syntax import format_spec, parse_construction
 from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.trees.catalogue import find
 from starcast.trees.common import greedy_path
-from starcast.trees.spec_syntax import format_spec, parse_construction
 
 #: Symbols of a block that are not in its tail: tables of 6! entries fit into the cache.
 LARGEST_BLOCK = 7

@@ -4,65 +4,56 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any
 
 import typer
 
-from starcast.cli import (
-    commands,
-    completion,
-    context,
-    demo,
-    flags,
-    results,
-    serve,
-    stack,
-)
-from starcast.cli.operations import command
+from starcast.cli import commands, completion, context, flags
 from starcast.errors import LimitError, StarcastError
-from starcast.lab import Lab
 
 INTERRUPTED = 130
 #: Error numbers of a full disk or an exhausted quota.
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
-app = typer.Typer(
-    name="starcast",
-    cls=flags.RootGroup,
-    help=(
-        "A laboratory for collective communication on star graphs: build, verify by execution, "
-        "store, query and compare."
-    ),
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("demo")(demo.demo)
-commands.add_servers(app)
-app.command("serve")(serve.serve)
-app.command("uninstall")(stack.uninstall)
-command(app, "config", Lab.config)
-command(app, "ingest", Lab.ingest)
-command(app, "export", Lab.export_files)
-command(app, "backup", Lab.backup)
-command(app, "restore", Lab.restore)
-app.add_typer(commands.topology, name="topology")
-app.add_typer(commands.forest, name="forest")
-app.add_typer(commands.schedule, name="schedule")
-app.add_typer(commands.cost, name="cost")
-command(app, "explore", Lab.explore, labelled=True)
-app.add_typer(commands.query, name="query")
-app.add_typer(commands.run, name="run")
-app.add_typer(commands.experiment, name="experiment")
-command(app, "compare", Lab.compare)
-app.add_typer(commands.claims, name="claims")
-command(app, "search", Lab.search, printer=results.wide_table)
-app.add_typer(commands.records, name="records")
-app.add_typer(commands.graph, name="graph")
-app.add_typer(commands.db, name="db")
+#: The global options that have a value.
+VALUED = ("--home", "--neo4j-uri", "--postgres-uri", "--plugin")
+
+
+def build(words: Sequence[str] = ()) -> typer.Typer:
+    """Return the command line, or only the part of it that runs some words.
+
+    To build all commands takes longer than many of them run.
+
+    Args:
+        words: the words after ``starcast``; without a noun or a command, all parts are needed.
+    """
+    app = typer.Typer(
+        name="starcast",
+        cls=flags.RootGroup,
+        help=(
+            "A laboratory for collective communication on star graphs: build, verify by execution, "
+            "store, query and compare."
+        ),
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(root)
+    part = commands.PARTS.get(_first_command(words))
+    for add in dict.fromkeys(commands.PARTS.values()) if part is None else (part,):
+        add(app)
+    return app
+
+
+def _first_command(words: Sequence[str]) -> str:
+    """Return the first word that is neither a global option nor the value of one, or nothing."""
+    for previous, word in zip(("", *words), words, strict=False):
+        if not word.startswith("-") and previous not in VALUED:
+            return word
+    return ""
 
 
 def _print_version(wanted: bool) -> None:
@@ -73,7 +64,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     ctx: typer.Context,
     home: context.HomeOption = None,
@@ -126,7 +116,7 @@ def main() -> None:
     unexpected exception, and of one that a plug-in raised.
     """
     if completion.VARIABLE in os.environ:
-        completion.complete_and_exit(app)
+        completion.complete_and_exit(build())
     flags.reset()
     try:
         _run()
@@ -145,16 +135,16 @@ def main() -> None:
 def _run() -> None:
     """Run the command and flush stdout; Python itself flushes too late to report an error."""
     try:
-        _command()()
+        _command(_first_command(sys.argv[1:]))()
     finally:
         if sys.stdout is not None:
             _flush()
 
 
 @cache
-def _command() -> Callable[[], Any]:
-    """Return all commands; a process that runs several, such as a test, creates them once."""
-    return typer.main.get_command(app)
+def _command(word: str) -> Callable[[], Any]:
+    """Return the commands of a word; a process that runs several, such as a test, keeps them."""
+    return typer.main.get_command(build([word]))
 
 
 def _flush() -> None:

@@ -1,5 +1,10 @@
-"""The table of commands that are operations of `Lab`."""
+"""The table of commands: functions that add them, each with the names that it adds.
 
+A command line needs one of them; only the help of all commands needs all. So each imports its
+operations when it is called.
+"""
+
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -7,7 +12,6 @@ import typer
 from starcast.cli import results
 from starcast.cli.context import HomeOption
 from starcast.cli.operations import command
-from starcast.lab import Lab
 
 _HOME = {"home": HomeOption}
 _PORTS = {
@@ -26,131 +30,271 @@ _PORTS = {
     ],
 }
 
-topology = typer.Typer(
-    no_args_is_help=True,
-    help="Topologies: show, draw and export any topology; list, show and drop stored topologies.",
-)
-command(topology, "list", Lab.topologies)
-command(topology, "show", Lab.show_topology)
-command(topology, "draw", Lab.draw_topology, labelled=True)
-command(topology, "export", Lab.export_topology, labelled=True)
-command(topology, "drop", Lab.drop, kind="topology")
 
-forest = typer.Typer(
-    no_args_is_help=True,
-    help=(
-        "Forests: build, verify, measure, draw and export them; list, show and drop stored forests."
-    ),
-)
-command(forest, "constructions", Lab.constructions)
-command(forest, "build", Lab.build_forest, labelled=True)
-command(forest, "verify", Lab.verify_forest, labelled=True)
-command(forest, "merge", Lab.merge_forest)
-command(forest, "list", Lab.forests)
-command(forest, "show", Lab.show_forest, labelled=True)
-command(forest, "draw", Lab.draw_forest, labelled=True)
-command(forest, "export", Lab.export_forest, labelled=True)
-command(forest, "drop", Lab.drop, kind="forest")
-
-query = typer.Typer(
-    no_args_is_help=True,
-    help="Cypher queries: list, show and run them; check your own queries.",
-)
-command(query, "list", Lab.queries, printer=results.wide_table)
-command(query, "show", Lab.show_query)
-command(query, "run", Lab.query)
-command(query, "ask", Lab.ask, printer=results.table)
-command(query, "new", Lab.new_query)
-command(query, "check", Lab.check_queries)
-
-schedule = typer.Typer(
-    no_args_is_help=True,
-    help=(
-        "Schedules: simulate, time, draw and export them; check files of rows; list, show and drop "
-        "stored schedules."
-    ),
-)
-command(schedule, "algorithms", Lab.algorithms)
-command(schedule, "simulate", Lab.simulate_schedule, labelled=True)
-command(schedule, "profile", Lab.profile_schedule, labelled=True)
-command(schedule, "time", Lab.time_schedule, labelled=True)
-command(schedule, "check", Lab.check_schedule, labelled=True)
-command(schedule, "rows", Lab.schedule_rows, labelled=True)
-command(schedule, "draw", Lab.draw_schedule, labelled=True)
-command(schedule, "export", Lab.export_schedule, labelled=True)
-command(schedule, "list", Lab.schedules)
-command(schedule, "show", Lab.show, kind="schedule")
-command(schedule, "steps", Lab.schedule_steps)
-command(schedule, "drop", Lab.drop, kind="schedule")
-
-cost = typer.Typer(
-    no_args_is_help=True,
-    help="Costs by the papers' closed forms, compared with lower bounds and simulations.",
-)
-command(cost, "table", Lab.cost_table)
-command(cost, "optimum", Lab.optimum)
-
-run = typer.Typer(
-    no_args_is_help=True, help="Runs: execute and price one, list and show stored runs."
-)
-command(run, "once", Lab.run)
-command(run, "list", Lab.runs, printer=results.wide_table)
-command(run, "show", Lab.show_run)
-command(run, "steps", Lab.run_steps)
-
-experiment = typer.Typer(no_args_is_help=True, help="Experiments: named sets of runs from a grid.")
-command(experiment, "run", Lab.experiment)
-command(experiment, "merge", Lab.merge_experiment)
-command(experiment, "reproduce", Lab.reproduce, printer=results.wide_table)
-command(experiment, "examples", Lab.examples, printer=results.wide_table)
-command(experiment, "list", Lab.experiments, printer=results.wide_table)
-command(experiment, "show", Lab.show_experiment, printer=results.wide_table)
-command(experiment, "grid", Lab.grid)
-command(experiment, "export", Lab.export_experiment)
-command(experiment, "import", Lab.import_experiment)
-command(experiment, "drop", Lab.drop_experiment)
-
-claims = typer.Typer(
-    no_args_is_help=True, help="Verify the claims of the five papers by computation."
-)
-command(claims, "list", Lab.claims, printer=results.wide_table)
-command(claims, "show", Lab.claim)
-command(claims, "check", Lab.check_claims, printer=results.wide_table)
-command(claims, "merge", Lab.merge_claims, printer=results.wide_table)
-command(claims, "report", Lab.claim_report)
-command(claims, "changed", Lab.claim_changes)
-command(claims, "runs", Lab.claim_runs, printer=results.wide_table)
-
-graph = typer.Typer(
-    no_args_is_help=True,
-    help="The graph in Neo4j: verify it, rebuild it, or adopt an offline import.",
-)
-command(graph, "verify", Lab.verify)
-command(graph, "rebuild", Lab.rebuild)
-command(graph, "adopt", Lab.adopt)
+def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
+    """Add a noun to the root command, and return it."""
+    noun = typer.Typer(no_args_is_help=True, help=text)
+    app.add_typer(noun, name=name)
+    return noun
 
 
-records = typer.Typer(
-    no_args_is_help=True,
-    help="Records of 'starcast search': list, show, verify, prove again, and store them.",
-)
-command(records, "problems", Lab.problems, printer=results.wide_table)
-command(records, "list", Lab.records, printer=results.wide_table)
-command(records, "show", Lab.show_record)
-command(records, "verify", Lab.verify_records, printer=results.wide_table)
-command(records, "prove", Lab.prove_record)
-command(records, "merge", Lab.merge_records, printer=results.wide_table)
-command(records, "store", Lab.store_records)
+def _demo(app: typer.Typer) -> None:
+    from starcast.cli.demo import demo
+
+    app.command("demo")(demo)
 
 
-def add_servers(app: typer.Typer) -> None:
-    """Add the commands of the servers."""
-    command(app, "up", Lab.start, settings=_HOME | _PORTS)
-    command(app, "down", Lab.stop, settings=_HOME)
-    command(app, "status", Lab.status, settings=_HOME)
-    command(app, "doctor", Lab.doctor, settings=_HOME)
+def _servers(app: typer.Typer) -> None:
+    from starcast.lab.administration import Administration
+
+    command(app, "up", Administration.start, settings=_HOME | _PORTS)
+    command(app, "down", Administration.stop, settings=_HOME)
+    command(app, "status", Administration.status, settings=_HOME)
+    command(app, "doctor", Administration.doctor, settings=_HOME)
 
 
-db = typer.Typer(no_args_is_help=True, help="The schema of PostgreSQL: upgrade and check it.")
-command(db, "upgrade", Lab.upgrade)
-command(db, "check", Lab.schema)
+def _serve(app: typer.Typer) -> None:
+    from starcast.cli.serve import serve
+
+    app.command("serve")(serve)
+
+
+def _uninstall(app: typer.Typer) -> None:
+    from starcast.cli.stack import uninstall
+
+    app.command("uninstall")(uninstall)
+
+
+def _config(app: typer.Typer) -> None:
+    from starcast.lab.connection import Connection
+
+    command(app, "config", Connection.config)
+
+
+def _ingest(app: typer.Typer) -> None:
+    from starcast.lab.artifacts import Artifacts
+
+    command(app, "ingest", Artifacts.ingest)
+
+
+def _export(app: typer.Typer) -> None:
+    from starcast.lab.graphs import Graphs
+
+    command(app, "export", Graphs.export_files)
+
+
+def _backups(app: typer.Typer) -> None:
+    from starcast.lab.administration import Administration
+
+    command(app, "backup", Administration.backup)
+    command(app, "restore", Administration.restore)
+
+
+def _topology(app: typer.Typer) -> None:
+    from starcast.lab.networks import Networks
+
+    noun = add_noun(
+        app,
+        "topology",
+        "Topologies: show, draw and export any topology; list, show and drop stored topologies.",
+    )
+    command(noun, "list", Networks.topologies)
+    command(noun, "show", Networks.show_topology)
+    command(noun, "draw", Networks.draw_topology, labelled=True)
+    command(noun, "export", Networks.export_topology, labelled=True)
+    command(noun, "drop", Networks.drop, kind="topology")
+
+
+def _forest(app: typer.Typer) -> None:
+    from starcast.lab.forests import Forests
+
+    noun = add_noun(
+        app,
+        "forest",
+        "Forests: build, verify, measure, draw and export them; list, show and drop "
+        "stored forests.",
+    )
+    command(noun, "constructions", Forests.constructions)
+    command(noun, "build", Forests.build_forest, labelled=True)
+    command(noun, "verify", Forests.verify_forest, labelled=True)
+    command(noun, "merge", Forests.merge_forest)
+    command(noun, "list", Forests.forests)
+    command(noun, "show", Forests.show_forest, labelled=True)
+    command(noun, "draw", Forests.draw_forest, labelled=True)
+    command(noun, "export", Forests.export_forest, labelled=True)
+    command(noun, "drop", Forests.drop, kind="forest")
+
+
+def _schedule(app: typer.Typer) -> None:
+    from starcast.lab.artifacts import Artifacts
+    from starcast.lab.schedules import Schedules
+    from starcast.lab.simulations import Simulations
+
+    noun = add_noun(
+        app,
+        "schedule",
+        "Schedules: simulate, time, draw and export them; check files of rows; list, show"
+        " and drop stored schedules.",
+    )
+    command(noun, "algorithms", Schedules.algorithms)
+    command(noun, "simulate", Simulations.simulate_schedule, labelled=True)
+    command(noun, "profile", Simulations.profile_schedule, labelled=True)
+    command(noun, "time", Simulations.time_schedule, labelled=True)
+    command(noun, "check", Simulations.check_schedule, labelled=True)
+    command(noun, "rows", Schedules.schedule_rows, labelled=True)
+    command(noun, "draw", Schedules.draw_schedule, labelled=True)
+    command(noun, "export", Schedules.export_schedule, labelled=True)
+    command(noun, "list", Artifacts.schedules)
+    command(noun, "show", Artifacts.show, kind="schedule")
+    command(noun, "steps", Artifacts.schedule_steps)
+    command(noun, "drop", Artifacts.drop, kind="schedule")
+
+
+def _cost(app: typer.Typer) -> None:
+    from starcast.lab.costs import Costs
+
+    noun = add_noun(
+        app,
+        "cost",
+        "Costs by the papers' closed forms, compared with lower bounds and simulations.",
+    )
+    command(noun, "table", Costs.cost_table)
+    command(noun, "optimum", Costs.optimum)
+
+
+def _explore(app: typer.Typer) -> None:
+    from starcast.lab.networks import Networks
+
+    command(app, "explore", Networks.explore, labelled=True)
+
+
+def _query(app: typer.Typer) -> None:
+    from starcast.lab.queries import Queries
+
+    noun = add_noun(
+        app, "query", "Cypher queries: list, show and run them; check your own queries."
+    )
+    command(noun, "list", Queries.queries, printer=results.wide_table)
+    command(noun, "show", Queries.show_query)
+    command(noun, "run", Queries.query)
+    command(noun, "ask", Queries.ask, printer=results.table)
+    command(noun, "new", Queries.new_query)
+    command(noun, "check", Queries.check_queries)
+
+
+def _run(app: typer.Typer) -> None:
+    from starcast.lab.experiments import Experiments
+
+    noun = add_noun(app, "run", "Runs: execute and price one, list and show stored runs.")
+    command(noun, "once", Experiments.run)
+    command(noun, "list", Experiments.runs, printer=results.wide_table)
+    command(noun, "show", Experiments.show_run)
+    command(noun, "steps", Experiments.run_steps)
+
+
+def _experiment(app: typer.Typer) -> None:
+    from starcast.lab.experiments import Experiments
+
+    noun = add_noun(app, "experiment", "Experiments: named sets of runs from a grid.")
+    command(noun, "run", Experiments.experiment)
+    command(noun, "merge", Experiments.merge_experiment)
+    command(noun, "reproduce", Experiments.reproduce, printer=results.wide_table)
+    command(noun, "examples", Experiments.examples, printer=results.wide_table)
+    command(noun, "list", Experiments.experiments, printer=results.wide_table)
+    command(noun, "show", Experiments.show_experiment, printer=results.wide_table)
+    command(noun, "grid", Experiments.grid)
+    command(noun, "export", Experiments.export_experiment)
+    command(noun, "import", Experiments.import_experiment)
+    command(noun, "drop", Experiments.drop_experiment)
+
+
+def _compare(app: typer.Typer) -> None:
+    from starcast.lab.experiments import Experiments
+
+    command(app, "compare", Experiments.compare)
+
+
+def _claims(app: typer.Typer) -> None:
+    from starcast.lab.claims import Claims
+
+    noun = add_noun(app, "claims", "Verify the claims of the five papers by computation.")
+    command(noun, "list", Claims.claims, printer=results.wide_table)
+    command(noun, "show", Claims.claim)
+    command(noun, "check", Claims.check_claims, printer=results.wide_table)
+    command(noun, "merge", Claims.merge_claims, printer=results.wide_table)
+    command(noun, "report", Claims.claim_report)
+    command(noun, "changed", Claims.claim_changes)
+    command(noun, "runs", Claims.claim_runs, printer=results.wide_table)
+
+
+def _search(app: typer.Typer) -> None:
+    from starcast.lab.records import Records
+
+    command(app, "search", Records.search, printer=results.wide_table)
+
+
+def _records(app: typer.Typer) -> None:
+    from starcast.lab.records import Records
+
+    noun = add_noun(
+        app,
+        "records",
+        "Records of 'starcast search': list, show, verify, prove again, and store them.",
+    )
+    command(noun, "problems", Records.problems, printer=results.wide_table)
+    command(noun, "list", Records.records, printer=results.wide_table)
+    command(noun, "show", Records.show_record)
+    command(noun, "verify", Records.verify_records, printer=results.wide_table)
+    command(noun, "prove", Records.prove_record)
+    command(noun, "merge", Records.merge_records, printer=results.wide_table)
+    command(noun, "store", Records.store_records)
+
+
+def _graph(app: typer.Typer) -> None:
+    from starcast.lab.graphs import Graphs
+
+    noun = add_noun(
+        app, "graph", "The graph in Neo4j: verify it, rebuild it, or adopt an offline import."
+    )
+    command(noun, "verify", Graphs.verify)
+    command(noun, "rebuild", Graphs.rebuild)
+    command(noun, "adopt", Graphs.adopt)
+
+
+def _db(app: typer.Typer) -> None:
+    from starcast.lab.administration import Administration
+
+    noun = add_noun(app, "db", "The schema of PostgreSQL: upgrade and check it.")
+    command(noun, "upgrade", Administration.upgrade)
+    command(noun, "check", Administration.schema)
+
+
+#: The functions that add the nouns and the other root commands, by name, in the order of the help.
+PARTS: dict[str, Callable[[typer.Typer], None]] = {
+    "demo": _demo,
+    "up": _servers,
+    "down": _servers,
+    "status": _servers,
+    "doctor": _servers,
+    "serve": _serve,
+    "uninstall": _uninstall,
+    "config": _config,
+    "ingest": _ingest,
+    "export": _export,
+    "backup": _backups,
+    "restore": _backups,
+    "topology": _topology,
+    "forest": _forest,
+    "schedule": _schedule,
+    "cost": _cost,
+    "explore": _explore,
+    "query": _query,
+    "run": _run,
+    "experiment": _experiment,
+    "compare": _compare,
+    "claims": _claims,
+    "search": _search,
+    "records": _records,
+    "graph": _graph,
+    "db": _db,
+}

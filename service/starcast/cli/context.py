@@ -13,7 +13,7 @@ import typer
 from starcast.cli.output import warn
 
 if TYPE_CHECKING:
-    from starcast.lab import Lab
+    from starcast.lab.connection import Connection
     from starcast.progress import Reporter
     from starcast.settings import Settings
 
@@ -37,11 +37,14 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 
 
 @contextmanager
-def open_lab(ctx: typer.Context, reporter: "Reporter", **flags: Any) -> "Iterator[Lab]":
-    """Open a lab that loads its settings, as `settings` does, when an operation needs them."""
-    from starcast.lab import Lab
+def open_lab(
+    operations: type["Connection"], ctx: typer.Context, reporter: "Reporter", **flags: Any
+) -> "Iterator[Connection]":
+    """Open the part of a lab with some operations.
 
-    with Lab(partial(settings, ctx, **flags), reporter) as lab:
+    It loads its settings, as `settings` does, when an operation needs them.
+    """
+    with operations(partial(settings, ctx, **flags), reporter) as lab:
         yield lab
 
 

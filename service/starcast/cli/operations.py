@@ -8,6 +8,7 @@ how it is printed, and which options that adds (`starcast.cli.results`).
 import json
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from inspect import Parameter, Signature, signature
@@ -22,7 +23,7 @@ from starcast.errors import InputError
 from starcast.lab.signature import Documentation, Shell
 
 if TYPE_CHECKING:
-    from starcast.lab import Lab
+    from starcast.lab.connection import Connection
 
 _CODE = re.compile(r"``([^`]+)``|`([^`]+)`")
 #: A sentence of a docstring that says nothing to people at a terminal, and the mark of one that
@@ -58,12 +59,14 @@ def command(
     Example:
         >>> command(app, "drop", Lab.drop, kind="forest")
     """
+    # Not `Lab`, which imports the modules of all operations.
+    owner = getattr(sys.modules[operation.__module__], operation.__qualname__.partition(".")[0])
     declared = signature(operation)
     _, *known = declared.parameters.values()
     listed = list(_expanded(known))
     formats = {each.name: word for each in listed if (word := _kind(each.annotation)[1].format)}
     asked = [each for each in listed if each.name not in {*fixed, *formats}]
-    show = printer or results.PRINTERS[declared.return_annotation]
+    show = printer or results.PRINTERS[declared.return_annotation.__name__]
     printing = list(signature(show).parameters.values())
     own = [
         Parameter(each, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -85,7 +88,7 @@ def command(
         )
         with (
             opening as executor,
-            context.open_lab(ctx, reporter(), **flagged) as lab,
+            context.open_lab(owner, ctx, reporter(), **flagged) as lab,
         ):
             if executor is not None:
                 given["executor"] = executor
@@ -199,7 +202,7 @@ def _sentence(text: str) -> str:
 
 
 def _call(
-    operation: Operation, lab: "Lab", parameters: list[Parameter], given: dict[str, Any]
+    operation: Operation, lab: "Connection", parameters: list[Parameter], given: dict[str, Any]
 ) -> Any:
     """Call an operation with the values of a command line; what is not given has its default."""
     given = {name: value for name, value in given.items() if value is not None}

@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,12 +25,14 @@ from starcast.cli.output import (
     write_text,
 )
 from starcast.errors import InputError
-from starcast.lab.answers import Answer, ComparisonTable, RunTable
-from starcast.lab.claims import ClaimFacts, ClaimReport
-from starcast.lab.costs import COLUMNS, CostTable
 from starcast.lab.files import ExchangeFile, Picture, check_suffix
-from starcast.support.table import Facts, Table
 from starcast.vocabulary import Format, Layout, ListingFormat
+
+if TYPE_CHECKING:
+    from starcast.lab.answers import Answer, ComparisonTable
+    from starcast.lab.claims import ClaimReport
+    from starcast.lab.costs import CostTable
+    from starcast.support.table import Facts, Table
 
 Show = Callable[[Any], None]
 PictureFile = Annotated[
@@ -43,7 +45,7 @@ OutFile = Annotated[Path | None, typer.Option("--out", help="Output file (defaul
 def table(output: FormatOption = Format.TABLE) -> Show:
     """Print rows; a note, such as that there is nothing, replaces an empty table."""
 
-    def show(result: Table) -> None:
+    def show(result: "Table") -> None:
         shown = result.readable() if output in READABLE else result
         if shown.rows or not shown.note or output is not Format.TABLE:
             emit(shown.rows, shown.columns, output)
@@ -58,7 +60,7 @@ def wide_table(everything: AllOption = False, output: FormatOption = Format.TABL
     if output is not Format.TABLE:
         return table(output)
 
-    def show(result: Table) -> None:
+    def show(result: "Table") -> None:
         shown = result if everything else result.readable()
         columns = narrowed(shown.rows, shown.columns, () if everything else result.spare)
         emit(shown.rows, columns, below=omitted_columns(shown.columns, columns))
@@ -92,7 +94,7 @@ def answer(
                     hint="add --format svg",
                 )
 
-    def show(result: Answer) -> None:
+    def show(result: "Answer") -> None:
         if show_cypher:
             # JSON is valid Cypher for all values of parameters.
             for name, value in result.parameters.items():
@@ -111,7 +113,9 @@ def answer(
 def cost_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
     """Print a table per collective and port model, or per case of a paper's table."""
 
-    def show(result: CostTable) -> None:
+    def show(result: "CostTable") -> None:
+        from starcast.lab.costs import COLUMNS
+
         if output not in (READABLE if result.is_paper else (Format.TABLE, Format.LATEX)):
             table(output)(result)
             return
@@ -165,7 +169,7 @@ def comparison(
 
         check_plot(plot)
 
-    def show(result: ComparisonTable) -> None:
+    def show(result: "ComparisonTable") -> None:
         from starcast.comparison import remarks
         from starcast.comparison.crossovers import table_columns
 
@@ -190,7 +194,7 @@ def comparison(
     return show
 
 
-def _emit_comparison(result: ComparisonTable, output: Format) -> None:
+def _emit_comparison(result: "ComparisonTable", output: Format) -> None:
     from starcast.comparison import remarks
     from starcast.comparison.layout import as_cells, layouts, tabulate_layout
 
@@ -223,7 +227,7 @@ def text() -> Show:
 def facts(output: FormatOption = Format.TABLE) -> Show:
     """Print named values; a sentence, if there is one, replaces them for people."""
 
-    def show(result: Facts) -> None:
+    def show(result: "Facts") -> None:
         if output is not Format.TABLE or not result.sentence:
             emit_properties(_readable(result) if output is not Format.JSON else result, output)
         if result.sentence:
@@ -262,7 +266,7 @@ def claim_report(
     if out is not None:
         check_suffix(out, *suffixes[chosen])
 
-    def show(result: ClaimReport) -> None:
+    def show(result: "ClaimReport") -> None:
         say(result.subject)
         write_text(result.html() if chosen is Format.HTML else result.markdown(), out)
 
@@ -314,18 +318,18 @@ def exchange_file(out: OutFile = None) -> Show:
     return show
 
 
-#: The printer of each kind of result.
-PRINTERS: dict[Any, Callable[..., Show]] = {
-    Table: table,
-    RunTable: table,
-    ComparisonTable: comparison,
-    Answer: answer,
-    str: text,
-    Path: text,
-    CostTable: cost_table,
-    Facts: facts,
-    ClaimFacts: claim,
-    ClaimReport: claim_report,
-    Picture: picture,
-    ExchangeFile: exchange_file,
+#: The printers of the kinds of results, by the names of their classes.
+PRINTERS: dict[str, Callable[..., Show]] = {
+    "Table": table,
+    "RunTable": table,
+    "ComparisonTable": comparison,
+    "Answer": answer,
+    "str": text,
+    "Path": text,
+    "CostTable": cost_table,
+    "Facts": facts,
+    "ClaimFacts": claim,
+    "ClaimReport": claim_report,
+    "Picture": picture,
+    "ExchangeFile": exchange_file,
 }

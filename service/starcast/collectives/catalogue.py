@@ -22,8 +22,8 @@ from starcast.collectives.model import (
 )
 from starcast.errors import InputError, LimitError
 from starcast.registry import Registry
+from starcast.support.spec_syntax import parse_spec
 from starcast.topologies import Topology, as_topology
-from starcast.trees.spec_syntax import parse_spec
 
 #: A registry of algorithms for each collective.
 REGISTRIES: dict[str, Registry[Algorithm]] = {

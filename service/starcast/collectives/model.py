@@ -19,10 +19,10 @@ from starcast.collectives.translation import (
 from starcast.errors import InputError, LimitError
 from starcast.support.arrays import frozen_copy
 from starcast.support.display import Displayable
+from starcast.support.spec_syntax import format_arguments
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.model import UNNAMED
-from starcast.trees.spec_syntax import format_arguments
 from starcast.vocabulary import Collective, Ports
 
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)

@@ -3,6 +3,10 @@
 A record is rooted at the identity; its translations serve other roots.
 """
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +14,6 @@ from starcast.collectives.algorithm import MESSAGES, Algorithm, Arguments
 from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Schedule, build_schedule
 from starcast.collectives.rows import Columns, concatenate_rows
-from starcast.records import shipped_record
-from starcast.records.files import missing_reason
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.vocabulary import Ports
@@ -20,9 +22,22 @@ _FAMILIES = ("star", "nk-star", "hypercube")
 _BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"
 
 
+def _witness(problem: str, topology: Topology) -> Mapping[str, NDArray[Any]]:
+    # Imported only here, as below: records load pydantic.
+    from starcast.records import shipped_record  # noqa: PLC0415
+
+    return shipped_record(problem, topology.spec).witness
+
+
+def _missing_reason(problem: str, topology: Topology) -> str | None:
+    from starcast.records.files import missing_reason  # noqa: PLC0415
+
+    return missing_reason(problem, topology.spec, optimal=True)
+
+
 def _build_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
     """Inform each node in the round of the record."""
-    witness = shipped_record(_BROADCAST, topology.spec).witness
+    witness = _witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"], root, "optimal")
 
 
@@ -34,7 +49,7 @@ def _build_allgather(topology: Topology, root: int, ports: Ports, messages: int)
     ceil(k (N - 1) / 2) steps; for even degree 2C and messages divisible by C this is the lower
     bound, since all links of all nodes are busy in every step.
     """
-    paths = shipped_record(_CYCLES, topology.spec).witness["ports"]
+    paths = _witness(_CYCLES, topology)["ports"]
     parts = [
         rows
         for number, path in enumerate(paths)
@@ -99,7 +114,7 @@ ALGORITHMS = (
         _build_broadcast,
         rows=lambda topology, _: topology.nodes - 1,
         forest_construction=lambda *_: None,
-        exclusion=lambda topology: missing_reason(_BROADCAST, topology.spec, optimal=True),
+        exclusion=partial(_missing_reason, _BROADCAST),
     ),
     Algorithm(
         "allgather", "hamiltonian-decomposition", _FAMILIES, ("all",), (MESSAGES,),
@@ -107,7 +122,7 @@ ALGORITHMS = (
         _build_allgather,
         rows=_count_allgather_rows,
         forest_construction=lambda *_: None,
-        exclusion=lambda topology: missing_reason(_CYCLES, topology.spec, optimal=True),
+        exclusion=partial(_missing_reason, _CYCLES),
         sources=lambda topology, _ports: topology.nodes,
     ),
 )  # fmt: skip

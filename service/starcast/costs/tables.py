@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
+from starcast.axes.values import check_execution
 from starcast.collectives import catalogue, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import check_collective, check_ports
@@ -20,7 +21,6 @@ from starcast.costs.machine import (
 )
 from starcast.costs.printed import PrintedRow, bound_name, printed_rows
 from starcast.errors import InputError, LimitError, RejectedError
-from starcast.simulator.execution_models import check_execution
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
 

@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from starcast.database.columns import SPEC, Base, json_type, matches, one_of
-from starcast.records.model import VERIFICATIONS
+from starcast.vocabulary import VERIFICATIONS
 
 
 class StoredRecord(Base):

@@ -13,8 +13,9 @@ from starcast.errors import RejectedError
 from starcast.records import Record, is_better, schema, verify
 from starcast.records.files import pack_witness, unpack_witness
 from starcast.records.listing import COLUMNS, SPARE, evidence_kind, record_row
-from starcast.records.model import FIELDS, FORMAT, VERIFICATIONS, Verification
+from starcast.records.model import FIELDS, FORMAT
 from starcast.support.table import Table
+from starcast.vocabulary import VERIFICATIONS, Verification
 
 #: A number of PostgreSQL's advisory locks, which no other part of starcast uses.
 _LOCK = 7_718

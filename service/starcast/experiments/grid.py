@@ -9,7 +9,6 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from starcast import costs
 from starcast.axes.parameters import AXES, POINT_AXES
 from starcast.axes.values import BEST, DEGREE, NONE, drawn_faults, read_axis
 from starcast.collectives import catalogue
@@ -17,9 +16,9 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.errors import InputError, LimitError
 from starcast.experiments.faults import resolve_faults
 from starcast.experiments.point import ARGUMENT_AXES, Point, Structure
+from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, as_topology
-from starcast.trees.spec_syntax import format_spec, parse_spec
 
 __all__ = ["Grid", "Point", "group_by_structure"]
 
@@ -156,6 +155,9 @@ class Grid(_Axes):
                 values = dict(zip(_VARIED, choice, strict=True))
                 values["faults"], values["seed"] = values["faults"]
                 if values["segments"] == BEST:
+                    # Imported only here: few grids need the closed forms.
+                    from starcast import costs  # noqa: PLC0415
+
                     others = {"copies": values["copies"]}
                     _, values["segments"] = costs.optimal_pieces(
                         topology,

@@ -8,14 +8,13 @@ from functools import lru_cache
 from typing import Any, Self
 
 from starcast.axes.parameters import AXES, POINT_AXES, Parameters
-from starcast.axes.values import LARGEST, read_seed
+from starcast.axes.values import LARGEST, check_execution, read_seed
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
 from starcast.errors import InputError
 from starcast.experiments.faults import canonical_faults
-from starcast.simulator.execution_models import check_execution
+from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
-from starcast.trees.spec_syntax import format_spec, parse_spec
 
 #: Arguments of algorithms that are axes.
 ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)

@@ -15,9 +15,9 @@ from starcast.collectives.catalogue import find
 from starcast.collectives.model import COLUMNS
 from starcast.errors import InputError
 from starcast.layouts import DESCRIPTIONS, layout, layouts
+from starcast.support.spec_syntax import format_spec
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.trees.spec_syntax import format_spec
 
 Facts = dict[str, Any]
 

@@ -16,9 +16,9 @@ from starcast.graph.schema import (
     Label,
     Relationship,
 )
+from starcast.support.spec_syntax import format_arguments
 from starcast.topologies import Topology
 from starcast.trees import Forest
-from starcast.trees.spec_syntax import format_arguments
 
 #: Labels by kind of artifact, in the order in which artifacts are built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}

@@ -41,10 +41,10 @@ from starcast.graph.schema import (
     Relationship,
     first_key,
 )
+from starcast.support.spec_syntax import parse_arguments
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest
-from starcast.trees.spec_syntax import parse_arguments
 
 #: Nodes per page.
 PAGE = 8_192

@@ -8,10 +8,11 @@ key, ``0007-graph-model.md`` why relationships are indexed by the artifact that 
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 from zlib import crc32
 
-from starcast.topologies import Topology
-from starcast.topologies.families import SHIPPED
+if TYPE_CHECKING:
+    from starcast.topologies import Topology
 
 #: Version of the schema, stored in `STORE`. Increase it with every change that an older or a newer
 #: starcast cannot read; 2 renamed Topology.name to spec and SEND.payload to unit, 3 added
@@ -335,7 +336,7 @@ def statements() -> list[str]:
     return [text for element in (*LABELS, *RELATIONSHIPS) for text in element.statements()]
 
 
-def first_key(topology: Topology) -> int:
+def first_key(topology: "Topology") -> int:
     """Return the key of a topology's node 0; the node of rank r has the key ``first_key + r``.
 
     The key is composed of the family, n in five bits, k in five bits and the rank: unlike a
@@ -343,6 +344,8 @@ def first_key(topology: Topology) -> int:
     with k > 0 of the next family, the hypercubes, which have no k. The family of a plug-in has the
     numbers 1024 to 2047 and a k that follow from its name, whichever plug-ins are loaded.
     """
+    from starcast.topologies.families import SHIPPED  # noqa: PLC0415 - queries need no numpy
+
     k = topology.k or 0
     if topology.family in SHIPPED:
         family = SHIPPED.index(topology.family)

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from starcast.collectives import Schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
-from starcast.database import models, repository
+from starcast.database import artifact_rows, models
 from starcast.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
 from starcast.graph.rows import (
@@ -153,7 +153,7 @@ class TopologyArtifact:
         topology = self.topology
         blocks = partial(link_blocks, topology)
         content = topology_content(topology, blocks())
-        save = partial(repository.save_topology, topology=topology)
+        save = partial(artifact_rows.save_topology, topology=topology)
         return BuiltArtifact(topology_node(topology), topology, blocks, content, save)
 
     def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
@@ -203,7 +203,7 @@ class ForestArtifact:
         self.forest.verify()
         blocks = partial(tree_blocks, self.forest)
         content = rows_content(blocks())
-        save = partial(repository.save_forest, forest=self.forest)
+        save = partial(artifact_rows.save_forest, forest=self.forest)
         return BuiltArtifact(forest_node(self.forest), self.topology, blocks, content, save)
 
     def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
@@ -251,7 +251,7 @@ class ScheduleArtifact:
             )
         blocks = partial(send_blocks, built)
         content = rows_content(blocks())
-        save = partial(repository.save_schedule, schedule=built, simulation=simulation)
+        save = partial(artifact_rows.save_schedule, schedule=built, simulation=simulation)
         return BuiltArtifact(schedule_node(built), self.topology, blocks, content, save)
 
     def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
@@ -297,7 +297,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     recorded = recorded_plugins(session, kind, artifact_id)
     try:
         if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
-            return ForestArtifact(repository.load_forest(session, artifact_id), recorded)
+            return ForestArtifact(artifact_rows.load_forest(session, artifact_id), recorded)
         artifact = plan_from_id(kind, artifact_id)
     except (InputError, NotFoundError):
         artifact = None

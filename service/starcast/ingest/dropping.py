@@ -7,9 +7,9 @@ Neo4j can be filled again with all other artifacts in less time, they are import
 from collections.abc import Callable, Sequence
 
 from starcast.database import models
+from starcast.database.listing import find
 from starcast.errors import LimitError, RejectedError
 from starcast.graph import audit, ownership
-from starcast.ingest.listing import find
 from starcast.ingest.load_methods import ChosenMethod, choose_deletion
 from starcast.ingest.loading import discard, find_dependents, recover
 from starcast.ingest.offline import check_space, find_imported, import_remaining

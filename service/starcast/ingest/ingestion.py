@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sqlalchemy import select
 
-from starcast.database import models, repository
+from starcast.database import artifact_rows, models
 from starcast.embedded import rebuild as embedded_rebuild
 from starcast.errors import RejectedError
 from starcast.graph import audit, ownership
@@ -192,7 +192,7 @@ def _refuse_other_trees(stores: Stores, request: Plan | IngestRequest) -> None:
         with stores.session() as session:
             if session.get(models.Forest, artifact_id) is None:
                 continue
-            stored = repository.load_forest(session, artifact_id)
+            stored = artifact_rows.load_forest(session, artifact_id)
         if not np.array_equal(stored.parent_port, forest.parent_port):
             raise RejectedError(
                 f"{artifact_id} is stored with other trees",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from starcast.database import models, repository
+from starcast.database import artifact_rows, models
 from starcast.errors import (
     InputError,
     NotFoundError,
@@ -267,9 +267,9 @@ def forget(session: Session, reference: Reference) -> None:
 
 
 _DELETE = {
-    "topology": repository.drop_topology,
-    "forest": repository.drop_forest,
-    "schedule": repository.drop_schedule,
+    "topology": artifact_rows.drop_topology,
+    "forest": artifact_rows.drop_forest,
+    "schedule": artifact_rows.drop_schedule,
 }
 
 

@@ -20,12 +20,12 @@ from starcast.errors import InputError, RejectedError
 from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact, TopologyArtifact
 from starcast.ingest.load_methods import Estimate, limit_error
 from starcast.support.integers import check_count
+from starcast.support.spec_syntax import format_spec, parse_spec, split_specs
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, forest, plain_constructions
 from starcast.trees.catalogue import find_difference
 from starcast.trees.sizes import count_edges
-from starcast.trees.spec_syntax import format_spec, parse_spec, split_specs
 from starcast.vocabulary import LoadMethod
 
 ALL = "all"

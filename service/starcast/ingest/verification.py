@@ -16,11 +16,17 @@ import numpy as np
 from sqlalchemy import select
 
 from starcast.database import models, sessions
-from starcast.errors import InputError, StarcastError
+from starcast.database.listing import find
+from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.graph import audit, reader
 from starcast.graph.artifact_nodes import RELATIONSHIP_OF
 from starcast.graph.audit import REBUILD, Problem, StoredNode
-from starcast.graph.ownership import OutdatedSchemaError, OwnershipError, usable_owner
+from starcast.graph.ownership import (
+    OutdatedSchemaError,
+    OwnershipError,
+    check_ownership,
+    usable_owner,
+)
 from starcast.graph.rows import Content
 from starcast.graph.schema import GraphState, first_key
 from starcast.ingest.artifacts import (
@@ -346,3 +352,32 @@ def _has_topology(nodes: Sequence[StoredNode], artifact: Artifact) -> bool:
 
 def _rebuild_advice(reference: Reference) -> str:
     return f"{REBUILD} '{reference.id}'"
+
+
+def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
+    """Recompute counts and checksums of an artifact in Neo4j, and compare them with its record.
+
+    Raises:
+        NotFoundError: the artifact is not known.
+        RejectedError: it is not complete, or the graph holds something else.
+        UnavailableError: the graph belongs to another database.
+    """
+    check_ownership(stores.graph, stores.id)
+    with stores.session() as session:
+        row = find(session, kind, artifact_id)
+        expected = (row.expected_nodes, row.expected_relationships, row.expected_checksum)
+        state = row.state
+    if state != LoadState.COMPLETE:
+        raise RejectedError(
+            f"{kind} {artifact_id} is {state}, not complete", hint="ingest it again"
+        )
+    topology = parse_topology(Reference(kind, artifact_id).spec)
+    found = reader.read_content(stores.graph, kind, artifact_id, topology)
+    if (found.nodes, found.relationships, found.checksum) != expected:
+        nodes, relationships, checksum = expected
+        raise RejectedError(
+            f"the graph holds {found} for {artifact_id}, instead of {nodes:,} nodes, "
+            f"{relationships:,} relationships, checksum {checksum}",
+            hint=f"run 'starcast graph rebuild {artifact_id}', or 'starcast {kind} drop' and ingest"
+            " it again",
+        )

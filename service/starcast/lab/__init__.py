@@ -2,11 +2,31 @@
 
 The command line, the HTTP API and notebooks are doors to them. Nothing is printed: results are
 `Table` and `Facts`, which convert themselves to data frames, LaTeX and HTML, and show themselves in
-notebooks.
+notebooks. A command needs the operations of one module, so all names are imported on first use.
 """
 
-from starcast.lab.answers import Answer, ComparisonTable, RunTable
-from starcast.lab.connecting import Lab, connect
-from starcast.support.table import Facts, Table
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from starcast.lab.answers import Answer, ComparisonTable, RunTable
+    from starcast.lab.connecting import Lab, connect
+    from starcast.support.table import Facts, Table
 
 __all__ = ["Answer", "ComparisonTable", "Facts", "Lab", "RunTable", "Table", "connect"]
+
+_MODULES = {
+    "Answer": "starcast.lab.answers",
+    "ComparisonTable": "starcast.lab.answers",
+    "Facts": "starcast.support.table",
+    "Lab": "starcast.lab.connecting",
+    "RunTable": "starcast.lab.answers",
+    "Table": "starcast.support.table",
+    "connect": "starcast.lab.connecting",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'starcast.lab' has no attribute '{name}'")
+    return getattr(import_module(_MODULES[name]), name)

@@ -167,7 +167,7 @@ class Artifacts(Connection):
     def _forest_of(self, forest_id: str) -> "Forest":
         """Return the forest of an id, which need not be stored."""
         from starcast.ingest.artifacts import artifact_from_id
-        from starcast.trees.spec_syntax import normalize_id
+        from starcast.support.spec_syntax import normalize_id
 
         with self._session() as session:
             artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
@@ -216,8 +216,8 @@ class Artifacts(Connection):
 
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
         """Return the id of an artifact in its normal form, and its kind."""
-        from starcast.ingest.listing import find_kind
-        from starcast.trees.spec_syntax import normalize_id
+        from starcast.database.listing import find_kind
+        from starcast.support.spec_syntax import normalize_id
 
         name = normalize_id(artifact_id)
         if kind is not None:
@@ -252,10 +252,13 @@ class Artifacts(Connection):
         return self._list("schedule", topology)
 
     def _list(self, kind: str, topology: StoredTopology) -> Table:
-        from starcast.ingest.listing import columns, list_artifacts
-        from starcast.topologies import as_topology
+        from starcast.database.listing import columns, list_artifacts
 
-        spec = None if topology is None else as_topology(topology).spec
+        spec = None
+        if topology is not None:
+            from starcast.topologies import as_topology
+
+            spec = as_topology(topology).spec
         with self._session() as session:
             rows = list_artifacts(session, kind, spec)
         has_errors = any(row["error"] for row in rows)
@@ -275,12 +278,14 @@ class Artifacts(Connection):
             NotFoundError: no such artifact is stored.
             RejectedError: ``verify`` is given, and the graph holds something else.
         """
-        from starcast.ingest.listing import check_artifact, describe_artifact
+        from starcast.database.listing import describe_artifact
 
         name, kind = self._named(artifact_id, kind)
         with self._session() as session:
             properties = describe_artifact(session, kind, name)
         if verify:
+            from starcast.ingest.verification import check_artifact
+
             with self._stores() as stores:
                 check_artifact(stores, kind, name)
             self.reporter.say(f"the graph holds {name} as it was built")
@@ -292,13 +297,13 @@ class Artifacts(Connection):
         Raises:
             NotFoundError: no such forest is stored.
         """
-        from starcast.database import repository
-        from starcast.ingest.listing import find
+        from starcast.database import artifact_rows
+        from starcast.database.listing import find
 
         name, kind = self._named(forest_id, "forest")
         with self._session() as session:
             find(session, kind, name)
-            return repository.load_forest(session, name)
+            return artifact_rows.load_forest(session, name)
 
     def schedule_steps(self, schedule_id: ArtifactId) -> Table:
         """Show the load of each step of a stored schedule.
@@ -310,13 +315,13 @@ class Artifacts(Connection):
             NotFoundError: no such schedule is stored.
         """
         from starcast.comparison.listing import list_profile
-        from starcast.database import repository
-        from starcast.ingest.listing import find
+        from starcast.database import artifact_rows
+        from starcast.database.listing import find
 
         name, kind = self._named(schedule_id, "schedule")
         with self._session() as session:
             find(session, kind, name)
-            return list_profile(repository.load_schedule_profile(session, name))
+            return list_profile(artifact_rows.load_schedule_profile(session, name))
 
 
 def list_loaded(loaded: "Iterable[Loaded]", note: str) -> Table:

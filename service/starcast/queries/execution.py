@@ -4,15 +4,12 @@ from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from starcast.collectives.catalogue import REGISTRIES
-from starcast.collectives.model import EXPANDED
 from starcast.errors import InputError, LimitError, NotFoundError
 from starcast.graph.connection import Graph, QueryResult
 from starcast.graph.schema import GraphState
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, bind, values_of_type
 from starcast.support.text import did_you_mean
-from starcast.trees import constructions
 
 _STATES = {
     "topology": "MATCH (t:Topology) WHERE t.spec IN $ids RETURN t.spec AS id, t.state AS state",
@@ -141,6 +138,11 @@ def ingest_command(kind: str, artifact_id: str) -> str:
         kind: ``topology``, ``forest`` or ``schedule``.
         artifact_id: its id.
     """
+    # Imported only here, for messages: a query of stored artifacts needs no catalogue.
+    from starcast.collectives.catalogue import REGISTRIES  # noqa: PLC0415
+    from starcast.collectives.model import EXPANDED  # noqa: PLC0415
+    from starcast.trees import constructions  # noqa: PLC0415
+
     parts = artifact_id.split(":")
     command = f"starcast ingest {parts[0]}"
     if kind == "topology" and len(parts) == 1:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -189,7 +189,7 @@ def load_library(*packs: Path) -> Library:
     """
     merged = Library()
     packs_by_name: dict[str, list[Query]] = {}
-    for directory in (folder("queries"), *dict.fromkeys(packs)):
+    for directory in _roots(packs):
         library = _load_packs(directory)
         merged.faults.update(library.faults)
         for query in library.queries.values():
@@ -202,6 +202,10 @@ def load_library(*packs: Path) -> Library:
                 (query.name, _name_conflict(query, queries)) for query in reversed(queries)
             )
     return merged
+
+
+def _roots(packs: Sequence[Path]) -> Sequence[Path]:
+    return (folder("queries"), *dict.fromkeys(packs))
 
 
 def load_queries(*packs: Path) -> dict[str, Query]:
@@ -237,7 +241,25 @@ def find(name: str, *packs: Path) -> Query:
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
-    return load_library(*packs).find(name)
+    path = _only_file(name, packs)
+    return load_library(*packs).find(name) if path is None else Query.read(path)
+
+
+def _only_file(name: str, packs: Sequence[Path]) -> Path | None:
+    """Return the file of a query, so that no other is read; None if its name needs all of them."""
+    pack, _, stem = name.rpartition("/")
+    with suppress(OSError):
+        folders = [each for root in _roots(packs) for each in root.iterdir() if each.is_dir()]
+        names = [each.name for each in folders]
+        found = [
+            each
+            for each in folders
+            if pack in {"", each.name} and (each / f"{stem}{SUFFIX}").is_file()
+        ]
+        is_valid = all(_NAME.fullmatch(part) for part in (stem, *(each.name for each in found)))
+        if len(found) == 1 and is_valid and names.count(found[0].name) == 1:
+            return found[0] / f"{stem}{SUFFIX}"
+    return None
 
 
 def is_file(name: str) -> bool:

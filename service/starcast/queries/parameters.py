@@ -9,12 +9,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from starcast.errors import InputError
+from starcast.support.spec_syntax import normalize_id
 from starcast.support.text import did_you_mean
-from starcast.topologies import Topology, topology
-from starcast.trees.spec_syntax import normalize_id
+
+if TYPE_CHECKING:
+    from starcast.topologies import Topology
 
 #: The values that each type expects, as error messages describe them.
 EXPECTED: dict[str, str] = {
@@ -249,12 +251,17 @@ def values_of_type(
     return list(dict.fromkeys(flat))
 
 
-def named_topologies(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> list[Topology]:
+def named_topologies(
+    parameters: Sequence[Parameter], values: Mapping[str, Any]
+) -> list["Topology"]:
     """Return the distinct topologies of all artifacts that the parameters name.
 
     Raises:
         InputError: the value of a topology parameter is not a topology.
     """
+    # Imported only here: queries of a forest or a schedule have nothing to check.
+    from starcast.topologies import topology  # noqa: PLC0415
+
     topologies = [topology(spec) for spec in values_of_type(parameters, values, "topology")]
     for kind in STORED[1:]:
         for artifact_id in values_of_type(parameters, values, kind):
@@ -268,6 +275,9 @@ def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]
 
     The server would return no rows for them, without a reason.
     """
+    checked = ("topology", *_MEMBERSHIP_CHECKS)
+    if not any(values_of_type(parameters, values, kind) for kind in checked):
+        return
     topologies = named_topologies(parameters, values)
     for kind, check in _MEMBERSHIP_CHECKS.items():
         for value in values_of_type(parameters, values, kind):
@@ -276,7 +286,7 @@ def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]
                 raise next(error for error in errors if error)
 
 
-def _check_node(network: Topology, label: str) -> InputError | None:
+def _check_node(network: "Topology", label: str) -> InputError | None:
     try:
         network.rank(label)
     except InputError as error:
@@ -284,7 +294,7 @@ def _check_node(network: Topology, label: str) -> InputError | None:
     return None
 
 
-def _check_link(network: Topology, link: str) -> InputError | None:
+def _check_link(network: "Topology", link: str) -> InputError | None:
     first, _, second = link.partition("-")
     error = _check_node(network, first) or _check_node(network, second)
     if error:
@@ -300,7 +310,7 @@ def _check_link(network: Topology, link: str) -> InputError | None:
     )
 
 
-def _check_pattern(network: Topology, pattern: str) -> InputError | None:
+def _check_pattern(network: "Topology", pattern: str) -> InputError | None:
     example = network.label(0)
     symbols = set(example) | set(network.label(network.nodes - 1))
     if len(pattern) == len(example) and set(pattern) <= symbols | {"*"}:
@@ -312,7 +322,7 @@ def _check_pattern(network: Topology, pattern: str) -> InputError | None:
 
 
 #: For the types that depend on a topology, functions that return the error of a value, or None.
-_MEMBERSHIP_CHECKS: dict[str, Callable[[Topology, str], InputError | None]] = {
+_MEMBERSHIP_CHECKS: dict[str, Callable[["Topology", str], InputError | None]] = {
     "node": _check_node,
     "link": _check_link,
     "pattern": _check_pattern,

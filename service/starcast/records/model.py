@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
@@ -37,14 +37,6 @@ EVIDENCE = ("paths", *CERTIFICATE)
 
 #: LRAT is what starcast writes now; records of older versions have DRAT.
 ProofFormat = Literal["LRAT", "DRAT", "second solver"]
-
-#: The state of a record after a verification. The witness was checked in all of them.
-#:
-#: * ``verified``: the bound was computed again, or its proof was made again and accepted.
-#: * ``not made again``: the bound has a proof about the right formula, which was not made again.
-#: * ``not checked``: nothing but the word of a second solver supports the bound.
-Verification = Literal["verified", "not made again", "not checked"]
-VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)
 
 
 @dataclass(frozen=True)

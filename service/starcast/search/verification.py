@@ -12,12 +12,12 @@ from starcast.errors import (
 )
 from starcast.progress import Reporter
 from starcast.records import Proof, Record, verify
-from starcast.records.model import Verification
 from starcast.search.engines import Budget
 from starcast.search.proofs import compare_proof, prove_again, verify_bound
 from starcast.search.refutation import Refutation
 from starcast.support.table import Table
 from starcast.support.text import pluralize
+from starcast.vocabulary import Verification
 
 
 class CheckedRecord(NamedTuple):

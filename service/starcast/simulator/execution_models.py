@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from starcast.axes.values import check_execution
 from starcast.collectives.model import Schedule
 from starcast.errors import InputError, RejectedError
 from starcast.simulator.asynchronous import AsynchronousExecution
@@ -25,7 +26,7 @@ from starcast.simulator.rows import Indices
 from starcast.simulator.simulation import Executed, Simulation, execute
 from starcast.simulator.ticks import Number, Ticks, Times, exact_number
 from starcast.topologies import memory
-from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel
+from starcast.vocabulary import ExecutionModel
 
 
 class PacketTimes(NamedTuple):
@@ -96,18 +97,6 @@ class Timing:
         links of its port, and its sender and receiver are those of its first row.
         """
         return self._packets()
-
-
-def check_execution(name: str) -> None:
-    """Check the name of an execution model.
-
-    Raises:
-        InputError: there is no such model.
-    """
-    if name not in EXECUTION_MODELS:
-        raise InputError(
-            f"unknown execution model '{name}'", hint=f"write {' or '.join(EXECUTION_MODELS)}"
-        )
 
 
 def timing(

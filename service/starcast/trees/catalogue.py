@@ -7,6 +7,7 @@ import numpy as np
 
 from starcast.errors import InputError
 from starcast.registry import Argument, Entry, Registry
+from starcast.support.spec_syntax import parse_construction
 from starcast.topologies import Topology, as_topology, memory
 from starcast.trees.balanced import balanced, near_balanced, perfectly_balanced
 from starcast.trees.binomial import binomial, edge_disjoint_binomial
@@ -22,7 +23,6 @@ from starcast.trees.nk_multiple import nk_multiple
 from starcast.trees.optimal_edge_disjoint import no_optimal_record, optimal_edge_disjoint
 from starcast.trees.recursive_substar import recursive_substar
 from starcast.trees.shortest_path import shortest_path, shortest_path_graph
-from starcast.trees.spec_syntax import parse_construction
 
 
 @dataclass(frozen=True)

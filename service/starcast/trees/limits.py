@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from starcast.errors import InputError
-from starcast.trees.spec_syntax import format_spec, parse_spec
+from starcast.support.spec_syntax import format_spec, parse_spec
 
 #: Schedules number the trees of a forest with uint8.
 MAX_TREES = 256

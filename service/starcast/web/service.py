@@ -13,9 +13,9 @@ from starcast.errors import BusyError, StarcastError, UnavailableError
 from starcast.lab import Lab
 from starcast.queries import Library, load_library
 from starcast.settings import Settings
+from starcast.support.spec_syntax import normalize_id
 from starcast.trees import Forest
 from starcast.trees.catalogue import CONSTRUCTIONS
-from starcast.trees.spec_syntax import normalize_id
 from starcast.web import witnesses
 from starcast.web.workers import Workers
 

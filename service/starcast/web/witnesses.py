@@ -9,9 +9,9 @@ from starcast.errors import NotFoundError, StarcastError
 from starcast.records import Record, known_folders, verify
 from starcast.records.files import missing_reason
 from starcast.records.listing import load_files
+from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest
-from starcast.trees.spec_syntax import format_spec, parse_spec
 from starcast.web.computations import require_drawable
 
 #: The construction that the ids of witness forests name.

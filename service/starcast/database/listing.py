@@ -1,17 +1,13 @@
-"""Listings and descriptions of what is stored, and a check that the graph still holds it."""
+"""Listings and descriptions of the stored artifacts."""
 
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from starcast.database import models, repository
-from starcast.errors import NotFoundError, RejectedError
-from starcast.graph import reader
-from starcast.graph.ownership import check_ownership
-from starcast.ingest.stores import LoadState, Reference, Stores
+from starcast.database import models
+from starcast.errors import NotFoundError
 from starcast.support.text import did_you_mean
-from starcast.topologies import topology as parse_topology
 
 Row = dict[str, Any]
 
@@ -44,9 +40,7 @@ def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list
         .where(models.Materialization.kind == kind)
         .order_by(models.Materialization.id)
     )
-    rows = [
-        row for row in session.scalars(query) if spec in {None, Reference(row.kind, row.id).spec}
-    ]
+    rows = [row for row in session.scalars(query) if spec in {None, row.id.partition(":")[0]}]
     return [_describe(session, row) for row in rows]
 
 
@@ -104,35 +98,6 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
-    """Recompute counts and checksums of an artifact in Neo4j, and compare them with its record.
-
-    Raises:
-        NotFoundError: the artifact is not known.
-        RejectedError: it is not complete, or the graph holds something else.
-        UnavailableError: the graph belongs to another database.
-    """
-    check_ownership(stores.graph, stores.id)
-    with stores.session() as session:
-        row = find(session, kind, artifact_id)
-        expected = (row.expected_nodes, row.expected_relationships, row.expected_checksum)
-        state = row.state
-    if state != LoadState.COMPLETE:
-        raise RejectedError(
-            f"{kind} {artifact_id} is {state}, not complete", hint="ingest it again"
-        )
-    topology = parse_topology(Reference(kind, artifact_id).spec)
-    found = reader.read_content(stores.graph, kind, artifact_id, topology)
-    if (found.nodes, found.relationships, found.checksum) != expected:
-        nodes, relationships, checksum = expected
-        raise RejectedError(
-            f"the graph holds {found} for {artifact_id}, instead of {nodes:,} nodes, "
-            f"{relationships:,} relationships, checksum {checksum}",
-            hint=f"run 'starcast graph rebuild {artifact_id}', or 'starcast {kind} drop' and ingest"
-            " it again",
-        )
-
-
 def _describe(session: Session, row: models.Materialization) -> Row:
     """Return the row of a listing; its columns are None if nothing was saved, as after an error."""
     stored = session.get(_MODEL[row.kind], row.id)
@@ -146,7 +111,10 @@ def _describe(session: Session, row: models.Materialization) -> Row:
 def _describe_trees(session: Session, forest_id: str) -> Row:
     if session.get(models.Forest, forest_id) is None:
         return {}
-    forest = repository.load_forest(session, forest_id)
+    # Imported only here: a listing needs neither trees nor numpy.
+    from starcast.database.artifact_rows import load_forest  # noqa: PLC0415
+
+    forest = load_forest(session, forest_id)
     return {
         "heights": forest.heights.tolist(),
         "leaves": forest.leaves.tolist(),
