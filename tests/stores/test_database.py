@@ -365,7 +365,10 @@ def test_a_newer_schema_is_refused_and_unchanged(engine: Engine, call: str) -> N
     with engine.begin() as connection:
         connection.execute(text("update alembic_version set version_num = '9999'"))
     with pytest.raises(RejectedError, match="newer than this starcast") as refused:
-        getattr(sessions, call)(engine, *([Silent()] if call == "upgrade" else []))
+        if call == "upgrade":
+            migrations.upgrade(engine, Silent())
+        else:
+            getattr(sessions if call == "check" else migrations, call)(engine)
     assert refused.value.hint == "update starcast"
     assert sessions.current(engine) == "9999"
     assert tables(engine) > {"run", "cost"}

@@ -422,7 +422,7 @@ READING = [
     ("compare", "e"),
     ("claims", "list", "TS"),
     ("claims", "runs"),
-    ("db", "current"),
+    ("db", "check"),
     ("db", "check"),
 ]
 WRITING = [
