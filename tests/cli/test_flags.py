@@ -86,7 +86,7 @@ def test_an_unexpected_exception_is_logged_with_its_traceback(
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("starcast.topologies.topology", fail)
+    monkeypatch.setattr("starcast.topologies.as_topology", fail)
     assert starcast("topology", "show", "S5").code == 1
     _, error, ended = entries(log_file)
     assert error["event"] == "internal error"

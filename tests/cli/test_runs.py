@@ -498,10 +498,10 @@ def test_runs_are_listed_on_a_terminal_without_folding(
     ]
     assert len(priced) > 1
     assert [cell for cell, _ in priced] == pytest.approx([time for _, time in priced], rel=1e-5)
-    told = starcast(*words).err.partition("in all rows: ")[2].partition("\n")[0]
-    assert "algorithm edge-disjoint" in told
+    shared = starcast(*words).err.partition("in all rows: ")[2].partition("\n")[0]
+    assert "algorithm edge-disjoint" in shared
     gone = re.match(r"not shown: (.*); --all shows all columns", below)
-    explained = {part.split()[0] for part in told.split(", ")} | set(
+    explained = {part.split()[0] for part in shared.split(", ")} | set(
         gone[1].split(", ") if gone else []
     )
     usual = {

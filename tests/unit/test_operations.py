@@ -82,12 +82,12 @@ class Operations(Lab):
 
 @pytest.fixture
 def app() -> typer.Typer:
-    made = typer.Typer()
-    command(made, "describe", Operations.describe, kind="forest")
+    nouns = typer.Typer()
+    command(nouns, "describe", Operations.describe, kind="forest")
     command(
-        made, "listed", Operations.listed, settings={"home": Annotated[str | None, typer.Option()]}
+        nouns, "listed", Operations.listed, settings={"home": Annotated[str | None, typer.Option()]}
     )
-    return made
+    return nouns
 
 
 def run(app: typer.Typer, *words: str) -> Any:

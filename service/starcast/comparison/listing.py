@@ -41,7 +41,7 @@ class RunList(Table):
     def readable(self) -> Table:
         """Return the rows without usual values and shared parameters; the note tells the latter."""
         columns = list(self.columns)
-        told = []
+        shared = []
         for name, value in self.rows[0].items() if self.rows else ():
             if any(row[name] != value for row in self.rows):
                 continue
@@ -49,8 +49,8 @@ class RunList(Table):
                 columns.remove(name)
             elif name in POINT_AXES:
                 columns.remove(name)
-                told.append(f"{name} {format_value(value)}")
-        note = f"in all rows: {', '.join(told)}" if told else ""
+                shared.append(f"{name} {format_value(value)}")
+        note = f"in all rows: {', '.join(shared)}" if shared else ""
         return Table.of(self.rows, columns, "\n".join(filter(None, [note, self.note])))
 
 

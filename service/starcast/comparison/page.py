@@ -153,13 +153,13 @@ def list_sources(comparison: Comparison) -> list[dict[str, Any]]:
 def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
     """Return the commands that execute the runs again, for sides that share them.
 
-    ``here`` compares with the stored figures; ``elsewhere`` is for another machine or database.
+    ``repeat`` compares with the stored figures; ``elsewhere`` is for another machine or database.
     """
     sides: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for side in comparison.sides:
         sides.setdefault((side.repeat, side.commands), []).append(side.name)
     return [
-        {"sides": names, "here": repeat, "elsewhere": list(elsewhere)}
+        {"sides": names, "repeat": repeat, "elsewhere": list(elsewhere)}
         for (repeat, elsewhere), names in sides.items()
     ]
 

@@ -187,8 +187,8 @@ class Administration(Connection):
         self._check_open()
         self._close_graph()
         manifest = restore(self.settings, Path(file), self.reporter, rebuild_graph=graph)
-        made = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"
-        return Facts(_facts_of(manifest), f"{file} of {made} is restored")
+        moment = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"
+        return Facts(_facts_of(manifest), f"{file} of {moment} is restored")
 
 
 def _facts_of(manifest: "Manifest") -> dict[str, Any]:

@@ -23,6 +23,7 @@ from starcast.lab.signature import (
     ShardName,
     Shell,
     SingleValues,
+    SomeExperiment,
     TopologyName,
 )
 from starcast.support.table import Facts, Table
@@ -103,7 +104,7 @@ class Experiments(Connection):
         loss = listing.describe_loss(run) if run.faults else ""
         return RunTable(listing.COST_COLUMNS, rows, loss, run=run)
 
-    def runs(self, *, experiment: ExperimentName | None = None) -> Table:
+    def runs(self, *, experiment: SomeExperiment = None) -> Table:
         """List the stored runs, each with its simulated time and its gap (time / lower bound).
 
         Args:
@@ -236,8 +237,7 @@ class Experiments(Connection):
     def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
         """Store the experiment whose shards ``starcast experiment run --shard`` has written.
 
-        Refused are incomplete, overlapping and damaged shards, and those of other versions; then
-        nothing is stored.
+        Refused are shards that are incomplete, overlapping, damaged or of another version.
 
         Args:
             files: the files of all shards.
@@ -377,8 +377,7 @@ class Experiments(Connection):
     ) -> Table:
         """Store the experiments of a file; runs that are stored already are kept.
 
-        Nothing is stored if a run of the file has other figures than the same run in this store. In
-        a shell, the exit code is then 6.
+        Nothing is stored if a run of the file has other figures in this store (exit code 6).
 
         Args:
             file: a file of ``starcast experiment export``.
@@ -413,7 +412,7 @@ class Experiments(Connection):
         self,
         *names: Annotated["str | int", Shell(str, completes="experiments", required=True)],
         across: Annotated[str | Sequence[str], Shell(list[str], metavar="AXIS")] = (),
-        where: Conditions = (),
+        conditions: Conditions = (),
         baseline: Annotated[str | None, Shell(default="the first")] = None,
         everything: All = False,
         sort: Annotated[str | None, Shell(metavar="COLUMN")] = None,
@@ -439,7 +438,7 @@ class Experiments(Connection):
             names: experiments by name, runs by number; a single experiment is split into parts.
             across: compare runs that differ in topology, ports, execution, t_s or t_c; can be
                 repeated.
-            where: only runs with this value, such as topology=S5; repeat it for alternatives.
+            conditions: only runs with this value, such as topology=S5; repeat it for alternatives.
             baseline: side that the others are compared with.
             everything: show all parameters, figures and rows.
             sort: sort by this column; -COLUMN descends; time is the least time of all sides.
@@ -461,15 +460,15 @@ class Experiments(Connection):
         from starcast.comparison.stored import compare_stored, load_profiles
 
         axes = check_crossed([across] if isinstance(across, str) else across)
-        conditions = as_conditions(where)
-        read_conditions(conditions)  # before a server is needed
+        wanted = as_conditions(conditions)
+        read_conditions(wanted)  # before a server is needed
         with self._session() as session:
             comparison = compare_stored(
                 session,
                 [str(name) for name in names],
                 self.reporter,
                 across=axes,
-                conditions=conditions,
+                conditions=wanted,
                 baseline=baseline,
                 sort=sort,
             )

@@ -303,16 +303,16 @@ class Records(Connection):
             checker = check_record_proof(record, _read_proof(proof))
             sentence = f"{checker} accepts {proof}: {facts['statement']}"
             return Facts(facts | {"checker": checker}, sentence)
-        made = prove_again(record, Budget(proof_timeout, reporter=self.reporter), out)
-        if made is None:
+        refutation = prove_again(record, Budget(proof_timeout, reporter=self.reporter), out)
+        if refutation is None:
             raise LimitError(
                 f"the proof of {record.id} takes more than {proof_timeout:g} s",
                 hint="raise --proof-timeout",
             )
-        if remark := compare_proof(record, made):
+        if remark := compare_proof(record, refutation):
             self.reporter.say(remark)
-        sentence = f"{made.checker} accepts the proof of {made.size / 1000:,.0f} kB"
-        return Facts(facts | made._asdict(), f"{sentence}: {facts['statement']}")
+        sentence = f"{refutation.checker} accepts the proof of {refutation.size / 1000:,.0f} kB"
+        return Facts(facts | refutation._asdict(), f"{sentence}: {facts['statement']}")
 
     def merge_records(self, *files: ShardFiles, folder: Folder = None) -> Table:
         """Keep the records of the shards of a search, if they are better than known.

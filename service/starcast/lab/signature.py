@@ -65,6 +65,7 @@ ArtifactId = Annotated[str, Shell(metavar="ID", completes="artifacts")]
 Method = Annotated["LoadMethod | str", Shell(LoadMethod)]
 CollectiveName = Annotated[Collective, Shell(str, completes="collectives")]
 ExperimentName = Annotated[str, Shell(completes="experiments")]
+SomeExperiment = Annotated[str | None, Shell(completes="experiments")]
 MessageBytes = Annotated["float | str | Fraction", Shell(str, short=("-m",))]
 #: An exact number: 100, 2.5 or 23/3.
 Number = Annotated["float | str | Fraction", Shell(str)]
@@ -99,11 +100,11 @@ def _axes(names: Iterable[str], kind: Any) -> Any:
         for name in names
         for axis in [AXES[name]]
     }
-    made: Any = TypedDict("Axes", items, total=False)  # type: ignore[misc]
-    made.__doc__ = "\n".join(
+    axes: Any = TypedDict("Axes", items, total=False)  # type: ignore[misc]
+    axes.__doc__ = "\n".join(
         ["", "Attributes:", *(f"    {each}: {AXES[each].help}" for each in items)]
     )
-    return made
+    return axes
 
 
 #: Values of axes as ``**axes``: several of every axis, or one of each that a run has by default.

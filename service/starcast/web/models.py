@@ -359,7 +359,7 @@ class CommandsData(BaseModel):
     """The commands that execute the runs of some sides again."""
 
     sides: list[str]
-    here: str = Field(description="compares with the stored figures")
+    repeat: str = Field(description="compares with the stored figures")
     elsewhere: list[str] = Field(description="for another machine, or another database")
 
 

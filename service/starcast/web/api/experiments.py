@@ -119,7 +119,7 @@ def build_comparison(
     """Return a comparison of experiments that are not too large, and its step profiles."""
     with service.lab() as lab:
         _check_size(lab, names)
-        table = lab.compare(*names, across=across, where=conditions, baseline=baseline)
+        table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
         return table, table.profiles()
 
 
