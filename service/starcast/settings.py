@@ -6,7 +6,8 @@ Without a server's URI the embedded server is used; `starcast.endpoints` finds i
 import os
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -34,6 +35,7 @@ _MESSAGES = {
     "extra_forbidden": "there is no such setting",
 }
 _SIZE = r"^[0-9]+[kmgKMG]$"
+_NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 #: Bytes of the settings file.
 _LARGEST_FILE = 10**6
 _DAY = 86_400
@@ -51,7 +53,7 @@ def _port(description: str) -> Any:
 class Settings(BaseModel):
     """All settings of starcast. Create them with `Settings.load`, which records their sources."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     home: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("starcast"),
@@ -178,7 +180,8 @@ class Settings(BaseModel):
         for found in sources.values():
             values |= found
         try:
-            settings = cls(**values)
+            with _without_plugins():
+                settings = cls(**values)
         except ValidationError as error:
             raise _input_error(error.errors()[0], given) from None
         settings._sources = dict.fromkeys(cls.model_fields, "default")
@@ -227,6 +230,20 @@ def _absolute(path: Path) -> Path:
 def _nearest(name: str, known: Collection[str]) -> str | None:
     # Stricter than did_you_mean: all variables begin with the same prefix.
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
+
+
+@contextmanager
+def _without_plugins() -> Iterator[None]:
+    """Keep pydantic from searching all installed packages for its plug-ins, as Typer does."""
+    previous = os.environ.get(_NO_PLUGINS)
+    os.environ[_NO_PLUGINS] = "1"
+    try:
+        yield
+    finally:
+        if previous is None:
+            del os.environ[_NO_PLUGINS]
+        else:
+            os.environ[_NO_PLUGINS] = previous
 
 
 def _read_environment() -> dict[str, str]:

@@ -67,12 +67,12 @@ def load_plugins(ctx: typer.Context) -> None:
     Raises:
         InputError: one of them cannot be imported, or defines something invalid.
     """
-    from importlib.metadata import entry_points
+    from starcast.support.entry_points import is_declared
 
     if "--help" in sys.argv or ctx.resilient_parsing:
         return
     named = ctx.obj.get("plugins") or _is_set("plugins")
-    if named or entry_points(group="starcast.plugins"):
+    if named or is_declared("starcast.plugins"):
         from starcast import plugins
 
         plugins.load(load_settings(ctx).plugins)

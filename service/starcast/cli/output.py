@@ -1,16 +1,18 @@
 """Output of every command: data on stdout in one of five formats, everything else on stderr.
 
-`rich` is imported on the first use, not when the command line starts.
+`rich` draws progress bars; its tables would take longer than most commands.
 """
 
 import json
 import logging
+import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from shutil import get_terminal_size
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -19,10 +21,6 @@ from starcast.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support import log
 from starcast.support.text import format_value, to_json
 from starcast.vocabulary import Format, ListingFormat
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 #: Formats for people: cells are shortened, and laid out as in a table.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
@@ -45,6 +43,8 @@ verbosity = 0
 MESSAGE = "message"
 
 _COLUMN_GAP = 3  # blanks between two columns of a table
+#: How terminals begin and end bold text.
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 def emit(
@@ -182,7 +182,7 @@ def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
 
 def _fit(widths: Iterable[int], file_width: int | None) -> bool:
     if file_width is None or sys.stdout.isatty():
-        file_width = console(sys.stdout).width
+        file_width = _terminal_width()
     table_width = sum(width + _COLUMN_GAP for width in widths) - 1  # margins of one blank each
     return table_width <= file_width
 
@@ -216,30 +216,59 @@ def _print_table(
     bold: Sequence[Collection[str]],
     below: Sequence[str],
 ) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     cells = [[escape(format_value(value)) for value in values] for values in table]
-    printer = console(sys.stdout)
-    widths = _column_widths(columns, cells, printer.width if sys.stdout.isatty() else None)
+    is_terminal = sys.stdout.isatty()
+    widths = _column_widths(columns, cells, _terminal_width() if is_terminal else None)
     if widths is None:
         _print_records(columns, cells, title, below)
         return
-    view = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, column in enumerate(columns):
-        numeric = all(isinstance(values[index], int | float | Fraction | None) for values in table)
-        justify: Any = "right" if numeric and table else "left"
-        view.add_column(column, justify=justify, overflow="fold", width=widths[index])
-    for line, emphasized in _with_emphasis(cells, bold):
-        view.add_row(
-            *(
-                Text(cell, style="bold" if name in emphasized else "")
-                for name, cell in zip(columns, line, strict=True)
-            )
-        )
-    printer.width = max(printer.width, sum(widths) + len(columns) * _COLUMN_GAP)
-    printer.print(view, *([Text("\n".join(below))] if below else []))
+    is_right = [
+        bool(table)
+        and all(isinstance(values[index], int | float | Fraction | None) for values in table)
+        for index in range(len(columns))
+    ]
+    inner = sum(widths) + _COLUMN_GAP * (len(columns) - 1)
+    blank = " " * (inner + 2)
+    has_styles = is_terminal and os.environ.get("TERM") != "dumb"
+
+    def print_row(texts: Sequence[str], emphasized: Collection[str]) -> None:
+        folded = [_fold(text, width) for text, width in zip(texts, widths, strict=True)]
+        for number in range(max(map(len, folded))):
+            parts = [
+                _align(part[number] if number < len(part) else "", width, right)
+                for part, width, right in zip(folded, widths, is_right, strict=True)
+            ]
+            if has_styles:
+                parts = [
+                    f"{_BOLD}{part}{_PLAIN}" if name in emphasized else part
+                    for name, part in zip(columns, parts, strict=True)
+                ]
+            print(f" {(' ' * _COLUMN_GAP).join(parts)} ")
+
+    for line in title.splitlines():
+        for part in _fold(line, len(blank)):
+            print(part.ljust(len(blank)))
+    print(blank)
+    print_row(columns, columns)
+    print(f" {'─' * inner} ")
+    for texts, emphasized in _with_emphasis(cells, bold):
+        print_row(texts, emphasized)
+    print(blank)
+    for line in below:
+        print(line)
+
+
+def _fold(text: str, width: int) -> list[str]:
+    """Return the lines of a text in a column; words that are too long are broken."""
+    if len(text) <= width:
+        return [text]
+    import textwrap
+
+    return textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+
+
+def _align(text: str, width: int, right: bool) -> str:
+    return text.rjust(width) if right else text.ljust(width)
 
 
 def _column_widths(
@@ -287,12 +316,9 @@ def _print_records(
     print("\n\n".join(part for part in (title, *blocks, "\n".join(below)) if part))
 
 
-def console(stream: Any) -> "Console":
-    """Return a console that wraps lines on a terminal only."""
-    from rich.console import Console
-
-    width = None if stream.isatty() else 1_000
-    return Console(file=stream, highlight=False, emoji=False, width=width)
+def _terminal_width() -> int:
+    """Return the width of the terminal; lines are not wrapped in a file."""
+    return get_terminal_size().columns if sys.stdout.isatty() else 1_000
 
 
 def say(line: str) -> None:
@@ -347,6 +373,7 @@ class _Terminal:
     @contextmanager
     def task(self, line: str, total: int, unit: str = "") -> Iterator[Task]:
         from rich import progress
+        from rich.console import Console
 
         amount = (
             (progress.DownloadColumn(), progress.TransferSpeedColumn())
@@ -359,7 +386,9 @@ class _Terminal:
             *amount,
             progress.TimeRemainingColumn(),
         )
-        with progress.Progress(*columns, console=console(sys.stderr)) as bars:
+        with progress.Progress(
+            *columns, console=Console(stderr=True, highlight=False, emoji=False)
+        ) as bars:
             yield _Bar(bars, bars.add_task(line, total=total))
 
 
