@@ -13,10 +13,9 @@ import exact_alltoall
 import execution_models
 import fault_tolerance
 import known_records
-import typer
 from typer.testing import CliRunner
 
-from starcast.cli.app import build
+from starcast.cli.app import all_commands, app
 from starcast.errors import EXIT_CODES
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def commands_page() -> str:
 
 def command_paths() -> list[tuple[str, ...]]:
     """Return the words of every visible command and group, in the order of the help."""
-    return list(_below(typer.main.get_command(build()), ()))
+    return list(_below(all_commands(), ()))
 
 
 def _below(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -54,7 +53,7 @@ def _below(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 def operation_of(path: tuple[str, ...]) -> str | None:
     """Return the name of the method of `Lab` that a command is made from."""
-    command: Any = typer.main.get_command(build())
+    command: Any = all_commands()
     for word in path:
         command = command.commands[word]
     return getattr(command.callback, "operation", None)
@@ -63,7 +62,7 @@ def operation_of(path: tuple[str, ...]) -> str | None:
 def help_of(path: tuple[str, ...]) -> str:
     """Return the output of ``starcast PATH --help``, 100 characters wide."""
     result = CliRunner(env={"COLUMNS": "100", "TERMINAL_WIDTH": "100"}).invoke(
-        build(), [*path, "--help"], prog_name="starcast"
+        app, [*path, "--help"], prog_name="starcast"
     )
     return "\n".join(line.rstrip() for line in result.output.strip().splitlines())
 

@@ -91,6 +91,12 @@ def test_version_is_the_version_of_the_package() -> None:
     assert starcast("--version").stdout == f"starcast {version('starcast')}\n"
 
 
+def test_a_noun_alone_prints_its_commands() -> None:
+    result = starcast("topology")
+    assert result.returncode == 2
+    assert "\n  draw " in result.stdout + result.stderr
+
+
 def test_an_unknown_command_is_bad_input() -> None:
     result = starcast("confog")
     assert result.returncode == 2

@@ -179,7 +179,7 @@ def test_cypher_is_computed_where_no_verdict_is_stored(alone: Starcast) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     script = (
-        "import sys; from starcast.cli.app import build; from typer.testing import CliRunner; "
+        "import sys; from starcast.cli.app import app; from typer.testing import CliRunner; "
         "words = ['claims', 'check', '--help']; "
         "assert CliRunner().invoke(build(words), words).exit_code == 0; "
         "print(*sorted({name.partition('.')[0] for name in sys.modules} "

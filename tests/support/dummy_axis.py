@@ -42,7 +42,7 @@ def check_without_a_server() -> None:
     from sqlalchemy import UniqueConstraint
     from typer.testing import CliRunner
 
-    from starcast.cli.app import build
+    from starcast.cli.app import app
     from starcast.comparison.compare import compare
     from starcast.comparison.listing import run_row
     from starcast.comparison.matching import Side
@@ -72,10 +72,10 @@ def check_without_a_server() -> None:
     # Options
     runner = CliRunner()
     words = [*noisy.command().split()[1:], "--no-store", "--format", "json"]
-    result = runner.invoke(build(), words)
+    result = runner.invoke(app, words)
     assert result.exit_code == 0, result.output
     for command in (["run", "once"], ["experiment", "run"]):
-        result = runner.invoke(build(), [*command, "--help"], env={"COLUMNS": "200"})
+        result = runner.invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
         assert "--noise" in result.output
         assert "Noise of the links." in result.output
 

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from starcast.cli.app import build
+from starcast.cli.app import app
 from starcast.embedded import accounts, uninstall
 from starcast.embedded.home import Home
 from starcast.errors import InputError
@@ -40,15 +40,15 @@ def account(monkeypatch: pytest.MonkeyPatch, comment: str) -> None:
 def test_without_a_terminal_nothing_is_deleted_unless_yes_is_given(settings: Settings) -> None:
     before = sorted(settings.home.parent.rglob("*"))
     words = ["--home", str(settings.home), "uninstall"]
-    refused = CliRunner().invoke(build(), words)
+    refused = CliRunner().invoke(app, words)
     assert isinstance(refused.exception, InputError)
     assert refused.exception.hint == "add --yes"
     assert sorted(settings.home.parent.rglob("*")) == before
-    done = CliRunner().invoke(build(), [*words, "--yes", "--format", "csv"])
+    done = CliRunner().invoke(app, [*words, "--yes", "--format", "csv"])
     assert done.exit_code == 0, done.output
     assert f"cache,{settings.cache}/neo4j-2026-1," in done.stdout
     assert list(settings.home.parent.iterdir()) == []
-    again = CliRunner().invoke(build(), words)
+    again = CliRunner().invoke(app, words)
     assert (again.exit_code, "nothing to delete" in again.stderr) == (0, True)
 
 

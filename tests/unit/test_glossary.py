@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 import starcast
-from starcast.cli.app import build
+from starcast.cli.app import all_commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
 COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
@@ -69,7 +68,7 @@ def options() -> set[str]:
     """Return the long options of all commands."""
     return {
         option
-        for command in _commands(typer.main.get_command(build()))
+        for command in _commands(all_commands())
         for parameter in command.params
         if not getattr(parameter, "hidden", False)
         for option in (*parameter.opts, *parameter.secondary_opts)
@@ -141,7 +140,7 @@ def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
     names = SURFACES[surface]()
     known = terms(surface) | set(ORDINARY[surface].split())
     assert sorted(names - known) == []
-    commands = typer.main.get_command(build()).commands if surface == "CLI" else ()  # type: ignore[attr-defined]
+    commands = all_commands().commands if surface == "CLI" else ()  # type: ignore[attr-defined]
     assert sorted(known - names - set(commands)) == []
     plain = {name.removeprefix("--") for name in names}
     words = {word for name in plain for word in {name, *re.split(r"[_-]", name)}}

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from starcast.cli import context
-from starcast.cli.app import build
+from starcast.cli.app import app
 from starcast.endpoints import graph_address, store_url
 from starcast.errors import InputError, UnavailableError
 from starcast.settings import Settings
@@ -101,7 +101,7 @@ def test_every_secret_in_a_uri_is_refused_without_repeating_it(
         monkeypatch.setenv("STARCAST_POSTGRES_URI", uri)
     if source == "file":
         (folder / "starcast.toml").write_text(f"postgres_uri = '{uri}'\n")
-    result = CliRunner().invoke(build(), [*flags, "config"])
+    result = CliRunner().invoke(app, [*flags, "config"])
     assert isinstance(result.exception, InputError)
     assert "password" in result.exception.message
     assert "topsecret" not in result.output + str(result.exception)
@@ -122,12 +122,12 @@ def test_config_prints_every_setting_with_its_source_and_no_secret(
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "topsecret")
     for output in ("table", "json", "csv", "markdown"):
         result = CliRunner().invoke(
-            build(), ["--home", str(folder / "h"), "config", "--format", output]
+            app, ["--home", str(folder / "h"), "config", "--format", output]
         )
         assert result.exit_code == 0
         assert "topsecret" not in result.output
         assert all(name in result.output for name in Settings.model_fields)
-    rows = json.loads(CliRunner().invoke(build(), ["--home", "h", "config", "-f", "json"]).stdout)
+    rows = json.loads(CliRunner().invoke(app, ["--home", "h", "config", "-f", "json"]).stdout)
     assert {row["setting"]: row["source"] for row in rows}["home"] == "flag"
     assert {row["setting"]: row["source"] for row in rows}["neo4j_password"] == "environment"
 
@@ -264,7 +264,7 @@ def test_an_unknown_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv(name, "7")
     monkeypatch.setenv("STARCAST_EMPTY", "")
     context.warn_of_unknown_variables.cache_clear()
-    first, second = (CliRunner().invoke(build(), ["config", "-f", "json"]) for _ in range(2))
+    first, second = (CliRunner().invoke(app, ["config", "-f", "json"]) for _ in range(2))
     context.warn_of_unknown_variables.cache_clear()
     *warnings, file = first.stderr.splitlines()
     assert warnings == [
@@ -317,7 +317,7 @@ def test_config_names_the_file_that_was_read(folder: Path, monkeypatch: pytest.M
     config = folder / "config" / "starcast" / "starcast.toml"
 
     def named() -> str:
-        return CliRunner().invoke(build(), ["config"]).stderr.strip()
+        return CliRunner().invoke(app, ["config"]).stderr.strip()
 
     assert named() == f"no settings file: {config} does not exist"
     config.parent.mkdir(parents=True)
@@ -334,7 +334,7 @@ def test_the_home_of_an_unknown_user_is_an_input_error(monkeypatch: pytest.Monke
     monkeypatch.setenv("STARCAST_CACHE", "~no-such-user/cache")
     with pytest.raises(InputError, match=r"'cache' .* '~no-such-user/cache' has no home folder"):
         Settings.load()
-    result = CliRunner().invoke(build(), ["--home", "~no-such-user/x", "status"])
+    result = CliRunner().invoke(app, ["--home", "~no-such-user/x", "status"])
     assert isinstance(result.exception, InputError)
     assert "--home is invalid: the user of '~no-such-user/x'" in result.exception.message
 

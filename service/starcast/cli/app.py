@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import Annotated, Any
@@ -18,42 +18,49 @@ INTERRUPTED = 130
 #: Error numbers of a full disk or an exhausted quota.
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
-#: The global options that have a value.
-VALUED = ("--home", "--neo4j-uri", "--postgres-uri", "--plugin")
+
+class _Root(flags.RootGroup):
+    """The root command. It adds a noun when it is named: all of them take longer than most work."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a noun or a command; the error of an unknown one suggests one of all."""
+        if cmd_name in commands.PARTS:
+            self._add(cmd_name)
+        else:
+            self.list_commands(ctx)
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return all nouns and commands, as the help lists them."""
+        for name in commands.PARTS:
+            self._add(name)
+        return super().list_commands(ctx)
+
+    def _add(self, name: str) -> None:
+        if name in commands.PARTS and name not in self.commands:
+            part = typer.Typer(rich_markup_mode=None)
+            commands.PARTS[name](part)
+            self.add_commands(dict(typer.main.get_group(part).commands))
 
 
-def build(words: Sequence[str] = ()) -> typer.Typer:
-    """Return the command line, or only the part of it that runs some words.
-
-    To build all commands takes longer than many of them run.
-
-    Args:
-        words: the words after ``starcast``; without a noun or a command, all parts are needed.
-    """
-    app = typer.Typer(
-        name="starcast",
-        cls=flags.RootGroup,
-        help=(
-            "A laboratory for collective communication on star graphs: build, verify by execution, "
-            "store, query and compare."
-        ),
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-    )
-    app.callback()(root)
-    part = commands.PARTS.get(_first_command(words))
-    for add in dict.fromkeys(commands.PARTS.values()) if part is None else (part,):
-        add(app)
-    return app
+app = typer.Typer(
+    name="starcast",
+    cls=_Root,
+    help=(
+        "A laboratory for collective communication on star graphs: build, verify by execution, "
+        "store, query and compare."
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 
-def _first_command(words: Sequence[str]) -> str:
-    """Return the first word that is neither a global option nor the value of one, or nothing."""
-    for previous, word in zip(("", *words), words, strict=False):
-        if not word.startswith("-") and previous not in VALUED:
-            return word
-    return ""
+def all_commands() -> Any:
+    """Return the root command with everything below it, for the reference of commands."""
+    group: Any = typer.main.get_command(app)
+    group.list_commands(None)
+    return group
 
 
 def _print_version(wanted: bool) -> None:
@@ -64,6 +71,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@app.callback()
 def root(
     ctx: typer.Context,
     home: context.HomeOption = None,
@@ -116,7 +124,7 @@ def main() -> None:
     unexpected exception, and of one that a plug-in raised.
     """
     if completion.VARIABLE in os.environ:
-        completion.complete_and_exit(build())
+        completion.complete_and_exit(app)
     flags.reset()
     try:
         _run()
@@ -135,16 +143,16 @@ def main() -> None:
 def _run() -> None:
     """Run the command and flush stdout; Python itself flushes too late to report an error."""
     try:
-        _command(_first_command(sys.argv[1:]))()
+        _command()()
     finally:
         if sys.stdout is not None:
             _flush()
 
 
 @cache
-def _command(word: str) -> Callable[[], Any]:
-    """Return the commands of a word; a process that runs several, such as a test, keeps them."""
-    return typer.main.get_command(build([word]))
+def _command() -> Callable[[], Any]:
+    """Return the root command; a process that runs several commands, such as a test, keeps it."""
+    return typer.main.get_command(app)
 
 
 def _flush() -> None:

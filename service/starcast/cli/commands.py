@@ -1,6 +1,6 @@
 """The table of commands: functions that add them, each with the names that it adds.
 
-A command line needs one of them; only the help of all commands needs all. So each imports its
+A command line needs one of them, and the help of the root command all. So each imports its
 operations when it is called.
 """
 

@@ -102,11 +102,12 @@ def finish(code: int, error: Exception | None = None) -> None:
 class RootGroup(TyperGroup):
     """The root command, which adds the flags to all commands."""
 
-    def __init__(self, **attributes: Any) -> None:
-        super().__init__(**attributes)
+    def add_commands(self, commands: dict[str, Any]) -> None:
+        """Add nouns and commands."""
         options = _params()
-        for command in _leaves(self):
+        for command in _leaves(commands):
             command.params += options
+        self.commands.update(commands)
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
         """Parse the words before the command; errors repeat input only escaped and shortened."""
@@ -124,15 +125,17 @@ def _clean_errors() -> Iterator[None]:
     try:
         yield
     except typer.TyperException as error:
-        error.message = clean_message(error.message)
+        ctx = getattr(error, "ctx", None)
+        if ctx is None or error.message != ctx.get_help():  # the help of a noun without a command
+            error.message = clean_message(error.message)
         raise
 
 
-def _leaves(group: Any) -> Iterator[Any]:
-    """Yield the commands of a group and of the groups below it."""
-    for command in group.commands.values():
+def _leaves(commands: dict[str, Any]) -> Iterator[Any]:
+    """Yield commands, and those of the groups among them."""
+    for command in commands.values():
         if hasattr(command, "commands"):
-            yield from _leaves(command)
+            yield from _leaves(command.commands)
         else:
             yield command
 
