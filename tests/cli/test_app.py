@@ -72,6 +72,32 @@ def test_startup_imports_no_heavy_package() -> None:
     assert result.stdout.strip() == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "unused"),
+    [
+        ("topology show S4", "sqlalchemy neo4j rich numba networkx starcast.trees"),
+        ("forest list", "numpy neo4j alembic rich starcast.trees starcast.embedded.stack"),
+        ("query run tree-path", "sqlalchemy alembic rich starcast.trees starcast.embedded.stack"),
+        ("compare a b", "neo4j alembic rich matplotlib starcast.simulator starcast.embedded.stack"),
+    ],
+)
+def test_a_short_command_does_not_import_what_it_does_not_use(
+    words: str, unused: str, tmp_path: Path
+) -> None:
+    """Also until it finds that no server is running."""
+    script = (
+        "import sys\nfrom starcast.cli.app import main\n"
+        f"sys.argv = ['starcast', '--home', {str(tmp_path)!r}, *{words.split()!r}]\n"
+        "try:\n    main()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    modules = set(done.stderr.splitlines()[-1].split())
+    assert "starcast.cli.results" in modules
+    assert not modules & set(unused.split())
+
+
 def test_the_driver_of_neo4j_is_imported_late_and_without_pandas() -> None:
     pytest.importorskip("pandas")
     script = (
