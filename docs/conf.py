@@ -5,6 +5,9 @@
 
 import logging
 from importlib.metadata import version as version_of
+from typing import Any
+
+from sphinx.application import Sphinx
 
 project = "starcast"
 author = "The starcast developers"
@@ -42,3 +45,24 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 copybutton_exclude = ".linenos, .gp, .go"
+
+
+def show_commands(*event: Any) -> None:
+    """Show the commands in the examples of operations, lines that begin with $, as code."""
+    *_, lines = event
+    shown: list[str] = []
+    for line in lines:
+        text = line.lstrip()
+        indent = line[: len(line) - len(text)]
+        if text.startswith("$ "):
+            if not shown or not shown[-1].lstrip().startswith("$ "):
+                shown += ["", f"{indent}.. code-block:: console", ""]
+            shown.append(f"{indent}    {text}")
+        else:
+            shown.append(line)
+    lines[:] = shown
+
+
+def setup(app: Sphinx) -> None:
+    """Register the function for docstrings before napoleon reads them."""
+    app.connect("autodoc-process-docstring", show_commands, priority=400)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from math import log10
 from pathlib import Path
 
@@ -115,9 +116,10 @@ def test_the_file_of_a_comparison_works_offline_and_draws_the_stored_figures(
     for has_scripts in (True, False):
         context = browser.new_context(offline=True, java_script_enabled=has_scripts)
         tab = context.new_page()
-        problems: list[object] = []
-        tab.on("pageerror", problems.append)
-        tab.on("console", problems.append)
+        problems: list[str] = []
+        note = partial(_note, problems)
+        tab.on("pageerror", note)
+        tab.on("console", note)
         tab.goto(file.as_uri())
         expect(tab.locator(".times figure svg")).to_have_count(1 if has_scripts else 0)
         expect(tab.locator(".links figure svg")).to_have_count(1 if has_scripts else 0)
@@ -229,3 +231,7 @@ def test_the_explorer_says_that_a_topology_is_too_large(browser: Browser, addres
     tab.goto("/explore/%ZZ")
     expect(tab.locator("#notices")).to_contain_text("unknown topology '%ZZ'")
     tab.close()
+
+
+def _note(problems: list[str], event: object) -> None:
+    problems.append(str(event))
