@@ -228,7 +228,7 @@ def facts(output: FormatOption = Format.TABLE) -> Show:
     """Print named values; a sentence, if there is one, replaces them for people."""
 
     def show(result: "Facts") -> None:
-        if output is not Format.TABLE or not result.sentence:
+        if output is not Format.TABLE or result.sentence == "":
             emit_properties(_readable(result) if output is not Format.JSON else result, output)
         if result.sentence:
             say(result.sentence)

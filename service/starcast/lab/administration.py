@@ -71,7 +71,7 @@ class Administration(Connection):
         home = self.settings.home
         self.close()
         stack.down(home, self.reporter)
-        return Facts({"home": str(home), "state": "stopped"}, f"stopped the servers in {home}")
+        return Facts({"home": str(home), "state": "stopped"}, sentence=None)
 
     def schema(self) -> Facts:
         """Check that the schema has the newest revision and that its tables match the models.

@@ -237,14 +237,15 @@ class Facts(dict[str, Any]):
     """Named values: what is known of one thing, or what an operation has done.
 
     Attributes:
-        sentence: what people read instead of the values; may be empty.
+        sentence: what people read instead of the values; if it is empty, they read the values, and
+            if it is None, messages have told them everything.
         failure: what is wrong with what the values describe; the command line ends with it.
     """
 
     def __init__(
         self,
         values: Mapping[str, Any],
-        sentence: str = "",
+        sentence: str | None = "",
         failure: StarcastError | None = None,
     ) -> None:
         super().__init__(values)
