@@ -160,8 +160,14 @@ def test_sigterm_is_as_good_as_ctrl_c(started: Started) -> None:
 
 def test_killed_workers_cost_no_run(started: Started, design: tuple[Path, Design]) -> None:
     """As the kernel kills where memory runs out: the results are those of an undisturbed run."""
-    until(lambda: len(computing(started)) > 0)
-    computing(started)[0].kill()
+    found: list[psutil.Process] = []
+
+    def has_begun() -> bool:
+        found[:] = computing(started)
+        return bool(found)
+
+    until(has_begun)
+    found[0].kill()
     code, errors = started.ends()
     assert (code, "Traceback" in errors) == (0, False)
     run_experiment(started.engine, "undisturbed", design[1], Silent(), jobs=1)
