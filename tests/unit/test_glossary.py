@@ -140,7 +140,7 @@ def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
     names = SURFACES[surface]()
     known = terms(surface) | set(ORDINARY[surface].split())
     assert sorted(names - known) == []
-    commands = all_commands().commands if surface == "CLI" else ()  # type: ignore[attr-defined]
+    commands = all_commands().commands if surface == "CLI" else ()
     assert sorted(known - names - set(commands)) == []
     plain = {name.removeprefix("--") for name in names}
     words = {word for name in plain for word in {name, *re.split(r"[_-]", name)}}

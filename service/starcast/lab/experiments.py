@@ -327,7 +327,7 @@ class Experiments(Connection):
             return listing.list_grid(side)
 
     def grid(self, name: ExperimentName) -> str:
-        """Print the grids of an experiment as a TOML file for ``starcast experiment run --grid``.
+        """Print the grids of an experiment as a TOML file, which ``experiment run`` reads.
 
         Args:
             name: the experiment's name.
