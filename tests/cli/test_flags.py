@@ -192,7 +192,7 @@ def test_labels_may_have_capitals(starcast: Starcast, tmp_path: Path) -> None:
         ("schedule", "draw", "S4", "broadcast", "greedy", "--out", "steps.gif"),
         ("explore", "S4", "--out", "page.pdf"),
         ("compare", "a", "b", "--format", "html", "--out", "page.pdf"),
-        ("query", "run", "shortest-path", "topology=S4", "--format", "svg", "--out", "paths.png"),
+        ("query", "run", "shortest-path", "topology=S4", "-f", "svg", "--out", "paths.gif"),
     ],
 )
 def test_a_file_gets_what_its_name_says_or_is_refused(
