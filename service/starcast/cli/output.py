@@ -229,7 +229,8 @@ def _print_table(
     ]
     inner = sum(widths) + _COLUMN_GAP * (len(columns) - 1)
     blank = " " * (inner + 2)
-    has_styles = is_terminal and os.environ.get("TERM") != "dumb"
+    is_forced = bool(os.environ.get("FORCE_COLOR"))  # as for other programs
+    has_styles = (is_terminal or is_forced) and os.environ.get("TERM") != "dumb"
 
     def print_row(texts: Sequence[str], emphasized: Collection[str]) -> None:
         folded = [_fold(text, width) for text, width in zip(texts, widths, strict=True)]
