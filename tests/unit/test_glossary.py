@@ -29,7 +29,7 @@ ORDINARY = {
         export_files export_forest export_schedule export_topology forests graph ingest
         merge_forest new_query optimum profile_schedule queries query rebuild reproduce restore
         schedule_rows schedules schema settings show show_forest show_query show_topology
-        simulate_schedule spare start status stop time_schedule topologies upgrade verify_forest
+        simulate_schedule start status stop time_schedule topologies upgrade verify_forest
         args add_note with_traceback exit_code chunks table translation open save parse members
         spanning remarks ends what sizes distance_sum is_edge_disjoint is_shortest_path verify_hubs
         neighbour_ranks neighbour_values carried_ports translation_keeps_ports forest_id on columns
@@ -130,6 +130,7 @@ SURFACES: dict[str, Callable[[], set[str]]] = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("surface", SURFACES)
 def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
     """Every public name is a listed term or an ordinary word, and none is banned.
