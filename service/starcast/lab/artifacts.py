@@ -144,6 +144,7 @@ class Artifacts(Connection):
         options: IngestOptions,
     ) -> "IngestRequest":
         from starcast.ingest import parse_request
+        from starcast.support.spec_syntax import split_specs
         from starcast.topologies import as_topology
         from starcast.trees import Forest
 
@@ -151,7 +152,7 @@ class Artifacts(Connection):
         algorithms = [schedules] if isinstance(schedules, str) else list(schedules)
         _check_types("trees", asked, (str, Forest), "a construction, an id or a Forest")
         _check_types("schedules", algorithms, (str,), "an algorithm")
-        texts = [each for each in asked if isinstance(each, str)]
+        texts = split_specs(each for each in asked if isinstance(each, str))
         forests = [each for each in asked if isinstance(each, Forest)]
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
         forests += [Forest.open(file) for file in files]
@@ -332,7 +333,7 @@ def list_loaded(loaded: "Iterable[Loaded]", note: str) -> Table:
 
 def _is_id(text: str) -> bool:
     """Return whether a text is the id of a forest, such as ``S5:multiple:12345``, not a name."""
-    return text.count(":") == 2 and "," not in text
+    return text.count(":") == 2
 
 
 def _check_types(name: str, values: Iterable[Any], types: tuple[type, ...], noun: str) -> None:
