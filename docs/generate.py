@@ -13,6 +13,7 @@ import exact_alltoall
 import execution_models
 import fault_tolerance
 import known_records
+import query_packs
 from typer.testing import CliRunner
 
 from starcast.cli.app import all_commands, app
@@ -130,13 +131,6 @@ def _tables() -> Iterator[str]:
         yield ""
 
 
-def queries_page() -> str:
-    """Return the page of the shipped queries."""
-    from starcast.queries import catalogue
-
-    return catalogue.build_page()
-
-
 #: Description of the rows of a schedule, in agreement with the docstrings of `Schedule`.
 _ROWS = """\
 A row of a schedule is one unit that crosses one directed link in one step. Its columns are
@@ -228,7 +222,7 @@ PAGES = {
     "algorithms.md": algorithms_page,
     "commands.md": commands_page,
     "schema.md": schema_page,
-    "queries.md": queries_page,
+    "queries.md": query_packs.page,
     "claims.md": claims_page,
     "exact-alltoall.md": exact_alltoall.page,
     "execution-models.md": execution_models.page,

@@ -161,7 +161,7 @@ MATCH (f:Forest {id: $forest}) RETURN f.trees AS tree, [] AS nodes
 
 def _header(draw: Random, _: Path) -> Case:
     text = damage(draw, _HEADER)
-    return text, lambda: parse_header(text, Path("own/query.cypher"))
+    return text, lambda: parse_header(text)
 
 
 def _forest_file(draw: Random, folder: Path) -> Case:

@@ -263,7 +263,7 @@ def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: 
         assert refused.err.startswith(f"error: {words}")
 
 
-def test_two_packs_with_one_name_are_refused_with_both_files(
+def test_two_packs_with_one_name_are_refused_with_both_folders(
     starcast: Starcast, packs: Path
 ) -> None:
     """Only this pack is refused, not the others."""
@@ -276,9 +276,10 @@ def test_two_packs_with_one_name_are_refused_with_both_files(
     ):
         result = starcast("query", *asked)
         assert result.code == 2
-        assert str(own) in result.err
+        assert str(own.parent) in result.err
         assert "rename the folder" in result.err
-    assert str(find("paths/shortest-path").path) in starcast("query", "show", "shortest-path").err
+    shipped = find("paths/shortest-path").path.parent
+    assert str(shipped) in starcast("query", "show", "shortest-path").err
     listed = starcast("query", "list", "-f", "json")
     rest = {name for name in load_queries() if not name.startswith("paths/")}
     assert (listed.code, {row["query"] for row in json.loads(listed.out)}) == (

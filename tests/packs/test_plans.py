@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from starcast.errors import InputError, StarcastError
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.graph.schema import NODE
 from starcast.graph.writer import BoltWriter
-from starcast.queries import Query, load_queries
-from starcast.queries.plan import find_problems, has_indexes, plan_operators
+from starcast.queries import Query, load_queries, run
+from starcast.queries.checks import check_reads_only
+from starcast.queries.execution import find_problems, has_indexes, plan_operators
 from support.packs.stored_data import loaded, without_indexes
 
 HEADER = """\
@@ -23,6 +25,11 @@ HEADER = """\
 // reference: ours
 
 """
+#: Everything that a statement could change in a small store.
+STATE = """
+MATCH (n) OPTIONAL MATCH (n)-[r]->()
+RETURN count(*) AS rows, count(DISTINCT n) AS nodes, sum(n.rank) AS ranks,
+  count(DISTINCT labels(n)) AS labels, count(r) AS relationships"""
 
 
 @pytest.fixture(
@@ -128,6 +135,14 @@ def problems_of(graph: Graph, body: str, indexes: bool = True) -> list[str]:
         ("MATCH (n:Node) RETURN id(n) AS a", "deprecated"),
         ("MATCH (n:Node) WHERE RETURN n.rank AS a", "Neo4j refuses the statement"),
         ("MATCH (n:Node) RETURN m.rank AS a", "Neo4j refuses the statement"),
+        ("MATCH (n:Node)", "Neo4j refuses the statement"),
+        ("RETURN 1 AS a UNION RETURN 2 AS b", "Neo4j refuses the statement"),
+        ("RETURN 1 AS b", "the column 'a' is declared but not returned"),
+        (
+            "MATCH (n:Node {topology: 'S3', rank: 0}) RETURN n.rank",
+            "'a' is declared but not returned",
+        ),
+        ("WITH 1 AS a, 2 AS b RETURN *", "the column 'b' is returned but not declared"),
     ],
 )
 def test_the_check_on_the_server_finds_problems(graph: Graph, body: str, words: str) -> None:
@@ -136,3 +151,66 @@ def test_the_check_on_the_server_finds_problems(graph: Graph, body: str, words: 
 
 def test_a_valid_query_of_the_user_passes(graph: Graph) -> None:
     assert problems_of(graph, "MATCH (n:Node {topology: 'S3', rank: 0}) RETURN n.label AS a") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "MATCH (n:Node {topology: 'S3'}) RETURN DISTINCT n.rank AS a ORDER BY a SKIP 1 LIMIT 2",
+        "RETURN CASE 1 WHEN 1, 2 THEN 3 ELSE 4 END AS a",
+        "RETURN {b: 1, return: 2} AS a UNION ALL RETURN 2 AS `a`",
+        "RETURN COLLECT { MATCH (n:Topology) RETURN n.spec ORDER BY n.spec } AS a LIMIT 3",
+        "RETURN size('a, b AS c') AS `a`",
+    ],
+)
+def test_columns_are_found_whatever_the_expression(graph: Graph, body: str) -> None:
+    assert problems_of(graph, body) == []
+
+
+def test_a_query_with_other_columns_than_its_header_is_refused_when_it_runs(graph: Graph) -> None:
+    query = Query(Path("/packs/mine/question.cypher"), f"{HEADER.strip()}\nRETURN 1 AS b")
+    with pytest.raises(InputError) as caught:
+        run(graph, query, {})
+    expected = "/packs/mine/question.cypher: the column 'a' is declared but not returned"
+    assert caught.value.message == expected
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "MATCH (n:Node) CREATE (m:Node) RETURN m",
+        "MATCH (n:Node) MERGE (m:Node {key: 'hostile'}) RETURN m",
+        "MATCH (n:Node) INSERT (m:Node) RETURN m",
+        "MATCH (n:Node) SET n.rank = 1 RETURN n",
+        "MATCH (n:Node) SET n:Hostile RETURN n",
+        "MATCH (n:Node) REMOVE n.rank RETURN n",
+        "MATCH (n:Node) DETACH DELETE n RETURN 1 AS a",
+        "MATCH (n:Node) FOREACH (x IN [1] | SET n.rank = x) RETURN n",
+        "MATCH (n:Node) CALL (n) { CREATE (m:Node) } RETURN n",
+        "MATCH (n:Node) CALL (n) { CREATE (m:Node) } IN TRANSACTIONS RETURN n",
+        "MATCH (n:Node) CALL (n) { RETURN 1 AS x } IN TRANSACTIONS RETURN n",
+        "MATCH (n:Node) // a comment\rSET n.rank = 1 RETURN n",
+        "MATCH (n:Node) WITH n, 1. SET n.rank = 1 RETURN n",
+        "RETURN 1 AS a; MATCH (n:Node) SET n.rank = 1 RETURN n",
+        "CALL db.createLabel('Hostile')",
+        "CREATE INDEX hostile FOR (n:Node) ON (n.label)",
+        "CREATE CONSTRAINT hostile FOR (n:Node) REQUIRE n.label IS UNIQUE",
+        f"DROP INDEX {NODE.index_names()[-1]}",
+        "CREATE USER hostile SET PASSWORD 'hostile-password'",
+        "DROP USER neo4j",
+        "STOP DATABASE neo4j",
+        "LOAD CSV FROM 'file:///etc/passwd' AS row RETURN row",
+        "LOAD CSV FROM 'http://127.0.0.1:1/x.csv' AS row RETURN row",
+    ],
+)
+def test_the_server_refuses_what_writes_without_the_help_of_the_guard(
+    graph: Graph, statement: str
+) -> None:
+    """The refusal by keywords is only the second guard."""
+    before = graph.read(STATE)
+    with pytest.raises(StarcastError):
+        graph.run(statement)
+    assert graph.read(STATE) == before
+    assert has_indexes(graph)
+    with pytest.raises(InputError):
+        check_reads_only(statement, Path("statement"))

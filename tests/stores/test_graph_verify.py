@@ -18,7 +18,7 @@ from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.row_comparison import DESCRIBED, Depth
 from starcast.ingest.verification import verify
-from starcast.queries.plan import operator_name, plan_operators
+from starcast.queries.execution import operator_name, plan_operators
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from starcast.vocabulary import LoadMethod

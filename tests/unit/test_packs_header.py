@@ -1,14 +1,11 @@
 """The header of a query file: parsing a valid header, and the errors of invalid headers."""
 
-from pathlib import Path
-
 import pytest
 
 from starcast.errors import InputError
 from starcast.queries.header import Column, parse_header
 from starcast.queries.parameters import Parameter, Type
 
-FILE = Path("/packs/mine/question.cypher")
 VALID = """\
 // title: A title
 // question: How many?
@@ -31,16 +28,15 @@ MATCH ...
 
 
 def refusal(text: str) -> str:
-    """Return the error message for a header, without the path; check that it has a hint."""
+    """Return the error message for a header; check that it has a hint."""
     with pytest.raises(InputError) as caught:
-        parse_header(text, FILE)
+        parse_header(text)
     assert caught.value.hint
-    assert caught.value.message.startswith(f"{FILE}:")
-    return caught.value.message.removeprefix(f"{FILE}:")
+    return caught.value.message
 
 
 def test_a_valid_header_is_parsed_completely() -> None:
-    header = parse_header(VALID, FILE)
+    header = parse_header(VALID)
     assert header.title == "A title"
     assert header.question == "How many?"
     assert header.parameters == (
@@ -64,14 +60,14 @@ def test_a_valid_header_is_parsed_completely() -> None:
 def test_the_cost_and_the_parameters_are_optional() -> None:
     text = VALID.replace("// cost: 3 s on S8\n", "")
     start, end = text.index("// parameters:"), text.index("// columns:")
-    header = parse_header(f"{text[:start]}// parameters: none\n{text[end:]}", FILE)
+    header = parse_header(f"{text[:start]}// parameters: none\n{text[end:]}")
     assert header.cost == ""
     assert header.parameters == ()
 
 
 def test_an_indented_line_continues_a_text() -> None:
     header = parse_header(
-        VALID.replace("// question: How many?\n", "// question: How\n//     many?\n"), FILE
+        VALID.replace("// question: How many?\n", "// question: How\n//     many?\n")
     )
     assert header.question == "How many?"
 
@@ -80,7 +76,7 @@ def test_the_revision_and_the_reference_are_optional() -> None:
     lines = VALID.splitlines()
     short = [line for line in lines if not line.startswith(("// revision:", "// reference:"))]
     assert len(short) == len(lines) - 2
-    header = parse_header("\n".join(short), FILE)
+    header = parse_header("\n".join(short))
     assert (header.revision, header.reference) == (1, "")
 
 
@@ -94,83 +90,100 @@ def test_a_field_cannot_be_empty_and_some_cannot_be_missing() -> None:
             assert f"has no field '{field}'" in refusal(without) or "does not begin" in refusal(
                 without
             )
-        assert refusal(empty) == f"{at + 1}: the field '{field}' is empty"
+        assert refusal(empty) == f"the field '{field}' is empty"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("// title: A title", "// titel: A title", "1: unknown field 'titel'"),
-        ("// title: A title", "// Hello", "1: the header does not begin with a title"),
-        ("// question: How many?", "// title: Another", "2: the field 'title' is repeated"),
-        ("// revision: 12", "// revision: 0", "14: the revision is not an integer of at least 1"),
-        ("// revision: 12", "// revision: 1.2", "14: the revision is not an integer of at least 1"),
+        ("// title: A title", "// titel: A title", "unknown field 'titel'"),
+        ("// title: A title", "// Hello", "the header does not begin with a title"),
+        ("// question: How many?", "// title: Another", "the field 'title' is repeated"),
+        ("// revision: 12", "// revision: 0", "the revision is not an integer of at least 1"),
+        ("// revision: 12", "// revision: 1.2", "the revision is not an integer of at least 1"),
         (
             "// revision: 12",
             f"// revision: {'9' * 5_000}",
-            "14: the revision is not an integer of at least 1",
+            "the revision is not an integer of at least 1",
         ),
-        ("// cost: 3 s on S8", "// cost:", "13: the field 'cost' is empty"),
+        ("// cost: 3 s on S8", "// cost:", "the field 'cost' is empty"),
         (
             "// parameters:\n",
             "// parameters: none\n",
-            "3: the items must follow on the next lines, or the field must be 'none'",
+            "parameters: the items must follow on the next lines, or the field must be 'none'",
         ),
         (
             "// columns:\n",
             "// columns: all\n",
-            "9: the items must follow on the next lines, or the field must be 'none'",
+            "columns: the items must follow on the next lines, or the field must be 'none'",
         ),
-        ("//   least (int >= 1", "//   least (integer", "6: unknown type 'integer'"),
-        ("//   least (int >= 1", "//   least (node >= 1", "6: unknown type 'node >= 1'"),
+        ("//   least (int >= 1", "//   least (integer", "parameters: unknown type 'integer'"),
+        ("//   least (int >= 1", "//   least (node >= 1", "parameters: unknown type 'node >= 1'"),
         (
             "//   least (int >= 1, default 2): fewest",
             "//   least: fewest",
-            "6: this is not a parameter declaration",
+            "parameters: 'least: fewest (of all)' is not a parameter declaration",
         ),
-        ("default 2", "default two", "6: the default two is not JSON"),
+        ("default 2", "default two", "parameters: the default two is not JSON"),
         (
             "default 2",
             'default "2x"',
-            "6: the parameter 'least' must be an integer of at least 1, not '2x'",
+            "parameters: the parameter 'least' must be an integer of at least 1, not '2x'",
         ),
         (
             "default 2",
             "default 0",
-            "6: the parameter 'least' must be an integer of at least 1, not 0",
+            "parameters: the parameter 'least' must be an integer of at least 1, not 0",
         ),
-        ("//   least (", "//   forest (", "6: 'forest' is declared twice"),
-        ("//   links: how many links", "//   load: how many links", "12: 'load' is declared twice"),
-        ("//   links: how many links", "//   links", "12: this is not a column declaration"),
-        ("nodes (list of node): a", "nodes (list of nodes): a", "11: unknown type 'list of nodes'"),
-        ("nodes (list of node): a", "nodes (): a", "11: this is not a column declaration"),
+        ("//   least (", "//   forest (", "parameters: 'forest' is declared twice"),
+        (
+            "//   links: how many links",
+            "//   load: how many links",
+            "columns: 'load' is declared twice",
+        ),
+        (
+            "//   links: how many links",
+            "//   links",
+            "columns: 'links' is not a column declaration",
+        ),
+        (
+            "nodes (list of node): a",
+            "nodes (list of nodes): a",
+            "columns: unknown type 'list of nodes'",
+        ),
+        (
+            "nodes (list of node): a",
+            "nodes (): a",
+            "columns: 'nodes (): a path' is not a column declaration",
+        ),
         (
             "// cost: 3 s on S8",
             "// cost: 3 s\n//   on S8",
-            "14: the field 'cost' cannot have items",
+            "the field 'cost' cannot have items",
         ),
         (
             "//   links: how",
             "//  links: how",
-            "12: this line of the header is neither a field nor an item",
+            "the field 'columns' has a line that is neither a field nor an item",
         ),
         (
             "// cost: 3 s on S8",
             "//cost: 3 s",
-            "13: this line of the header is neither a field nor an item",
+            "the field 'columns' has a line that is neither a field nor an item",
         ),
     ],
 )
-def test_an_invalid_header_is_refused_with_its_line(old: str, new: str, message: str) -> None:
+def test_an_invalid_header_is_refused_with_its_field(old: str, new: str, message: str) -> None:
     assert old in VALID
     assert refusal(VALID.replace(old, new, 1)) == message
 
 
 def test_a_value_beyond_the_limits_of_the_parser_is_refused() -> None:
     for old, new, message in [
-        ("int >= 1", f"int >= {'9' * 5_000}", "6: unknown type"),
-        ("default 2", f"default {'9' * 5_000}", "6: the default"),
-        ("default 2", f"default {'[' * 3_000}{']' * 3_000}", "6: the default"),
+        ("int >= 1", f"int >= {'9' * 5_000}", "parameters: unknown type"),
+        ("default 2", f"default {'9' * 5_000}", "parameters: the default"),
+        ("default 2", f"default {'[' * 5_000}{']' * 5_000}", "parameters: the default"),
+        ("default []", f"default {'[' * 5_000}{']' * 5_000}", "parameters: the default"),
     ]:
         assert refusal(VALID.replace(old, new)).startswith(message)
 
@@ -178,7 +191,7 @@ def test_a_value_beyond_the_limits_of_the_parser_is_refused() -> None:
 def test_fields_have_a_fixed_order() -> None:
     lines = VALID.splitlines()
     lines[0], lines[1] = lines[1], lines[0]
-    assert refusal("\n".join(lines)) == "2: the field 'title' comes after 'question'"
+    assert refusal("\n".join(lines)) == "the field 'title' comes after 'question'"
 
 
 def test_columns_cannot_be_none() -> None:
@@ -188,14 +201,4 @@ def test_columns_cannot_be_none() -> None:
 
 def test_a_file_without_a_header_is_refused() -> None:
     for text in ["", "MATCH (n) RETURN n", "\n// title: late\n"]:
-        assert refusal(text) == "1: the header has no field 'title'"
-
-
-def test_numbers_and_lists_of_any_size_are_refused_with_their_line() -> None:
-    for old, new in [
-        ("int >= 1", f"int >= {'9' * 5_000}"),
-        ("default 2", f"default {'9' * 5_000}"),
-        ("default []", f"default {'[' * 5_000}{']' * 5_000}"),
-        ("revision: 12", f"revision: {'9' * 5_000}"),
-    ]:
-        assert refusal(VALID.replace(old, new, 1)).partition(":")[0].isdigit()
+        assert refusal(text) == "the header has no field 'title'"

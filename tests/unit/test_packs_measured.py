@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+import query_packs
+from query_packs import FASTER, SLOW, faster_library
 
 from starcast.errors import RejectedError
-from starcast.queries import catalogue, find, load_queries
+from starcast.queries import find, load_queries
 from starcast.queries.measured import (
-    FASTER,
     LARGEST,
     SIZES,
-    SLOW,
     Figures,
     Measurements,
     measurements,
@@ -134,7 +134,7 @@ def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_much_faster(
         (None, {"numpy": 0.1, "networkx": 0.01}, ("networkx", 3000.0)),
         (100 * SLOW, {}, None),
     ]:
-        result = figures(1, largest, **others).faster_library()
+        result = faster_library(figures(1, largest, **others))
         assert (result is None) == (faster is None)
         if result is not None and faster is not None:
             assert result[0] == faster[0]
@@ -153,8 +153,8 @@ def test_the_page_says_for_which_queries_cypher_is_the_wrong_tool(
             quick.name: figures(quick.header.revision, 0.002, numpy=1e-5),
         },
     )
-    monkeypatch.setattr(catalogue, "measurements", lambda: known)
-    page = catalogue.build_page()
+    monkeypatch.setattr(query_packs, "measurements", lambda: known)
+    page = query_packs.page()
     assert f"more than {SLOW:g} s on {LARGEST} and\n" in page
     assert f"another library is at least {FASTER:g} times faster" in page
     assert f"| `{slow.name}` | 4 | numpy | 0.01 | 400 |" in page
@@ -170,7 +170,7 @@ def test_the_page_without_slow_queries_and_without_measurements(
     known = Measurements(
         "2 cores", "2026.08.1", {quick.name: figures(quick.header.revision, 0.002)}
     )
-    monkeypatch.setattr(catalogue, "measurements", lambda: known)
-    assert "Cypher is not the wrong tool for any shipped query" in catalogue.build_page()
-    monkeypatch.setattr(catalogue, "measurements", Measurements)
-    assert "No measurements exist" in catalogue.build_page()
+    monkeypatch.setattr(query_packs, "measurements", lambda: known)
+    assert "Cypher is not the wrong tool for any shipped query" in query_packs.page()
+    monkeypatch.setattr(query_packs, "measurements", Measurements)
+    assert "No measurements exist" in query_packs.page()

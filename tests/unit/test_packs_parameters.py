@@ -14,7 +14,6 @@ from starcast.queries.parameters import EXPECTED, Parameter, Type, bind
 
 def declared(name: str, written: str, *default: object) -> Parameter:
     kind = Type.parse(written)
-    assert kind is not None
     return Parameter(
         name, kind, "some meaning", default[0] if default else None, required=not default
     )
@@ -100,16 +99,17 @@ def test_a_value_of_another_type_is_refused_with_what_is_expected(
     assert "some meaning" in caught.value.hint
 
 
-def test_an_invalid_type_is_parsed_as_none() -> None:
+def test_an_invalid_type_is_refused() -> None:
     for written in ["integer", "list of list of int", "string >= 1", "int>=1", "List of int", ""]:
-        assert Type.parse(written) is None
+        with pytest.raises(InputError, match=f"unknown type '{written}'") as caught:
+            Type.parse(written)
+        assert ", ".join(EXPECTED) in caught.value.hint
 
 
 def test_every_type_is_formatted_as_it_is_parsed_and_has_a_sample() -> None:
     for name in EXPECTED:
         for written in (name, f"list of {name}"):
             kind = Type.parse(written)
-            assert kind is not None
             assert str(kind) == written
             assert kind.value(kind.sample()) == kind.sample()
 
@@ -232,7 +232,6 @@ def test_every_integer_of_64_bits_is_accepted(number: int) -> None:
 def test_any_text_is_a_value_of_the_type_or_an_input_error(name: str, text: str) -> None:
     """No other error is raised, and an accepted value is accepted again unchanged."""
     kind = Type.parse(name)
-    assert kind is not None
     with suppress(InputError):
         value = bound(name, text)
         assert kind.value(value) == value

@@ -44,7 +44,7 @@ class Queries(Connection):
             $ starcast query list congestion
         """
         from starcast.queries import load_library
-        from starcast.queries.listing import list_queries
+        from starcast.queries.measured import list_queries
 
         library = load_library(*self.settings.packs)
         skipped = (f"skipped: {each.message}; {each.hint}" for each in library.faults.values())
@@ -192,7 +192,7 @@ class Queries(Connection):
         row_limit: int | None,
         timeout: float | None,
     ) -> Answer:
-        from starcast.queries.statement import check_statement
+        from starcast.queries.checks import check_statement
 
         rows, seconds = self._limits(row_limit, timeout)
         cypher = check_statement(text, values, Path(source))
@@ -221,8 +221,9 @@ class Queries(Connection):
     ) -> Table:
         """Check query files, and the plans that Neo4j makes for them.
 
-        A plan must be free of notifications, cartesian products and writes. Nothing is executed. If
-        Neo4j is not running, only the files are checked.
+        The columns must be those of the header, and a plan free of notifications, cartesian
+        products and writes. Nothing is executed. If Neo4j is not running, only the files are
+        checked.
 
         Args:
             target: a query, a pack, a file, or the folder of a pack or of packs (default: all).
@@ -238,7 +239,7 @@ class Queries(Connection):
             >>> lab.check_queries("overlap/shared-links")["problems"]
             ['']
         """
-        from starcast.queries.plan import find_problems, has_indexes
+        from starcast.queries.execution import find_problems, has_indexes
 
         queries = _select(None if target is None else str(target), self.settings.packs)
         rows = [{"query": each.name, "file": str(each.path)} for each in queries]
@@ -291,7 +292,7 @@ class Queries(Connection):
             $ starcast query new mine/load-of-links
             $ starcast query new mine/load-of-links --folder ~/packs
         """
-        from starcast.queries.template import write_template
+        from starcast.queries.pack import write_template
 
         packs = self.settings.packs
         path = write_template(name, folder or next(iter(packs), Path()))

@@ -1,192 +1,118 @@
-"""Checks of a query file: it only reads, and its header declares its parameters and columns.
+"""Refusal of statements that write, before they are sent.
 
-The server refuses writes in a read transaction too; the errors of these checks name the line.
+The server refuses writes too: statements run in read transactions, and the embedded server confines
+procedures and LOAD CSV. This second guard needs no server, and protects servers with other
+settings. It refuses a keyword wherever it is, so that names like keywords need backticks.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from starcast.queries.header import Header, file_error
-from starcast.queries.tokens import Kind, Token
+from starcast.errors import InputError
+from starcast.support.text import did_you_mean
 
-_WRITING = {
-    *("CREATE", "MERGE", "INSERT", "SET", "DELETE", "REMOVE", "DETACH", "NODETACH", "FOREACH"),
-    *("DROP", "ALTER", "RENAME", "GRANT", "DENY", "REVOKE"),
-}
+#: Text that contains no keywords: comments, strings, parameters and names in backticks. Possessive
+#: quantifiers read a text that is never closed only once.
+_LITERAL = re.compile(
+    r"""//[^\r\n]*+
+    |\$(?P<parameter>\w+|`[^`]*`)
+    |(?P<opened>/\*(?:(?!\*/).)*+|'(?:[^'\\]|\\.?)*+|"(?:[^"\\]|\\.?)*+|`[^`]*+)
+     (?P<closed>\*/|['"`])?""",
+    re.DOTALL | re.VERBOSE,
+)
 _FIRST = ("MATCH", "OPTIONAL", "UNWIND", "WITH", "CALL", "RETURN")
-_AFTER_RETURN = ("ORDER", "SKIP", "OFFSET", "LIMIT", "UNION")
-_PAIRS = {"(": ")", "[": "]", "{": "}"}
+_WRITES = (
+    "CREATE|MERGE|INSERT|SET|DELETE|REMOVE|DETACH|NODETACH|FOREACH"
+    "|DROP|ALTER|RENAME|GRANT|DENY|REVOKE"
+)
+_BACKTICKS = "put a name that is not a clause in `backticks`"
+#: Pattern, message and hint of each problem.
+_PROBLEMS = (
+    (
+        rf"\A\s*+(?!(?:{'|'.join(_FIRST)})\b)",
+        "a query must begin with a reading clause",
+        f"begin with one of {', '.join(_FIRST)}",
+    ),
+    (r"/\*|['\"`]", "{} is not closed", "close it"),
+    (r";(?=\s*\S)", "a query must be a single statement", "remove the text from ';' on"),
+    (rf"\b(?:{_WRITES})\b", "queries must be read-only: {} writes", _BACKTICKS),
+    (
+        r"\bLOAD(?=\s+CSV\b)",
+        "queries must be read-only: LOAD CSV reads files of the server",
+        _BACKTICKS,
+    ),
+    (
+        r"\bCALL\b(?!\s*[({])",
+        "queries must be read-only: CALL of a procedure may write",
+        _BACKTICKS,
+    ),
+    (r"\bTRANSACTIONS?\b", "queries must be read-only: IN TRANSACTIONS commits", _BACKTICKS),
+)
 
 
-def check_reads_only(tokens: Sequence[Token], path: Path) -> None:
+def check_reads_only(cypher: str, source: Path) -> None:
     """Refuse writing clauses, procedure calls and more than one statement.
 
-    Raises:
-        InputError: names file and line.
-    """
-    if not tokens or not tokens[0].is_word(*_FIRST):
-        line = tokens[0].line if tokens else 1
-        message = "a query must begin with a reading clause"
-        raise file_error(path, line, message, f"begin with one of {', '.join(_FIRST)}")
-    for position, token in enumerate(tokens):
-        problem = _problem(tokens, position)
-        if problem:
-            raise file_error(path, token.line, *problem)
-
-
-def _problem(tokens: Sequence[Token], position: int) -> tuple[str, str] | None:
-    """Return the message and the hint for a token that is not allowed, or None."""
-    token = tokens[position]
-    if token.kind is Kind.UNTERMINATED:
-        return f"{token.text} is not closed", "close it"
-    if "\\u" in token.text or token.is_symbol("\\"):
-        return "Unicode escapes are not allowed", "write the character itself"
-    if token.is_symbol(";"):
-        return "a query must be a single statement", "remove the text from ';' on"
-    if reason := _write(tokens, position):
-        hint = "put a name that is not a clause in `backticks`"
-        return f"queries must be read-only: {reason}", hint
-    return None
-
-
-def _write(tokens: Sequence[Token], position: int) -> str:
-    """Return why a word is not allowed in a query that only reads, or an empty string."""
-    token = tokens[position]
-    following = tokens[position + 1 :]
-    if token.kind is not Kind.WORD or _is_name(tokens, position):
-        return ""
-    word = token.text.upper()
-    if word in _WRITING:
-        return f"{word} writes"
-    if word == "LOAD" and following and following[0].is_word("CSV"):
-        return "LOAD CSV reads files of the server"
-    if word == "CALL" and not (following and following[0].is_symbol("{", "(")):
-        return "CALL of a procedure may write"
-    if word in {"TRANSACTION", "TRANSACTIONS"} and _in_batches(tokens[:position]):
-        return "IN TRANSACTIONS commits"
-    return ""
-
-
-def _is_name(tokens: Sequence[Token], position: int) -> bool:
-    """Return whether a word is a property, label, type or map key, which may be any word."""
-    before = tokens[position - 1] if position else None
-    after = tokens[position + 1] if position + 1 < len(tokens) else None
-    if before is None:
-        return False
-    is_key = before.is_symbol("{", ",") and after is not None and after.is_symbol(":")
-    # A word after "1." is not a property: the number ends there.
-    after_number = position > 1 and tokens[position - 2].kind is Kind.NUMBER
-    is_property = before.is_symbol(".") and not after_number
-    return is_key or is_property or _is_label(tokens, position)
-
-
-def _is_label(tokens: Sequence[Token], position: int) -> bool:
-    """Return whether a word is a label or type; after ``|``, as in lists, only if one precedes."""
-    before = tokens[position - 1] if position else None
-    if before is None:
-        return False
-    return before.is_symbol(":", "&", "!") or (
-        before.is_symbol("|") and position > 1 and _is_label(tokens, position - 2)
-    )
-
-
-def _in_batches(before: Sequence[Token]) -> bool:
-    """Return whether tokens contain ``} IN``; any expression may follow, as in ``IN (1+2)``."""
-    return any(bracket.is_symbol("}") and word.is_word("IN") for bracket, word in pairwise(before))
-
-
-def check_parameters(tokens: Sequence[Token], header: Header, path: Path) -> None:
-    """Check that exactly the declared parameters are used.
+    Args:
+        cypher: a statement, with comments.
+        source: the file that error messages name.
 
     Raises:
-        InputError: names file and line.
+        InputError: the statement may write; the message names file and line.
     """
-    used = {token.text: token.line for token in reversed(tokens) if token.kind is Kind.PARAMETER}
-    declared = [parameter.name for parameter in header.parameters]
-    for name, line in used.items():
-        if name not in declared:
-            message = f"the parameter ${name} is not declared"
-            raise file_error(path, line, message, "add it to the header's parameters")
-    for name in declared:
+    # Some servers replace escapes before they read comments and strings, in which this guard does
+    # not search.
+    if "\\u" in cypher:
+        message = f"{source}: Unicode escapes are not allowed"
+        raise InputError(message, hint="write the character itself")
+    keywords = _LITERAL.sub(_blank, cypher)
+    for pattern, message, hint in _PROBLEMS:
+        if match := re.search(pattern, keywords, re.IGNORECASE):
+            line = keywords.count("\n", 0, match.end()) + 1
+            problem = message.format(match[0].upper())
+            raise InputError(f"{source}:{line}: {problem}", hint=hint)
+
+
+def _blank(literal: re.Match[str]) -> str:
+    """Return spaces for a comment and marks for other text, with the same number of lines."""
+    if literal["opened"] and not literal["closed"]:
+        return literal[0]
+    is_comment = literal[0].startswith("/")
+    return re.sub(r"[^\n]", " " if is_comment else "#", literal[0])
+
+
+def find_parameters(cypher: str) -> list[str]:
+    """Return the names of the parameters of a statement, in their order."""
+    names = [match["parameter"] for match in _LITERAL.finditer(cypher)]
+    return list(dict.fromkeys(name.strip("`") for name in names if name))
+
+
+def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> str:
+    """Check a statement and the values of its parameters, and return it without a final ``;``.
+
+    Args:
+        statement: one Cypher statement without a header.
+        values: the values of its parameters.
+        source: the file that error messages name.
+
+    Raises:
+        InputError: it writes, calls a procedure or is not one statement; or a parameter has no
+            value, or a value no parameter.
+    """
+    check_reads_only(statement, source)
+    used = find_parameters(statement)
+    for name in used:
+        if name not in values:
+            raise InputError(
+                f"the parameter ${name} has no value",
+                hint=f"add {name}=TEXT, or {name}:=JSON for a number, a list, true or false",
+            )
+    for name in values:
         if name not in used:
-            line = header.lines[f"parameters.{name}"]
-            message = f"the parameter '{name}' is declared but not used"
-            raise file_error(path, line, message, "use it or remove the declaration")
-
-
-def check_columns(tokens: Sequence[Token], header: Header, path: Path) -> None:
-    """Check that every branch of a query returns exactly the declared columns, in their order.
-
-    Raises:
-        InputError: names file and line.
-    """
-    declared = [column.name for column in header.columns]
-    branches = list(_returned_columns(tokens, path))
-    if not branches:
-        hint = f"end with RETURN {', '.join(declared)}"
-        raise file_error(path, tokens[-1].line, "the query returns nothing", hint)
-    for line, returned in branches:
-        missing = [name for name in declared if name not in returned]
-        if missing:
-            declaration = header.lines[f"columns.{missing[0]}"]
-            message = f"the column '{missing[0]}' is declared but not returned"
-            raise file_error(path, declaration, message, "add it to RETURN")
-        extra = [name for name in returned if name not in declared]
-        if extra:
-            message = f"the column '{extra[0]}' is returned but not declared"
-            raise file_error(path, line, message, "add it to the header's columns")
-        if returned != declared:
-            message = "RETURN has the columns in another order than the header"
-            raise file_error(path, line, message, f"declare them as {', '.join(returned)}")
-
-
-def _returned_columns(tokens: Sequence[Token], path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line and the columns of every RETURN outside of subqueries."""
-    outer = list(_outside_brackets(tokens))
-    for start, (position, token) in enumerate(outer):
-        if token.is_word("RETURN") and not _is_name(tokens, position):
-            items: list[list[Token]] = [[]]
-            for other_position, other in outer[start + 1 :]:
-                if _ends_return(tokens, other_position):
-                    break
-                if other.is_symbol(","):
-                    items.append([])
-                else:
-                    items[-1].append(other)
-            yield token.line, [_column_name(item, token.line, path) for item in items]
-
-
-def _ends_return(tokens: Sequence[Token], position: int) -> bool:
-    """Return whether a token begins the clause after the columns of RETURN."""
-    return (
-        tokens[position].is_word(*_AFTER_RETURN)
-        and not _is_name(tokens, position)
-        and not tokens[position - 1].is_word("AS")
-    )
-
-
-def _outside_brackets(tokens: Sequence[Token]) -> Iterator[tuple[int, Token]]:
-    """Yield position and token outside of brackets and CASE; a bracket is its closing symbol."""
-    depth = 0
-    for position, token in enumerate(tokens):
-        is_keyword = token.kind is Kind.WORD and not _is_name(tokens, position)
-        opens = token.is_symbol(*_PAIRS) or (is_keyword and token.is_word("CASE"))
-        ends_case = is_keyword and depth > 0 and token.is_word("END")
-        if opens:
-            depth += 1
-        elif token.is_symbol(*_PAIRS.values()) or ends_case:
-            depth -= 1
-        if depth == 0:
-            yield position, token
-
-
-def _column_name(item: list[Token], line: int, path: Path) -> str:
-    if item and item[0].is_word("DISTINCT"):
-        item = item[1:]
-    has_alias = len(item) > 2 and item[-2].is_word("AS")
-    if item and item[-1].kind in (Kind.WORD, Kind.NAME) and (has_alias or len(item) == 1):
-        return item[-1].text
-    message = "a column of RETURN has no name"
-    hint = "write 'expression AS name' for each column; RETURN * is not allowed"
-    raise file_error(path, item[0].line if item else line, message, hint)
+            raise InputError(
+                f"the statement has no parameter ${name}",
+                hint=f"{did_you_mean(name, used)}remove it, or write ${name} in the statement",
+            )
+    return statement.rstrip().removesuffix(";")

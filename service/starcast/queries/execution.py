@@ -1,12 +1,16 @@
-"""Run queries: read-only, with a row limit and a time-out, on completely stored artifacts only."""
+"""Run queries, and check the plans that the server makes for them.
 
-from collections.abc import Mapping, Sequence
+Queries are read-only, with a row limit and a time-out, on completely stored artifacts only.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from shlex import quote
 from typing import Any
 
 from starcast.errors import InputError, LimitError, NotFoundError
 from starcast.graph.connection import Graph, QueryResult
-from starcast.graph.schema import GraphState
+from starcast.graph.schema import LABELS, RELATIONSHIPS, GraphState
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, bind, values_of_type
 from starcast.support.text import did_you_mean
@@ -28,6 +32,18 @@ _KEYS = {
     "forest": ("Forest", "id"),
     "schedule": ("Schedule", "id"),
 }
+#: Operators that read the complete store or multiply it, and what to do instead.
+_COSTLY = {
+    "CartesianProduct": "connect the two patterns, or put one into a CALL (v) {} subquery",
+    "AllNodesScan": "give each node a label",
+    "AllRelationshipsScan": "give each relationship a type",
+}
+_WRITING = re.compile(
+    r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall"
+    r"|TransactionForeach|TransactionApply"
+)
+#: GQL status codes: a label, type or property that does not occur in the store.
+_UNKNOWN_NAME = {"01N50", "01N51", "01N52"}
 
 
 def run(
@@ -51,8 +67,8 @@ def run(
         The rows; ``more`` is whether the row limit cut off further rows.
 
     Raises:
-        InputError: a parameter is unknown, missing or of the wrong type, or the server refuses the
-            Cypher.
+        InputError: a parameter is unknown, missing or of the wrong type, the server refuses the
+            Cypher, or its columns are not those of the header.
         NotFoundError: an artifact that a parameter names is not stored completely.
         LimitError: time or memory ran out.
         UnavailableError: the server cannot be reached.
@@ -60,17 +76,19 @@ def run(
     values = bind(query.parameters, given)
     require_complete(graph, query.parameters, values)
     try:
-        return graph.run(query.cypher, values, timeout, row_limit)
+        result = graph.run(query.cypher, values, timeout, row_limit)
     except LimitError as error:
         hint = f"{narrowing_advice(query)}; or {error.hint}"
         raise LimitError(f"{query.name}: {error.message}", hint=hint) from None
+    query.check_columns(result.columns)
+    return result
 
 
 def narrowing_advice(query: Query) -> str:
     """Return which parameters to change if a query takes too long or returns too many rows."""
     parameters = query.parameters
     artifacts = [each.name for each in parameters if each.type.name in STORED]
-    numbers = [each.name for each in parameters if each.type.name in {"int", "float", "list"}]
+    numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]
     advice = [f"choose a smaller {' or '.join(artifacts)}"] if artifacts else []
     advice += [f"tighten {' or '.join(numbers)}"] if numbers else []
     return ", ".join(advice) or "ask for less"
@@ -155,3 +173,66 @@ def ingest_command(kind: str, artifact_id: str) -> str:
         root = f" --root {parts[5]}" if parts[5] != EXPANDED else ""
         return f"{command} --schedules {schedule} --ports {parts[3]}{root}"
     return f"starcast {kind} list"
+
+
+def has_indexes(graph: Graph) -> bool:
+    """Return whether the store has all indexes of the schema; the first ingest creates them."""
+    rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
+    online = {row["name"] for row in rows}
+    declared = [name for element in (*LABELS, *RELATIONSHIPS) for name in element.index_names()]
+    return online.issuperset(declared)
+
+
+def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]:
+    """Return the problems that the server's planner finds, one sentence each; nothing is executed.
+
+    Args:
+        graph: the open graph store.
+        query: the query to plan.
+        indexes: whether the store has the schema's indexes. Without them the planner cannot avoid
+            operators that read or multiply the complete store, so those are not reported.
+    """
+    sample = {
+        each.name: each.type.sample() if each.required else each.default
+        for each in query.parameters
+    }
+    try:
+        result = graph.run(f"EXPLAIN {query.cypher}", sample)
+        query.check_columns(result.columns)
+    except InputError as error:
+        return [error.message]
+    notices = [each for each in result.notices if not _is_expected(each.status, each.text)]
+    planned = () if result.plan is None else plan_operators(result.plan)
+    operators = dict.fromkeys(map(operator_name, planned))
+    costly = [name for name in operators if indexes and name in _COSTLY]
+    return [
+        *(notice.text for notice in notices),
+        *(f"the plan contains {name}: {_COSTLY[name]}" for name in costly),
+        *(f"the plan writes: {name}" for name in operators if _WRITING.search(name)),
+    ]
+
+
+def _is_expected(status: str, text: str) -> bool:
+    """Return whether a notice is about a name of the schema that is not in the store yet."""
+    declared = {
+        name for element in (*LABELS, *RELATIONSHIPS) for name in (element.name, *element.names)
+    }
+    return status in _UNKNOWN_NAME and bool(declared & set(re.findall(r"`(\w+)`", text)))
+
+
+def plan_operators(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield all operators of a plan, from the result to the data.
+
+    Example:
+        >>> plan = {"operatorType": "ProduceResults@neo4j", "children": [{"operatorType": "Limit"}]}
+        >>> [operator_name(operator) for operator in plan_operators(plan)]
+        ['ProduceResults', 'Limit']
+    """
+    yield plan
+    for child in plan.get("children", ()):
+        yield from plan_operators(child)
+
+
+def operator_name(operator: Mapping[str, Any]) -> str:
+    """Return the name of an operator, without the database's name and text in parentheses."""
+    return re.split(r"[@(]", operator["operatorType"])[0]

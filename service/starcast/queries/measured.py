@@ -1,4 +1,4 @@
-"""Measured times of the shipped queries, from `queries/measured.json`.
+"""The listing of queries, and measured times of the shipped ones, from `queries/measured.json`.
 
 `benchmarks/packs.py` writes the file; it is never edited by hand. It holds the machine, the version
 of Neo4j, and for each query at one revision the seconds of its worst case by topology (null if it
@@ -7,7 +7,7 @@ topology.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,13 +16,10 @@ from typing import Any
 from starcast.errors import RejectedError
 from starcast.queries.pack import Query
 from starcast.resources import folder
+from starcast.support.table import Table
 
 SIZES = ("S6", "S7", "S8")
 LARGEST = SIZES[-1]
-#: Cypher is the wrong tool if it takes more seconds than SLOW and another library is FASTER times
-#: faster.
-SLOW = 1.0
-FASTER = 20.0
 
 
 @dataclass(frozen=True)
@@ -47,16 +44,6 @@ class Figures:
             return ""
         seconds = self.seconds[spec]
         return f"> {self.timeout:g}" if seconds is None else f"{seconds:.2g}"
-
-    def faster_library(self) -> tuple[str, float] | None:
-        """Return the library that makes Cypher the wrong tool and its speed-up, or None."""
-        ours = self.seconds.get(LARGEST, 0.0)
-        ours = self.timeout if ours is None else ours
-        if ours <= SLOW or not self.others:
-            return None
-        name = min(self.others, key=lambda library: self.others[library])
-        ratio = ours / self.others[name]
-        return (name, ratio) if ratio >= FASTER else None
 
 
 @dataclass(frozen=True)
@@ -125,3 +112,23 @@ def _figures(document: Mapping[str, Any]) -> Iterator[tuple[str, Figures]]:
         }
         others = {library: float(value) for library, value in entry["others"].items()}
         yield name, Figures(int(entry["revision"]), seconds, others, timeout)
+
+
+def list_queries(queries: Iterable[Query], note: str = "") -> Table:
+    """Return queries with their parameters and the seconds measured on S6, S7 and S8."""
+    seconds_columns = {f"seconds_{spec.lower()}": spec for spec in SIZES}
+    known = measurements()
+    rows = []
+    for query in queries:
+        figures = known.find(query)
+        row = {
+            "query": query.name,
+            "question": query.header.question,
+            "parameters": "; ".join(f"{p.name} ({p.declaration})" for p in query.parameters),
+            "cost": query.header.cost,
+        }
+        for column, spec in seconds_columns.items():
+            row[column] = figures.format_seconds(spec) if figures else ""
+        rows.append(row)
+    columns = ["query", "question", "parameters", "cost", *seconds_columns]
+    return Table.of(rows, columns, note, spare=("cost",))

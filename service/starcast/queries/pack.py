@@ -2,24 +2,42 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
 from starcast.errors import InputError, NotFoundError
-from starcast.queries.checks import check_columns, check_parameters, check_reads_only
-from starcast.queries.header import Column, Header, file_error, parse_header
+from starcast.queries.checks import check_reads_only, find_parameters
+from starcast.queries.header import Column, Header, parse_header
 from starcast.queries.parameters import Parameter
-from starcast.queries.tokens import Token, tokenize
 from starcast.resources import folder
+from starcast.support.atomic import atomic_write
 from starcast.support.limited import read_text
 from starcast.support.text import did_you_mean
 
 SUFFIX = ".cypher"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _NAME_HINT = "names consist of lower-case letters and digits joined by '-', such as shared-links"
+_TEMPLATE = """\
+// title: {title}
+// question: Which nodes are adjacent to a node?
+// parameters:
+//   topology (topology): name of a stored topology, such as S5
+//   node (node): label of the node
+//   min_rank (int >= 0, default 0): list only neighbours of at least this rank
+// columns:
+//   neighbour (node): label of the neighbour
+//   rank: its rank
+
+// Replace the header and the statement; 'starcast query check FILE' checks them. The form of a
+// header is in docs/queries.md; labels, types and properties of the graph are in docs/schema.md.
+MATCH (node:Node {{topology: $topology, label: $node}})-[:LINK]-(neighbour:Node)
+WHERE neighbour.rank >= $min_rank
+RETURN neighbour.label AS neighbour, neighbour.rank AS rank
+ORDER BY rank
+"""
 
 
 @dataclass(frozen=True)
@@ -31,17 +49,50 @@ class Query:
         text: the text of the file; it runs completely, including the comments.
 
     Raises:
-        InputError: the header is not valid, or the Cypher writes or does not agree with the header;
-            the message names file and line.
+        InputError: the header is not valid, or the Cypher writes or does not use the declared
+            parameters; the message names the file.
     """
 
     path: Path
     text: str = field(repr=False)
 
     def __post_init__(self) -> None:
-        check_reads_only(self.tokens, self.path)
-        check_parameters(self.tokens, self.header, self.path)
-        check_columns(self.tokens, self.header, self.path)
+        check_reads_only(self.text, self.path)
+        declared = [parameter.name for parameter in self.parameters]
+        used = find_parameters(self.text)
+        for name in used:
+            if name not in declared:
+                message = f"the parameter ${name} is not declared"
+                raise self._error(message, "add it to the header's parameters")
+        for name in declared:
+            if name not in used:
+                message = f"the parameter '{name}' is declared but not used"
+                raise self._error(message, "use it or remove the declaration")
+
+    def check_columns(self, returned: Sequence[str]) -> None:
+        """Check that the columns of the result, as the server names them, are the declared ones.
+
+        Raises:
+            InputError: they have other names or another order.
+        """
+        declared = [column.name for column in self.columns]
+        if not returned:
+            hint = f"end with RETURN {', '.join(declared)}"
+            raise self._error("the query returns nothing", hint)
+        for name in declared:
+            if name not in returned:
+                message = f"the column '{name}' is declared but not returned"
+                raise self._error(message, "add it to RETURN")
+        for name in returned:
+            if name not in declared:
+                message = f"the column '{name}' is returned but not declared"
+                raise self._error(message, "add it to the header's columns")
+        if list(returned) != declared:
+            message = "RETURN has the columns in another order than the header"
+            raise self._error(message, f"declare them as {', '.join(returned)}")
+
+    def _error(self, message: str, hint: str) -> InputError:
+        return InputError(f"{self.path}: {message}", hint=hint)
 
     @staticmethod
     def read(path: Path) -> "Query":
@@ -53,22 +104,21 @@ class Query:
         try:
             return _checked(path, read_text(path))
         except UnicodeDecodeError:
-            raise file_error(path, 1, "the file is not UTF-8 text", "save it as UTF-8") from None
+            raise InputError(
+                f"{path}: the file is not UTF-8 text", hint="save it as UTF-8"
+            ) from None
         except OSError as error:
             raise InputError(
                 f"{path} cannot be read: {error.strerror}", hint="check its path and its mode"
             ) from None
 
     @cached_property
-    def tokens(self) -> Sequence[Token]:
-        """The tokens of the Cypher, without comments and a final ``;``."""
-        tokens = tokenize(self.text)
-        return tokens[:-1] if tokens and tokens[-1].is_symbol(";") else tokens
-
-    @cached_property
     def header(self) -> Header:
         """The parsed header."""
-        return parse_header(self.text, self.path)
+        try:
+            return parse_header(self.text)
+        except InputError as error:
+            raise self._error(error.message, error.hint) from None
 
     @property
     def pack(self) -> str:
@@ -156,18 +206,17 @@ class Library:
         Raises:
             NotFoundError: no query matches.
         """
+        queries = list(self.queries.values())
+        packs = sorted({query.pack for query in queries})
         if text is None:
-            return list(self.queries.values())
-        packs = {query.pack for query in self.queries.values()}
-        matches = [
-            query
-            for query in self.queries.values()
-            if (query.pack == text if text in packs else text.casefold() in query.summary)
-        ]
+            return queries
+        if text in packs:
+            return [query for query in queries if query.pack == text]
+        matches = [query for query in queries if text.casefold() in query.summary]
         if not matches:
             raise NotFoundError(
                 f"no query matches '{text}'",
-                hint=f"{did_you_mean(text, packs)}the packs are {', '.join(sorted(packs))}",
+                hint=f"{did_you_mean(text, packs)}the packs are {', '.join(packs)}",
             )
         return matches
 
@@ -182,30 +231,16 @@ class Library:
         return self.queries
 
 
-def load_library(*packs: Path) -> Library:
+def load_library(*packs: Path, stem: str | None = None) -> Library:
     """Load the shipped packs and those in folders of the user; invalid queries become faults.
 
     If several folders have a pack of the same name, all its queries are faults.
+
+    Args:
+        packs: the folders of the user.
+        stem: load only queries with this name in their pack.
     """
-    merged = Library()
-    packs_by_name: dict[str, list[Query]] = {}
-    for directory in _roots(packs):
-        library = _load_packs(directory)
-        merged.faults.update(library.faults)
-        for query in library.queries.values():
-            packs_by_name.setdefault(query.pack, []).append(query)
-    for queries in packs_by_name.values():
-        if len({query.path.parent for query in queries}) == 1:
-            merged.queries.update((query.name, query) for query in queries)
-        else:
-            merged.faults.update(
-                (query.name, _name_conflict(query, queries)) for query in reversed(queries)
-            )
-    return merged
-
-
-def _roots(packs: Sequence[Path]) -> Sequence[Path]:
-    return (folder("queries"), *dict.fromkeys(packs))
+    return _load_packs((folder("queries"), *dict.fromkeys(packs)), stem)
 
 
 def load_queries(*packs: Path) -> dict[str, Query]:
@@ -224,11 +259,11 @@ def load_folder(directory: Path) -> dict[str, Query]:
         InputError: the folder cannot be read, or a query is not valid.
     """
     entries = _entries(directory)
-    has_packs = any(entry.is_dir() and not entry.name.startswith(".") for entry in entries)
+    has_packs = any(map(_is_pack, entries))
     if has_packs or not any(entry.suffix == SUFFIX for entry in entries):
-        return _load_packs(directory).require_valid()
+        return _load_packs([directory]).require_valid()
     library = Library()
-    _load_pack(directory, library)
+    _load_pack([directory], library)
     return library.require_valid()
 
 
@@ -241,25 +276,9 @@ def find(name: str, *packs: Path) -> Query:
     """
     if is_file(name):
         return Query.read(Path(name).absolute())
-    path = _only_file(name, packs)
-    return load_library(*packs).find(name) if path is None else Query.read(path)
-
-
-def _only_file(name: str, packs: Sequence[Path]) -> Path | None:
-    """Return the file of a query, so that no other is read; None if its name needs all of them."""
-    pack, _, stem = name.rpartition("/")
-    with suppress(OSError):
-        folders = [each for root in _roots(packs) for each in root.iterdir() if each.is_dir()]
-        names = [each.name for each in folders]
-        found = [
-            each
-            for each in folders
-            if pack in {"", each.name} and (each / f"{stem}{SUFFIX}").is_file()
-        ]
-        is_valid = all(_NAME.fullmatch(part) for part in (stem, *(each.name for each in found)))
-        if len(found) == 1 and is_valid and names.count(found[0].name) == 1:
-            return found[0] / f"{stem}{SUFFIX}"
-    return None
+    with suppress(NotFoundError):
+        return load_library(*packs, stem=name.rpartition("/")[2]).find(name)
+    return load_library(*packs).find(name)  # knows similar names
 
 
 def is_file(name: str) -> bool:
@@ -267,30 +286,71 @@ def is_file(name: str) -> bool:
     return name.endswith(SUFFIX) or os.path.isfile(name)  # noqa: PTH113 - never raises
 
 
-def _load_packs(directory: Path) -> Library:
+def write_template(name: str, directory: Path) -> Path:
+    """Write a query file that loads and runs, and return its path.
+
+    Args:
+        name: ``pack/name``.
+        directory: the folder of packs; created, with the folder of the pack, if missing.
+
+    Raises:
+        InputError: the name is not valid, the file exists, or it cannot be written.
+    """
+    pack, slash, query = name.partition("/")
+    if not slash:
+        raise InputError(f"'{name}' names no pack", hint=f"write PACK/NAME, such as mine/{name}")
+    path = directory / pack / f"{query}{SUFFIX}"
+    _check_names(pack, query, path)
+    if path.exists():
+        raise InputError(f"{path} exists", hint="choose another name, or remove the file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder {path.parent} cannot be created: {error.strerror}",
+            hint="check its path and mode, or name another one with --folder",
+        ) from None
+    with atomic_write(path) as file:
+        file.write(_TEMPLATE.format(title=query.replace("-", " ").capitalize()).encode())
+    return path
+
+
+def _load_packs(roots: Iterable[Path], stem: str | None = None) -> Library:
     library = Library()
-    with _record_fault(library, f"{directory}/"):
-        for entry in _entries(directory):
-            key = entry.stem if entry.suffix == SUFFIX else f"{entry.name}/"
-            with _record_fault(library, key):
+    packs: dict[str, list[Path]] = {}
+    for root in roots:
+        with _record_fault(library, f"{root}/"):
+            for entry in _entries(root):
                 if entry.suffix == SUFFIX:
-                    raise InputError(
+                    library.faults[entry.stem] = InputError(
                         f"{entry} is not in a pack",
                         hint="move it into a folder, which gives the pack its name",
                     )
-                if not entry.name.startswith(".") and entry.is_dir():
-                    _load_pack(entry, library)
+                elif _is_pack(entry):
+                    packs.setdefault(entry.name, []).append(entry)
+    for name, folders in packs.items():
+        with _record_fault(library, f"{name}/"):
+            _load_pack(folders, library, stem)
     return library
 
 
-def _load_pack(pack: Path, library: Library) -> None:
-    for path in _entries(pack):
-        if path.suffix == SUFFIX:
-            with _record_fault(library, f"{pack.name}/{path.stem}"):
-                for part in (pack.name, path.stem):
-                    check_name(part, path)
-                query = Query.read(path)
-                library.queries[query.name] = query
+def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = None) -> None:
+    """Load the queries of a pack; if several folders have queries of it, they are faults."""
+    files = [path for each in folders for path in _entries(each) if path.suffix == SUFFIX]
+    for path in files:
+        if stem not in {None, path.stem}:
+            continue
+        pack = path.parent.name
+        with _record_fault(library, f"{pack}/{path.stem}"):
+            _check_names(pack, path.stem, path)
+            first, last = files[0].parent, files[-1].parent
+            if first != last:
+                raise InputError(
+                    f"two packs are named '{pack}': that of {last} and that of {first}",
+                    hint=f"rename the folder {last}",
+                )
+            query = Query.read(path)
+            library.queries[query.name] = query
 
 
 @contextmanager
@@ -302,27 +362,15 @@ def _record_fault(library: Library, key: str) -> Iterator[None]:
         library.faults[key] = error
 
 
-def check_name(name: str, path: Path) -> None:
-    """Check the name of a pack or query.
-
-    Raises:
-        InputError: it is not valid; the message names the file.
-    """
-    if not _NAME.fullmatch(name):
-        message = f"{path}: '{name}' is not a valid name of a pack or query"
-        raise InputError(message, hint=_NAME_HINT)
+def _check_names(pack: str, query: str, path: Path) -> None:
+    for name in (pack, query):
+        if not _NAME.fullmatch(name):
+            message = f"{path}: '{name}' is not a valid name of a pack or query"
+            raise InputError(message, hint=_NAME_HINT)
 
 
-def _name_conflict(query: Query, queries: Sequence[Query]) -> InputError:
-    """Return the error for a query of a pack whose queries are in several folders."""
-    last = queries[-1].path.parent
-    own = next(each for each in queries if each.path.parent == last)
-    others = [each for each in queries if each.path.parent != last]
-    other = next((each for each in others if each.name == query.name), others[0])
-    return InputError(
-        f"two packs are named '{query.pack}': that of {own.path} and that of {other.path}",
-        hint=f"rename the folder {last}",
-    )
+def _is_pack(entry: Path) -> bool:
+    return not entry.name.startswith(".") and entry.is_dir()
 
 
 def _entries(directory: Path) -> list[Path]:

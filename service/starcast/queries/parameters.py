@@ -54,13 +54,20 @@ class Type:
     least: int | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Self | None:
-        """Parse a type such as ``int``, ``int >= 1`` or ``list of node``; None if it is invalid."""
+    def parse(cls, text: str) -> Self:
+        """Parse a type such as ``int``, ``int >= 1`` or ``list of node``.
+
+        Raises:
+            InputError: there is no such type.
+        """
         match = _TYPE.fullmatch(text)
-        if match is None or match["name"] not in EXPECTED:
-            return None
-        if match["least"] and match["name"] not in {"int", "float"}:
-            return None
+        if (
+            match is None
+            or match["name"] not in EXPECTED
+            or (match["least"] and match["name"] not in {"int", "float"})
+        ):
+            hint = f"{did_you_mean(text, EXPECTED)}types are {', '.join(EXPECTED)}"
+            raise InputError(f"unknown type '{text}'", hint=hint)
         least = int(match["least"]) if match["least"] else None
         return cls(match["name"], bool(match["many"]), least)
 
@@ -199,6 +206,11 @@ class Parameter:
     def __post_init__(self) -> None:
         if not self.required:
             object.__setattr__(self, "default", self.value(self.default))
+
+    @property
+    def declaration(self) -> str:
+        """Its type and default, such as ``int >= 1, default 2``."""
+        return f"{self.type}" if self.required else f"{self.type}, default {self.default}"
 
     def value(self, given: object) -> Any:
         """Convert text or a Python value to the parameter's type.

@@ -1,11 +1,16 @@
-"""The page about query packs, `docs/queries.md`: the form of a file, and every shipped query."""
+"""The page of query packs: the form of a file, and every shipped query."""
 
 from collections.abc import Iterator
 
+from starcast.queries import Query, load_queries
 from starcast.queries.header import Column
-from starcast.queries.measured import FASTER, LARGEST, SIZES, SLOW, Figures, measurements
-from starcast.queries.pack import Query, load_queries
-from starcast.queries.parameters import EXPECTED, Parameter
+from starcast.queries.measured import LARGEST, SIZES, Figures, measurements
+from starcast.queries.parameters import EXPECTED
+
+#: Cypher is the wrong tool if it takes more seconds than SLOW and another library is FASTER times
+#: faster.
+SLOW = 1.0
+FASTER = 20.0
 
 _HEAD = """\
 # Query packs
@@ -58,10 +63,11 @@ links between these nodes are drawn faintly. `--layout levels` places the nodes 
 from the first node of the paths, from the node of the query, or from the root; `--layout ring`
 places them on a circle.
 
-A file is loaded only if its header is complete, every parameter is declared and used, RETURN has
-exactly the declared columns in their order (`expression AS name`), and nothing in it writes: no
-CREATE, INSERT, MERGE, SET, DELETE, DETACH, REMOVE, FOREACH, LOAD CSV, no command for schema or
-rights, no CALL of a procedure, no IN TRANSACTIONS. Names that are such words need backticks. Two
+A file is loaded only if its header is complete, every parameter is declared and used, and nothing
+in it writes: no CREATE, INSERT, MERGE, SET, DELETE, DETACH, REMOVE, FOREACH, LOAD CSV, no command
+for schema or rights, no CALL of a procedure, no IN TRANSACTIONS. Names that are such words need
+backticks. RETURN must have exactly the declared columns in their order (`expression AS name`):
+`query check` asks the server for them, and a query with other columns is refused when it runs. Two
 packs cannot have the same name.
 
 Topologies, forests and schedules that parameters name must be stored completely. Tree edges are
@@ -74,8 +80,8 @@ off, and a result that does not fit into memory is refused) and a time-out (`tim
 """
 
 
-def build_page() -> str:
-    """Return the text of `docs/queries.md`."""
+def page() -> str:
+    """Return the page."""
     types = "\n".join(f"* `{name}`: {meaning}" for name, meaning in EXPECTED.items())
     queries = list(load_queries().values())
     parts = [f"{_HEAD}\n{types}\n{_RULES}", *_wrong_tool(queries), *_packs(queries)]
@@ -108,8 +114,19 @@ def _wrong_tool(queries: list[Query]) -> Iterator[str]:
         yield "By this rule, Cypher is not the wrong tool for any shipped query.\n"
 
 
+def faster_library(figures: Figures) -> tuple[str, float] | None:
+    """Return the library that makes Cypher the wrong tool and its speed-up, or None."""
+    ours = figures.seconds.get(LARGEST, 0.0)
+    ours = figures.timeout if ours is None else ours
+    if ours <= SLOW or not figures.others:
+        return None
+    name = min(figures.others, key=lambda library: figures.others[library])
+    ratio = ours / figures.others[name]
+    return (name, ratio) if ratio >= FASTER else None
+
+
 def _faster(query: Query, figures: Figures) -> Iterator[str]:
-    if faster := figures.faster_library():
+    if faster := faster_library(figures):
         name, ratio = faster
         ours = figures.format_seconds(LARGEST)
         yield f"| `{query.name}` | {ours} | {name} | {figures.others[name]:.2g} | {ratio:,.0f} |"
@@ -128,7 +145,7 @@ def _section(query: Query) -> Iterator[str]:
     yield f"### {query.name}\n"
     yield f"**{header.title}.** {header.question}\n"
     for parameter in header.parameters:
-        yield f"* parameter `{parameter.name}` ({describe_type(parameter)}): {parameter.meaning}"
+        yield f"* parameter `{parameter.name}` ({parameter.declaration}): {parameter.meaning}"
     for column in header.columns:
         yield f"* column `{column.name}`{_type_of(column)}: {column.meaning}"
     if header.cost:
@@ -140,10 +157,3 @@ def _section(query: Query) -> Iterator[str]:
 
 def _type_of(column: Column) -> str:
     return f" ({column.type})" if column.type else ""
-
-
-def describe_type(parameter: Parameter) -> str:
-    """Return the type and the default of a parameter, such as ``int >= 1, default 2``."""
-    if parameter.required:
-        return f"{parameter.type}"
-    return f"{parameter.type}, default {parameter.default}"
