@@ -11,7 +11,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from starcast.database.roles import ROLE_NAMES
-from starcast.database.watched import TCP_OPTIONS, connect_watched
+from starcast.database.watched import (
+    CANCEL_SECONDS,
+    TCP_OPTIONS,
+    WatchedConnection,
+    connect_watched,
+)
 from starcast.errors import BusyError, RejectedError, StarcastError, UnavailableError
 from starcast.resources import folder
 from starcast.support.signals import caused_by_interrupt
@@ -155,6 +160,12 @@ def advisory_lock(
         pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
         try:
             yield Lock(name, int(pid or 0))
+        except BaseException:
+            # The reason may be a server that is silent: do not wait for it once more.
+            driver = connection.connection.driver_connection
+            if isinstance(driver, WatchedConnection):
+                driver.patience = CANCEL_SECONDS
+            raise
         finally:
             _release(connection)
 
