@@ -158,16 +158,18 @@ def advisory_lock(
         # The server keeps the snapshot of the last statement, unless it came without parameters.
         query = "select pg_backend_pid()"
         pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
+        driver = connection.connection.driver_connection
         try:
             yield Lock(name, int(pid or 0))
         except BaseException:
             # The reason may be a server that is silent: do not wait for it once more.
-            driver = connection.connection.driver_connection
             if isinstance(driver, WatchedConnection):
                 driver.patience = CANCEL_SECONDS
             raise
         finally:
             _release(connection)
+            if isinstance(driver, WatchedConnection):
+                driver.patience = None
 
 
 def _release(connection: Connection) -> None:
