@@ -7,7 +7,7 @@ from alembic import context
 from alembic.runtime.migration import MigrationContext, MigrationInfo
 from sqlalchemy import Connection
 
-from starcast.database.declaration import declare
+from starcast.database.migrations import declare
 from starcast.database.models import Base
 
 

@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 from alembic import op
+from alembic.util import CommandError
 ${imports if imports else ""}
 
 revision: str = ${repr(up_revision)}
@@ -13,4 +14,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    ${downgrades if downgrades else "pass"}
+    raise CommandError(
+        "there is no downgrade: restore a backup from before the upgrade with 'starcast restore'"
+    )

@@ -25,7 +25,6 @@ from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.progress import Silent
 from starcast.settings import Settings
-from support.dumps import load_dump
 from support.fix_cli import Starcast, name_store
 from support.fix_servers import empty, without_password
 
@@ -137,19 +136,14 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
 
 @pytest.mark.slow
 def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
-    bare: Engine, engine: Engine, store_url: URL, tmp_path: Path
+    file: Path, target: Engine, add_revision: Callable[[], None]
 ) -> None:
-    load_dump(bare, "0003")
-    manifest = backup.create(bare, tmp_path / "old", PROGRAMS)
-    assert manifest.revision == "0003"
-    assert manifest.tables["run"].rows == 324
-    owner = sessions.connect(store_url.set(database=engine.url.database))
-    backup.restore(owner, tmp_path / "old", PROGRAMS)
-    owner.dispose()
-    sessions.check(engine)
-    with engine.connect() as connection:
-        assert connection.scalar(text("select count(*) from run_summary")) == 324
-    # The shared database goes on with the identity of the backup, and without its rows.
+    add_revision()
+    manifest = backup.restore(target, file, PROGRAMS)
+    assert (manifest.revision, sessions.current(target)) == ("0009", "0010")
+    sessions.check(target)
+    with target.connect() as connection:
+        assert connection.scalar(text("select count(*) from run_summary")) == 4
 
 
 @pytest.mark.slow
@@ -234,6 +228,7 @@ def other_checksum(manifest: dict[str, object]) -> None:
     [
         (other_checksum, "the restored rows differ from the backup in run"),
         (lambda manifest: manifest.update(revision="9999"), "newer than this starcast"),
+        (lambda manifest: manifest.update(revision="0003"), "older than this starcast can"),
         (lambda manifest: manifest.update(postgres="99.1"), "comes from PostgreSQL 99.1"),
     ],
 )

@@ -10,16 +10,13 @@ from fractions import Fraction
 
 import pytest
 from alembic import command
+from alembic.util import CommandError
 from sqlalchemy import URL, Engine, Text, column, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
-from starcast.comparison.compare import compare
-from starcast.comparison.sides import load_side
-from starcast.database import artifact_rows, migrations, models, repository, sessions
+from starcast.database import migrations, models, repository, sessions
 from starcast.errors import BusyError, RejectedError, UnavailableError
-from starcast.experiments.design import missing_points
 from starcast.experiments.grid import Grid
-from starcast.experiments.reproduction import reproduce
 from starcast.experiments.running import run_experiment
 from starcast.progress import Silent
 from support.recorder import Recorder
@@ -37,14 +34,15 @@ def engine(bare: Engine) -> Engine:
     return bare
 
 
-def test_the_schema_goes_from_empty_to_head_to_base_to_head(bare: Engine) -> None:
+def test_the_schema_is_created_and_dropped_and_created_again(bare: Engine) -> None:
     assert sessions.current(bare) is None
+    migrations.drop(bare)
     assert migrations.upgrade(bare, Silent())
     assert sessions.current(bare) == sessions.head()
     assert tables(bare) == {*models.Base.metadata.tables, "alembic_version"}
-    migrations.downgrade(bare)
+    migrations.drop(bare)
     assert sessions.current(bare) is None
-    assert tables(bare) == {"alembic_version"}
+    assert tables(bare) == set()
     assert migrations.upgrade(bare, Silent())
     sessions.check(bare)
 
@@ -53,171 +51,37 @@ def test_the_migrations_make_exactly_the_models(engine: Engine) -> None:
     assert migrations.differences(engine) == []
 
 
-#: The rows of revision 0001 for an experiment with one run.
-OLD = """
-    insert into experiment (name, grid) values ('old', '{"collective": "broadcast",
-    "topology": ["S4"],
-        "algorithm": ["multiple"], "ports": ["all"], "segments": [2], "m": ["64"],
-        "T_s": ["100"], "T_c": ["1"]}');
-    insert into run (experiment, topology, collective, algorithm, ports, m, "M", "T_s", "T_c", p,
-    status, started_at,
-        finished_at) values (1, 'S4', 'broadcast', 'multiple', 'all', '64', 1, '100', '1', 2,
-        'complete', now(), now());
-    insert into cost (run, kind, steps, start_ups, transmissions, bytes, time, source)
-        values (1, 'simulated', 9, '9', 138, '96', '996', 'simulated');
-    insert into step_profile (run, step, links_used, packets, largest_packet)
-        values (1, 1, 4, 4, 1);
-    insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4);
-    insert into schedule
-        values ('S4:old', 'S4', null, 'broadcast', 'multiple', 'all', '{}', 0, false, 9, 138, 2, 6)
-"""
+def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], None]) -> None:
+    """A store of the revision before is refused until then."""
+    points = Grid(("S4",), ("multiple", "greedy"), (Fraction(64),), segments=(2,))
+    run_experiment(engine, "e", points, Silent())
+    before = everything(engine)
+    add_revision()
+    with pytest.raises(RejectedError, match="is 0009, this starcast needs 0010") as refused:
+        sessions.check(engine)
+    assert "starcast db upgrade" in refused.value.hint
+    recorder = Recorder()
+    assert migrations.upgrade(engine, recorder)
+    assert recorder.lines == ["the schema was upgraded from 0009 to 0010"]
+    assert everything(engine) == before
+    assert run_experiment(engine, "e", points, Silent()).kept == 2
 
 
-def test_data_of_the_first_revision_survives_the_second(bare: Engine) -> None:
-    """Old runs keep their points, their experiment is recognized; old schedules have no profile."""
-    with bare.begin() as connection:
-        command.upgrade(migrations._config(connection), "0001")
-        for statement in OLD.split(";"):
-            connection.exec_driver_sql(statement)
-    migrations.upgrade(bare, Silent())
-    assert migrations.differences(bare) == []
-    with sessions.session(bare) as session:
-        (run,) = repository.load_runs(session, 1)
-        assert (run.base, run.missing, run.copies, run.faults, run.seed) == (None, 0, 1, [], 0)
-        assert [cost.time for cost in run.costs] == [996]
-        assert len(repository.load_profile(session, run.id)) == 1
-        assert artifact_rows.load_schedule_profile(session, "S4:old") == []
-    again = Grid(("S4",), ("multiple",), (Fraction(64),), segments=(2,))
-    assert run_experiment(bare, "old", again, Silent()).kept == 1
-    migrations.downgrade(bare, "0001", allow_data_loss=True)
-    with bare.connect() as connection:
-        assert connection.scalar(text("select count(*) from run")) == 1
-    assert "schedule_step" not in tables(bare)
-    migrations.upgrade(bare, Silent())
-    assert migrations.differences(bare) == []
-
-
-def test_the_downgrade_to_the_first_revision_drops_runs_that_it_cannot_distinguish(
-    engine: Engine,
+def test_an_upgrade_names_the_rows_that_do_not_fit(
+    engine: Engine, add_revision: Callable[[], None]
 ) -> None:
-    bases = Grid.from_json({
-        "topology": "S3", "collective": "allgather", "algorithm": ["dimension-change", "necklace"],
-        "message_bytes": 1,
-        "base": ["greedy", "necklace"],
-    })  # fmt: skip
-    run_experiment(engine, "bases", bases, Silent())
-    migrations.downgrade(engine, "0001", allow_data_loss=True)
-    with engine.connect() as connection:
-        assert connection.scalars(text("select algorithm from run")).all() == ["necklace"]
+    with sessions.session(engine) as opened:
+        repository.save_experiment(opened, "no", {})
+    add_revision()
+    with pytest.raises(RejectedError, match="ck_experiment_next"):
+        migrations.upgrade(engine, Silent())
+    assert sessions.current(engine) == "0009"
 
 
-def test_the_third_revision_creates_verification_runs_and_its_downgrade_drops_them(
-    bare: Engine,
-) -> None:
-    """The table of verdicts that it replaces was never used; experiments survive both ways."""
-    with bare.begin() as connection:
-        command.upgrade(migrations._config(connection), "0002")
-        for statement in OLD.split(";"):
-            connection.exec_driver_sql(statement)
-    assert {"claim_run", "claim_evidence"} & tables(bare) == set()
-    migrations.upgrade(bare, Silent())
-    assert migrations.differences(bare) == []
-    with sessions.session(bare) as session:
-        session.add(models.ClaimRun(level="quick", version="1", fingerprint="f"))
-        session.flush()
-        session.add(
-            models.ClaimEvidence(claim_run=1, claim="TS.L5", size="S3", evidence={}, seconds=0.5)
-        )
-        session.add(
-            models.ClaimVerdict(
-                claim_run=1,
-                claim="TS.L5",
-                verdict="fails",
-                sizes=["S3"],
-                counterexample={"n": 3},
-                detail="",
-            )
-        )
-    with bare.begin() as connection:
-        connection.execute(text("delete from claim_run"))
-        assert connection.scalar(text("select count(*) from claim_evidence")) == 0
-        assert connection.scalar(text("select count(*) from claim_verdict")) == 0
-    migrations.downgrade(bare, "0002", allow_data_loss=True)
-    with bare.begin() as connection:
-        connection.execute(
-            text(
-                "insert into claim_verdict (claim, version, verdict, detail)"
-                " values ('TS.L5', '1', 'holds', '')"
-            )
-        )
-        assert connection.scalar(text("select count(*) from run")) == 1
-    assert {"claim_run", "claim_evidence"} & tables(bare) == set()
-    migrations.upgrade(bare, Silent())
-    assert migrations.differences(bare) == []
-
-
-#: Rows of revision 0003 with the names that revision 0004 replaces.
-THIRD = """
-    insert into experiment (name, grid) values ('allgather', '{"title": "m and T_s", "grid": [
-        {"topology": ["S4"], "collective": ["allgather"], "algorithm": ["dimension-change"],
-         "tree": ["necklace", "greedy"], "m": ["64"], "T_s": ["23/3"], "T_c": ["1/2"]}]}');
-    insert into run (experiment, topology, collective, algorithm, ports, m, "M", "T_s", "T_c", p,
-        tree, status, started_at, finished_at) values (1, 'S4', 'allgather', 'dimension-change',
-        'all', '64', 1, '23/3', '1/2', 1, 'necklace', 'complete', now(), now());
-    insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4);
-    insert into forest (id, topology, construction, arguments, root, root_label, trees, height,
-        congestion) values
-        ('S4:dimension-change(i=2,tree=multiple):1234', 'S4', 'dimension-change',
-            '{"i": 2, "tree": "multiple"}', 0, '1234', 3, 5, 2),
-        ('S4:label-change(tree=greedy):2134', 'S4', 'label-change',
-            '{"tree": "greedy"}', 1, '2134', 1, 4, 1);
-    insert into tree values ('S4:label-change(tree=greedy):2134', 0, 4, 12, 24, '');
-    insert into schedule values
-        ('S4:allgather:dimension-change:all:tree=necklace:1234', 'S4', null, 'allgather',
-            'dimension-change', 'all', '{"tree": "necklace"}', 0, true, 9, 138, 2, 6),
-        ('S4:broadcast:mine:all::1234', 'S4', 'S4:dimension-change(i=2,tree=multiple):1234',
-            'broadcast', 'mine', 'all', '{}', 0, false, 9, 138, 2, 6);
-    insert into schedule_step
-        values ('S4:allgather:dimension-change:all:tree=necklace:1234', 1, 1, 1, 1);
-    insert into materialization (kind, key, state, way, expected_nodes, expected_relationships,
-        expected_checksum) values
-        ('forest', 'S4:dimension-change(i=2,tree=multiple):1234', 'complete', 'bolt', 1, 1, 'x'),
-        ('schedule', 'S4:allgather:dimension-change:all:tree=necklace:1234', 'complete', 'import',
-            1, 1, 'x');
-    insert into ledger (level, version, fingerprint) values ('quick', '1', 'f');
-    insert into claim_evidence values (1, 'TS.L5', 'S3', '{}', 0.5);
-    insert into claim_verdict values (1, 'TS.L5', 'fails', '["S4"]', '{"n": 4, "tree": 1}', '',
-        'S4:dimension-change(i=2,tree=multiple):1234')
-"""
-#: Queries on revisions 0003 and 0004, each with the result that both revisions must give.
-RENAMED_IDS = {
-    "select id from forest": {
-        "S4:dimension-change(base=multiple,i=2):1234", "S4:label-change(base=greedy):2134",
-    },
-    "select forest from tree": {"S4:label-change(base=greedy):2134"},
-    "select id from schedule": {
-        "S4:allgather:dimension-change:all:base=necklace:1234", "S4:broadcast:mine:all::1234",
-    },
-    "select forest from schedule where forest is not null": {
-        "S4:dimension-change(base=multiple,i=2):1234"
-    },
-    "select schedule from schedule_step": {"S4:allgather:dimension-change:all:base=necklace:1234"},
-    "select id from materialization": {
-        "S4:dimension-change(base=multiple,i=2):1234",
-        "S4:allgather:dimension-change:all:base=necklace:1234",
-    },
-    "select subject from claim_verdict": {"S4:dimension-change(base=multiple,i=2):1234"},
-    "select arguments::text from forest": {'{"i": 2, "base": "multiple"}', '{"base": "greedy"}'},
-    "select arguments ->> 'base' from schedule where arguments <> '{}'": {"necklace"},
-    "select counterexample::text from claim_verdict": {'{"n": 4, "tree": 1}'},
-    "select concat_ws(' ', segments, messages, message_bytes, t_s, base) from run": {
-        "1 1 64 23/3 necklace"
-    },
-    "select message_bytes_value || ' ' || t_c_value from run": {"64 0.5"},
-    "select grid -> 'grid' -> 0 ->> 'base' from experiment": {'["necklace", "greedy"]'},
-    "select method from materialization": {"bolt", "import"},
-    "select claim_run::text from claim_evidence": {"1"},
-}  # fmt: skip
+def test_a_downgrade_names_the_command_that_restores_a_backup(engine: Engine) -> None:
+    with engine.begin() as connection, pytest.raises(CommandError, match="'starcast restore'"):
+        command.downgrade(migrations._config(connection), "base")
+    sessions.check(engine)
 
 
 def everything(engine: Engine) -> dict[str, list[str]]:
@@ -233,40 +97,17 @@ def everything(engine: Engine) -> dict[str, list[str]]:
         }
 
 
-def test_data_of_the_third_revision_get_plain_names_and_back(bare: Engine) -> None:
-    """Columns, ids, arguments and axes are renamed; a downgrade restores every row."""
-    with bare.begin() as connection:
-        command.upgrade(migrations._config(connection), "0003")
-        for statement in THIRD.split(";"):
-            connection.exec_driver_sql(statement)
-    before = everything(bare)
-    migrations.upgrade(bare, Silent())
-    assert migrations.differences(bare) == []
-    with bare.connect() as connection:
-        for query, expected in RENAMED_IDS.items():
-            assert set(connection.scalars(text(query))) == expected, query
-    with sessions.session(bare) as session:
-        (run,) = repository.load_runs(session, 1)
-        experiment = repository.load_experiment(session, "allgather")
-        (missing,) = missing_points(experiment, [run])
-        assert (missing.base, missing.t_s) == ("greedy", Fraction(23, 3))
-    migrations.downgrade(bare, "0003")
-    assert everything(bare) == before
-    migrations.upgrade(bare, Silent())
-    assert migrations.differences(bare) == []
-
-
-def test_a_run_stored_by_an_old_version_is_reproduced_and_compared(bare: Engine) -> None:
-    points = Grid(("S4",), ("multiple", "greedy"), (Fraction(64),), segments=(2,))
-    migrations.upgrade(bare, Silent())
-    run_experiment(bare, "old", points, Silent())
-    migrations.downgrade(bare, "0003")
-    migrations.upgrade(bare, Silent())
-    assert run_experiment(bare, "old", points, Silent()).kept == 2
-    assert all(each.agrees for each in reproduce(bare, "old", Silent()))
-    with sessions.session(bare) as session:
-        (row,) = compare([load_side(session, "old")]).rows()
-    assert row["verdict"] == "worse"
+def test_deleting_a_verification_run_deletes_its_evidence_and_verdicts(engine: Engine) -> None:
+    with sessions.session(engine) as session:
+        session.add(models.ClaimRun(level="quick", version="1", fingerprint="f"))
+        session.flush()
+        claim = {"claim_run": 1, "claim": "TS.L5"}
+        session.add(models.ClaimEvidence(**claim, size="S3", evidence={}, seconds=0.5))
+        session.add(models.ClaimVerdict(**claim, verdict="holds", sizes=["S3"], detail=""))
+    with engine.begin() as connection:
+        connection.execute(text("delete from claim_run"))
+    found = everything(engine)
+    assert found["claim_evidence"] == found["claim_verdict"] == []
 
 
 @pytest.mark.parametrize(
@@ -350,20 +191,22 @@ def test_a_database_without_schema_is_refused_with_the_command_that_creates_it(
     assert "starcast db upgrade" in refused.value.hint
 
 
-def test_an_older_schema_is_refused_with_the_command_that_updates_it(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = sessions.head()
-    monkeypatch.setattr(sessions, "head", lambda: "8888")
-    with pytest.raises(RejectedError, match=f"is {now}, this starcast needs 8888") as refused:
-        sessions.check(engine)
-    assert "starcast db upgrade" in refused.value.hint
+def test_a_schema_from_before_the_first_revision_is_refused_and_unchanged(engine: Engine) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("update alembic_version set version_num = '0003'"))
+    for call in (sessions.check, lambda engine: migrations.upgrade(engine, Silent())):
+        with pytest.raises(
+            RejectedError, match=r"database \(0003\) is older than this starcast can upgrade"
+        ) as refused:
+            call(engine)
+        assert "docs/upgrades.md" in refused.value.hint
+    assert sessions.current(engine) == "0003"
 
 
 @pytest.mark.parametrize(
     "call",
-    [sessions.check, lambda engine: migrations.upgrade(engine, Silent()), migrations.downgrade],
-    ids=["check", "upgrade", "downgrade"],
+    [sessions.check, lambda engine: migrations.upgrade(engine, Silent()), migrations.drop],
+    ids=["check", "upgrade", "drop"],
 )
 def test_a_newer_schema_is_refused_and_unchanged(
     engine: Engine, call: Callable[[Engine], object]
@@ -394,7 +237,7 @@ def test_a_database_of_another_program_is_refused_and_unchanged(
     for call in (
         lambda: sessions.check(bare),
         lambda: migrations.upgrade(bare, Silent()),
-        lambda: migrations.downgrade(bare),
+        lambda: migrations.drop(bare),
     ):
         with pytest.raises(
             RejectedError, match="tables of another program, such as 'invoice'"
@@ -416,7 +259,7 @@ def test_a_revision_without_our_tables_belongs_to_another_program(
     for call in (
         lambda: sessions.check(bare),
         lambda: migrations.upgrade(bare, Silent()),
-        lambda: migrations.downgrade(bare),
+        lambda: migrations.drop(bare),
     ):
         with pytest.raises(
             RejectedError, match="of another program, such as 'alembic_version'"
@@ -456,12 +299,11 @@ def test_an_upgrade_that_waits_too_long_reports_another_process(
 ) -> None:
     monkeypatch.setattr(migrations, "UPGRADE_SECONDS", 1)
     other = sessions.connect(fresh_database)
-    with other.begin() as connection:
-        connection.execute(
-            text("select pg_advisory_xact_lock(:key)"), {"key": migrations.UPGRADE_LOCK}
-        )
-        with pytest.raises(BusyError, match="another process has been migrating"):
-            migrations.upgrade(bare, Silent())
+    with (
+        sessions.advisory_lock(other, migrations.UPGRADE_LOCK, BusyError("")),
+        pytest.raises(BusyError, match="another process has been migrating"),
+    ):
+        migrations.upgrade(bare, Silent())
     other.dispose()
     assert migrations.upgrade(bare, Silent())
 

@@ -59,7 +59,7 @@ def test_a_schema_is_created_and_upgraded(pooled: URL) -> None:
     assert migrations.upgrade(engine, Silent())
     assert not migrations.upgrade(engine, Silent())
     assert migrations.differences(engine) == []
-    migrations.downgrade(engine)
+    migrations.drop(engine)
     assert sessions.current(engine) is None
     engine.dispose()
 

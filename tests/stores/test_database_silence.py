@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import URL, Engine, text
 
 from starcast.database import migrations, sessions, watched
-from starcast.errors import UnavailableError
+from starcast.errors import BusyError, UnavailableError
 from starcast.progress import Silent
 from support.fix_cli import Starcast, name_store
+from support.striking import ctrl_c
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,6 @@ class Proxy:
 
     Attributes:
         frozen: whether it forwards nothing; it still accepts connections.
-        frozen_connections: whether it forwards nothing on connections that were open at the time.
     """
 
     def __init__(self, target: tuple[str, int]) -> None:
@@ -30,15 +30,10 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.frozen = False
-        self._frozen_pairs: set[socket.socket] = set()
         self._pairs: dict[socket.socket, socket.socket] = {}
         self._running = True
         self._thread = threading.Thread(target=self._forward)
         self._thread.start()
-
-    def freeze_connections(self) -> None:
-        """Forward nothing more on the open connections, but serve new ones."""
-        self._frozen_pairs |= set(self._pairs)
 
     def close(self) -> None:
         """Close all connections."""
@@ -63,7 +58,7 @@ class Proxy:
                 selector.register(each, selectors.EVENT_READ)
             return
         assert isinstance(ready, socket.socket)
-        if self.frozen or ready in self._frozen_pairs:
+        if self.frozen:
             time.sleep(0.01)
             return
         try:
@@ -122,19 +117,38 @@ def test_a_server_that_becomes_silent_ends_a_statement_in_one_sentence(
     assert time.monotonic() - began < 20
 
 
-def test_one_dead_connection_of_a_live_server_is_detected(through: Engine, proxy: Proxy) -> None:
-    """The server is asked on a new connection; it has answered, and the answer was lost."""
-
-    def lose_the_answer() -> None:
-        with sessions.session(through) as opened:
-            opened.execute(text("select 1"))
-            proxy.freeze_connections()
-            opened.execute(text("select 2"))
-
+def test_a_silent_server_is_not_waited_for_again_when_a_lock_is_released(
+    through: Engine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection that holds the lock is silent too."""
+    monkeypatch.setattr(watched, "SILENT_SECONDS", 6.0)
+    began = time.monotonic()
     with pytest.raises(UnavailableError, match="it has not answered"):
-        lose_the_answer()
-    with sessions.session(through) as opened:
-        assert opened.scalar(text("select 3")) == 3
+        work_with_a_lock(through, proxy)
+    assert time.monotonic() - began < 12
+
+
+def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: Proxy, fresh_database: URL) -> None:
+    """At once, and not after the seconds of silence."""
+    engine = sessions.connect(fresh_database.set(port=proxy.port))
+    with ctrl_c(1) as striking:
+        striking.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            work_with_a_lock(engine, proxy)
+    assert time.monotonic() - began < 8
+    engine.dispose()
+
+
+def work_with_a_lock(engine: Engine, proxy: Proxy) -> None:
+    """Execute a statement, under a lock, that the proxy does not forward."""
+    with (
+        sessions.advisory_lock(engine, "experiment a", BusyError("busy")),
+        sessions.session(engine) as opened,
+    ):
+        opened.execute(text("select 1"))
+        proxy.frozen = True
+        opened.execute(text("select 2"))
 
 
 def test_a_long_statement_is_waited_for(through: Engine) -> None:

@@ -1,13 +1,13 @@
-"""The database of the embedded stack: roles, migrations by `up`, and homes of earlier versions."""
+"""The database of the embedded stack: roles, and migrations by `up`."""
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from starcast.database import backup, sessions
+from starcast.database import backup, migrations, repository, sessions
 from starcast.database.roles import ROLE_NAMES
 from starcast.embedded import addresses, lifecycle
 from starcast.embedded.home import Home
@@ -16,7 +16,6 @@ from starcast.embedded.store_setup import prepare_store
 from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.progress import Silent
 from starcast.settings import Settings
-from support.dumps import load_dump
 
 pytestmark = pytest.mark.slow
 
@@ -49,8 +48,8 @@ def port(home: Home) -> int:
     return home.published()["postgres"].port
 
 
-def as_before(home: Home, revision: str | None) -> None:
-    """Leave the database as an earlier version did: tables of the superuser, no other roles."""
+def reset(home: Home, *, with_tables: bool) -> None:
+    """Leave a database without roles; if with tables, they are the superuser's and hold a row."""
     url = Postgres(home).superuser_url(port(home))
     server = sessions.connect(url.set(database="postgres")).execution_options(
         isolation_level="AUTOCOMMIT"
@@ -62,9 +61,11 @@ def as_before(home: Home, revision: str | None) -> None:
             home.role_password_file(role).unlink(missing_ok=True)
         connection.execute(text("create database starcast"))
     server.dispose()
-    if revision is not None:
+    if with_tables:
         engine = sessions.connect(url)
-        load_dump(engine, revision)
+        migrations.upgrade(engine, Silent())
+        with sessions.session(engine) as opened:
+            repository.save_experiment(opened, "e", {})
         engine.dispose()
 
 
@@ -76,7 +77,7 @@ def reporter() -> Recording:
 def test_up_creates_the_tables_and_roles_that_are_no_superusers(
     home: Home, reporter: Recording
 ) -> None:
-    as_before(home, None)
+    reset(home, with_tables=False)
     prepare_store(home, reporter)
     assert reporter.messages == [f"the schema was upgraded from nothing to {sessions.head()}"]
     assert not (home.root / "backups").exists()
@@ -98,10 +99,11 @@ def test_up_creates_the_tables_and_roles_that_are_no_superusers(
     assert len(reporter.messages) == 1
 
 
-def test_up_upgrades_a_home_of_an_earlier_version_after_a_backup(
-    home: Home, reporter: Recording
+def test_up_upgrades_an_earlier_revision_after_a_backup(
+    home: Home, reporter: Recording, add_revision: Callable[[], None]
 ) -> None:
-    as_before(home, "0003")
+    reset(home, with_tables=True)
+    add_revision()
     with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
         addresses.store_endpoint(home.root)
     assert missing.value.hint == "run 'starcast up', which creates it"
@@ -109,32 +111,35 @@ def test_up_upgrades_a_home_of_an_earlier_version_after_a_backup(
     (file,) = (home.root / "backups").iterdir()
     assert reporter.messages[0] == f"backing up the database before its upgrade: {file}"
     manifest = backup.read_manifest(file)
-    assert (manifest.revision, manifest.tables["run"].rows) == ("0003", 324)
+    assert (manifest.revision, manifest.tables["experiment"].rows) == ("0009", 1)
     engine = sessions.connect(addresses.store_endpoint(home.root))
     sessions.check(engine)
     with engine.begin() as connection:
-        assert connection.scalar(text("select count(*) from run_summary")) == 324
         owners = "select distinct tableowner from pg_tables where schemaname = 'public'"
         assert connection.scalars(text(owners)).all() == ["starcast_owner"]
-        connection.execute(text("delete from experiment where name = 'crossovers-in-m'"))
+        connection.execute(text("delete from experiment where name = 'e'"))
     engine.dispose()
 
 
 def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
-    home: Home, reporter: Recording, monkeypatch: pytest.MonkeyPatch
+    home: Home,
+    reporter: Recording,
+    add_revision: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    as_before(home, "0001")
+    reset(home, with_tables=True)
+    add_revision()
     missing = Path("/proc/nothing/file")
     monkeypatch.setattr("starcast.embedded.store_setup._backup_file", lambda *_: missing)
     with pytest.raises(InputError, match="cannot be written"):
         prepare_store(home, reporter)
     engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))
-    assert sessions.current(engine) == "0001"
+    assert sessions.current(engine) == "0009"
     engine.dispose()
 
 
 def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recording) -> None:
-    as_before(home, "0003")
+    reset(home, with_tables=True)
     url = Postgres(home).superuser_url(port(home))
     engine = sessions.connect(url)
     with engine.begin() as connection:

@@ -116,7 +116,7 @@ def check_in_a_store(address: str) -> None:
 
     from starcast.comparison.sides import load_side
     from starcast.database import sessions
-    from starcast.database.declaration import declare
+    from starcast.database.migrations import declare
     from starcast.database.models import Base
     from starcast.experiments.exchange import export_experiments, import_experiments
     from starcast.experiments.grid import Grid

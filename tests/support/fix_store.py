@@ -1,7 +1,9 @@
 """Fixtures of the relational store: real PostgreSQL databases with an empty schema."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -11,6 +13,7 @@ from starcast.database import migrations, sessions
 from starcast.database.models import Base
 from starcast.database.roles import Role
 from starcast.progress import Silent
+from starcast.resources import folder
 from support.fix_cli import name_store
 from support.fix_servers import new_database, plain_url
 
@@ -21,6 +24,36 @@ def bare(fresh_database: URL) -> Iterator[Engine]:
     engine = sessions.connect(fresh_database)
     yield engine
     engine.dispose()
+
+
+#: A migration that an experiment of the name 'no' prevents.
+_NEXT_REVISION = """
+from alembic import op
+
+revision = "0010"
+down_revision = "0009"
+
+
+def upgrade() -> None:
+    op.create_check_constraint("ck_experiment_next", "experiment", "name <> 'no'")
+"""
+
+
+@pytest.fixture
+def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """Return a function after which starcast has one more migration, so that stores are older."""
+
+    def add() -> None:
+        copied = tmp_path / "migrations"
+        shutil.copytree(folder("migrations"), copied)
+        (copied / "versions" / "0010_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
+        for module in (sessions, migrations):
+            monkeypatch.setattr(module, "folder", lambda _: copied)
+        sessions.revisions.cache_clear()
+
+    yield add
+    monkeypatch.undo()
+    sessions.revisions.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -155,7 +155,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
 
 
 def load_schedule_profile(session: Session, schedule_id: str) -> list[models.ScheduleStep]:
-    """Return the step profile of a schedule in order; empty for rows older than 0002."""
+    """Return the step profile of a schedule in order."""
     query = select(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule_id)
     return list(session.scalars(query.order_by(models.ScheduleStep.step)))
 

@@ -194,12 +194,12 @@ def restore(
     _check_direct(engine)
     _check_target(engine, manifest)
     try:
-        _drop_schema(engine)
+        migrations.drop(engine)
         _restore_dump(engine, file, programs)
         _verify(engine, manifest)
         migrations.upgrade(engine, listener)
     except BaseException:
-        _drop_schema(engine)
+        migrations.drop(engine)
         migrations.upgrade(engine, Silent())
         raise
     return manifest
@@ -243,12 +243,7 @@ def _check_direct(engine: Engine) -> None:
 
 
 def _check_target(engine: Engine, manifest: Manifest) -> None:
-    if not sessions.is_known(manifest.revision):
-        raise RejectedError(
-            f"the backup has schema {manifest.revision}, which is newer than this starcast"
-            f" ({sessions.head()})",
-            hint="update starcast",
-        )
+    sessions.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
     major = server_major(engine)
     if manifest.postgres_major > major:
         raise RejectedError(
@@ -257,14 +252,6 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
             hint="restore it into a server that is at least as new",
         )
     check_empty(engine)
-
-
-def _drop_schema(engine: Engine) -> None:
-    """Drop the tables of an empty or half restored store."""
-    if sessions.known_revision(engine) is not None:
-        migrations.downgrade(engine, allow_data_loss=True)
-    with sessions.translated_errors(engine.url), engine.begin() as connection:
-        connection.execute(text(f"drop table if exists {sessions.VERSION_TABLE}"))
 
 
 def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:

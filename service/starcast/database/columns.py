@@ -1,28 +1,37 @@
-"""Types and constraints that the tables of `starcast.database.models` share.
+"""Types, constraints and columns that the tables of `starcast.database.models` share.
 
 Checks are written as PostgreSQL reads them and need no other table, so that a dump can be restored
 in any order.
 """
 
 import inspect
+import json
 import re
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import (
+    BigInteger,
     CheckConstraint,
     Computed,
     DateTime,
     Double,
+    Integer,
     LargeBinary,
     MetaData,
+    SmallInteger,
     Text,
     TypeDecorator,
+    func,
+    text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column
+
+from starcast.axes.parameters import AXES, Axis, Parameters
 
 #: Constraint names follow from table and column, so that a migration can refer to them.
 NAMING = {
@@ -36,6 +45,7 @@ NAMING = {
 SPEC = r"^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$"
 #: Names of constructions and algorithms, perhaps with arguments: ``forest(base=greedy)``.
 NAME = r"^[a-z][a-z0-9-]*(\([^()]+\))?$"
+_INTEGERS = {16: SmallInteger, 32: Integer, 64: BigInteger}
 
 
 class Exact(TypeDecorator[Fraction]):
@@ -99,6 +109,21 @@ def belongs_to_topology() -> CheckConstraint:
     return CheckConstraint("starts_with(id, topology || ':')", name="id")
 
 
+def empty_object(comment: str) -> MappedColumn[Any]:
+    """Return a column of JSON objects, by default without members."""
+    return mapped_column(server_default=text("'{}'::jsonb"), comment=comment)
+
+
+def empty_array(comment: str) -> MappedColumn[Any]:
+    """Return a column of JSON arrays, by default without elements."""
+    return mapped_column(server_default=text("'[]'::jsonb"), comment=comment)
+
+
+def moment(comment: str) -> MappedColumn[Any]:
+    """Return a column of moments, by default the start of the transaction."""
+    return mapped_column(server_default=func.now(), comment=comment)
+
+
 def double_of(column: str) -> Mapped[float | None]:
     """Return the double of an exact column.
 
@@ -109,3 +134,44 @@ def double_of(column: str) -> Mapped[float | None]:
     ratio = f"({numerator})::double precision / ({denominator})::double precision"
     comment = f"{column} as a double, for sorting and for SQL written by hand"
     return mapped_column(Double, Computed(ratio, persisted=True), comment=comment)
+
+
+def _axis_column(axis: Axis) -> MappedColumn[Any]:
+    """Return the column of an axis; rows that are older than the axis have its usual value."""
+    kinds: dict[Any, Any] = {
+        str: Text, str | None: Text, int: _INTEGERS[axis.bits],
+        Fraction: Exact, Sequence[str]: JSONB,
+    }  # fmt: skip
+    usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
+    return mapped_column(
+        kinds[axis.type],
+        nullable=axis.type == str | None,
+        sort_order=-1,
+        server_default=None if axis.usual is None else usual,
+        comment=f"{axis.meaning}, exact" if axis.type is Fraction else axis.meaning,
+    )
+
+
+def axis_checks() -> Iterator[CheckConstraint]:
+    """Yield the checks of all axes, and that no units are missing a negative number of times."""
+    for name, axis in AXES.items():
+        if axis.words:
+            yield one_of(name, axis.words)
+        elif axis.type is Fraction:
+            yield rational(name)
+        elif axis.type == Sequence[str]:
+            yield json_type(name, "array")
+    counts = [f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int]
+    yield CheckConstraint(" and ".join([*counts, "missing >= 0"]), name="counts")
+
+
+#: The columns of the table ``run`` that follow from the axes.
+if TYPE_CHECKING:
+    AxisColumns = Parameters
+else:
+    AxisColumns = type(
+        "AxisColumns",
+        (),
+        {name: _axis_column(axis) for name, axis in AXES.items()}
+        | {f"{name}_value": double_of(name) for name in AXES if AXES[name].type is Fraction},
+    )

@@ -1,49 +1,55 @@
-"""Migrations of the schema, and its differences from the models: what needs alembic.
+"""The schema of a database: migrations, comments, views and rights, and its differences.
 
-Alembic imports slowly, and most commands only read the revision: see `starcast.database.sessions`.
+This module needs alembic, which imports slowly; most commands only read the revision: see
+`starcast.database.sessions`. Comments, views and rights hold no data, so they need no revision:
+`declare` writes them when an upgrade has reached the newest revision. A revision that changes the
+columns of a view drops the view first.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, inspect
+from psycopg import sql
+from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from starcast.database.declaration import declare
 from starcast.database.models import Base
+from starcast.database.roles import ROLE_NAMES
 from starcast.database.sessions import (
+    VERSION_TABLE,
     check_owner,
     first_line,
     head,
-    revision_of,
-    revisions,
     sqlstate,
     translated_errors,
-    wait_for_key,
+    wait_for_lock,
 )
-from starcast.database.views import VIEWS
-from starcast.errors import BusyError, InputError, RejectedError
+from starcast.database.views import VIEWS, View
+from starcast.errors import BusyError, RejectedError
 from starcast.progress import Reporter
 from starcast.resources import folder
 
 UPGRADE_SECONDS = 60
-
-#: The key of the advisory lock that serializes migrations ("starcast" in ASCII).
-UPGRADE_LOCK = int.from_bytes(b"starcast", "big", signed=True)
+#: The advisory lock that serializes migrations.
+UPGRADE_LOCK = "migration"
 
 #: SQLSTATEs of migrations that rows or views of other programs prevent.
 _OBSTACLES = ("23", "2BP01")
+#: Tables that only migrations change.
+_OWNED = ("store", VERSION_TABLE)
+_ROLES = text("select rolname from pg_roles where rolname = any(:names)")
+_INVALID_TABLE_DEFINITION = "42P16"
 
 
 def upgrade(engine: Engine, reporter: Reporter) -> bool:
     """Migrate the schema to the newest revision in one transaction.
 
-    Comments, views and rights are written again in any case; see `starcast.database.declaration`.
+    Comments, views and rights are written again in any case.
 
     Returns:
         Whether the revision changed.
@@ -65,42 +71,30 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
     return True
 
 
-def downgrade(engine: Engine, revision: str = "base", *, allow_data_loss: bool = False) -> None:
-    """Migrate the schema back to a revision in one transaction.
-
-    Revision ``base`` drops all tables of starcast with their rows.
+def drop(engine: Engine) -> None:
+    """Drop all tables of starcast with their rows, in one transaction.
 
     Raises:
-        InputError: there is no such revision before the current one.
-        RejectedError: rows would be deleted, and that is not allowed; or as for `upgrade`.
+        RejectedError, BusyError, UnavailableError: as for `upgrade`; nothing is changed.
     """
     with _migrating(engine) as connection:
-        losses = _downgrade(connection, revision)
-        if losses and not allow_data_loss:
-            raise RejectedError(
-                f"the downgrade to {revision} would delete {', '.join(losses)}",
-                hint="keep them with 'starcast backup FILE' first, then allow the loss",
-            )
-
-
-def downgrade_losses(engine: Engine, revision: str) -> list[str]:
-    """Return what a downgrade would delete, such as ``2 verification runs``; change nothing.
-
-    Raises:
-        InputError, RejectedError: as for `downgrade`.
-    """
-    with _migrating(engine) as connection:
-        losses = _downgrade(connection, revision)
-        connection.rollback()
-    return losses
+        check_owner(connection)
+        for view in VIEWS:
+            connection.exec_driver_sql(f"drop view if exists {view.name}")
+        Base.metadata.drop_all(connection)
+        connection.exec_driver_sql(f"drop table if exists {VERSION_TABLE}")
 
 
 @contextmanager
 def _migrating(engine: Engine) -> Iterator[Connection]:
     """Open a transaction that holds the lock of migrations."""
+    busy = BusyError(
+        f"another process has been migrating the database for {UPGRADE_SECONDS} s",
+        hint="try again when it has finished",
+    )
     try:
-        with translated_errors(engine.url), engine.connect() as connection, connection.begin():
-            _lock_migrations(connection)
+        with translated_errors(engine.url), engine.begin() as connection:
+            wait_for_lock(connection, UPGRADE_LOCK, UPGRADE_SECONDS, busy)
             yield connection
     except DBAPIError as error:
         if not sqlstate(error).startswith(_OBSTACLES):
@@ -111,18 +105,11 @@ def _migrating(engine: Engine) -> Iterator[Connection]:
         ) from None
 
 
-def _downgrade(connection: Connection, revision: str) -> list[str]:
-    check_owner(connection)
-    losses: list[str] = []
-    try:
-        command.downgrade(_config(connection, losses), revision)
-    except CommandError:
-        known = ", ".join(revisions())
-        raise InputError(
-            f"'{revision}' is not a revision before {revision_of(connection)}",
-            hint=f"revisions are {known}, and base for no schema",
-        ) from None
-    return losses
+def _config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(folder("migrations")).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
 
 
 def differences(engine: Engine) -> list[str]:
@@ -143,16 +130,67 @@ def _describe_change(change: object) -> str:
     return " ".join([verb, *(str(part) for part in first[1:] if part is not None)])
 
 
-def _lock_migrations(connection: Connection) -> None:
-    busy = BusyError(
-        f"another process has been migrating the database for {UPGRADE_SECONDS} s",
-        hint="try again when it has finished",
-    )
-    wait_for_key(connection, ":key", UPGRADE_LOCK, UPGRADE_SECONDS, busy)
+def declare(connection: Connection) -> None:
+    """Write all comments, create all views, and grant the rights of the writer and the reader.
+
+    A role that the server does not have gets no rights: create it and upgrade again.
+    """
+    for view in VIEWS:
+        _create(connection, view)
+    statements = [*_comments()]
+    present = set(connection.scalars(_ROLES, {"names": list(ROLE_NAMES.values())}))
+    if ROLE_NAMES["reader"] in present:
+        statements += _grants(ROLE_NAMES["reader"], writes=False)
+    if ROLE_NAMES["writer"] in present:
+        statements += _grants(ROLE_NAMES["writer"], writes=True)
+    # All in one exchange: with arguments, even none, the server would accept only one statement.
+    driver = connection.connection.driver_connection
+    if not isinstance(driver, psycopg.Connection):
+        raise TypeError("the declaration needs psycopg")
+    driver.execute(sql.SQL("; ").join(statements))
 
 
-def _config(connection: Connection | None = None, losses: list[str] | None = None) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(folder("migrations")).replace("%", "%%"))
-    config.attributes |= {"connection": connection, "losses": losses}
-    return config
+def _create(connection: Connection, view: View) -> None:
+    """Create a view, or replace it so that views of other programs that read it remain."""
+    try:
+        with connection.begin_nested():
+            connection.exec_driver_sql(f"create or replace view {view.name} as {view.query}")
+    except DBAPIError as error:
+        if sqlstate(error) != _INVALID_TABLE_DEFINITION:
+            raise
+        connection.exec_driver_sql(f"drop view {view.name}")
+        connection.exec_driver_sql(f"create view {view.name} as {view.query}")
+
+
+def _comments() -> Iterator[sql.Composed]:
+    on_column = sql.SQL("comment on column {}.{} is {}")
+    for table in Base.metadata.sorted_tables:
+        about = sql.Identifier(table.name), sql.Literal(table.comment)
+        yield sql.SQL("comment on table {} is {}").format(*about)
+        for column in table.columns:
+            names = sql.Identifier(table.name), sql.Identifier(column.name)
+            yield on_column.format(*names, sql.Literal(column.comment))
+    for view in VIEWS:
+        about = sql.Identifier(view.name), sql.Literal(view.meaning)
+        yield sql.SQL("comment on view {} is {}").format(*about)
+        for name, meaning in view.columns.items():
+            names = sql.Identifier(view.name), sql.Identifier(name)
+            yield on_column.format(*names, sql.Literal(meaning))
+
+
+def _grants(role: str, *, writes: bool) -> Iterator[sql.Composed]:
+    name = sql.Identifier(role)
+    tables = [table.name for table in Base.metadata.sorted_tables]
+    readable = [*tables, VERSION_TABLE, *(view.name for view in VIEWS)]
+    yield sql.SQL("grant usage on schema public to {}").format(name)
+    yield sql.SQL("grant select on {} to {}").format(_listed(readable), name)
+    # pg_dump reads the sequences of identities.
+    yield sql.SQL("grant select on all sequences in schema public to {}").format(name)
+    if writes:
+        written = [table for table in tables if table not in _OWNED]
+        statement = "grant insert, update, delete on {} to {}"
+        yield sql.SQL(statement).format(_listed(written), name)
+
+
+def _listed(names: list[str]) -> sql.Composed:
+    return sql.SQL(", ").join(sql.Identifier(name) for name in names)

@@ -20,17 +20,28 @@ from sqlalchemy import (
     Integer,
     SmallInteger,
     UniqueConstraint,
-    func,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from starcast.axes.parameters import AXES
 from starcast.database import columns
-from starcast.database.axis_columns import AXIS_COLUMNS, AxisColumns, axis_checks
-from starcast.database.columns import NAME, SPEC, double_of, json_type, matches, one_of, rational
-from starcast.database.record_table import StoredRecord  # noqa: F401 - declares its table
-from starcast.vocabulary import LEVELS, VERDICT_WORDS, Collective, Ports
+from starcast.database.columns import (
+    NAME,
+    SPEC,
+    AxisColumns,
+    axis_checks,
+    double_of,
+    empty_array,
+    empty_object,
+    json_type,
+    matches,
+    moment,
+    one_of,
+    rational,
+)
+from starcast.vocabulary import LEVELS, VERDICT_WORDS, VERIFICATIONS, Collective, Ports
 
 #: The base class of all tables.
 Base = columns.Base
@@ -43,9 +54,6 @@ STATES = ("planned", "loading", "complete", "failed")
 METHODS = ("bolt", "import")
 STATUSES = ("complete", "failed")
 COSTS = ("closed form", "simulated", "lower bound")
-
-_EMPTY_OBJECT = text("'{}'::jsonb")
-_EMPTY_ARRAY = text("'[]'::jsonb")
 
 
 class Store(Base):
@@ -62,9 +70,7 @@ class Store(Base):
         server_default=text("gen_random_uuid()"),
         comment="random id, also at the node (:Store) of the graph",
     )
-    created_at: Mapped[datetime] = mapped_column(
-        server_default=func.now(), comment="when it was created"
-    )
+    created_at: Mapped[datetime] = moment("when it was created")
 
 
 class Family(Base):
@@ -111,9 +117,7 @@ class Forest(Base):
         ForeignKey("topology.spec"), index=True, comment="spec of its topology"
     )
     construction: Mapped[str] = mapped_column(comment="construction that built it: multiple")
-    arguments: Mapped[dict[str, Any]] = mapped_column(
-        server_default=_EMPTY_OBJECT, comment="arguments of the construction, by name"
-    )
+    arguments: Mapped[dict[str, Any]] = empty_object("arguments of the construction, by name")
     root: Mapped[int] = mapped_column(BigInteger, comment="rank of the root")
     root_label: Mapped[str] = mapped_column(comment="label of the root: 12345")
     trees: Mapped[int] = mapped_column(SmallInteger, comment="number of trees")
@@ -121,9 +125,7 @@ class Forest(Base):
     congestion: Mapped[int] = mapped_column(
         SmallInteger, comment="greatest load of a directed link"
     )
-    created_at: Mapped[datetime] = mapped_column(
-        server_default=func.now(), comment="when it was stored"
-    )
+    created_at: Mapped[datetime] = moment("when it was stored")
 
 
 class Tree(Base):
@@ -176,9 +178,7 @@ class Schedule(Base):
     collective: Mapped[str] = mapped_column(comment="broadcast, allgather, scatter, ...")
     algorithm: Mapped[str] = mapped_column(comment="algorithm that built it")
     ports: Mapped[str] = mapped_column(comment="port model: all or one")
-    arguments: Mapped[dict[str, Any]] = mapped_column(
-        server_default=_EMPTY_OBJECT, comment="arguments of the algorithm, by name"
-    )
+    arguments: Mapped[dict[str, Any]] = empty_object("arguments of the algorithm, by name")
     root: Mapped[int] = mapped_column(BigInteger, comment="rank of the root")
     symmetric: Mapped[bool] = mapped_column(
         comment="whether it is the identity's schedule, which represents all sources by translation"
@@ -191,7 +191,16 @@ class Schedule(Base):
     units: Mapped[int] = mapped_column(BigInteger, comment="number of distinct units")
 
 
-class ScheduleStep(Base):
+class _Step:
+    """The columns of one step of a simulation."""
+
+    step: Mapped[int] = mapped_column(Integer, primary_key=True, comment="number, from 1")
+    links_used: Mapped[int] = mapped_column(BigInteger, comment="directed links used")
+    packets: Mapped[int] = mapped_column(BigInteger, comment="packets sent")
+    largest_packet: Mapped[int] = mapped_column(BigInteger, comment="units in the largest packet")
+
+
+class ScheduleStep(_Step, Base):
     """One step of a simulated schedule."""
 
     __tablename__ = "schedule_step"
@@ -201,10 +210,6 @@ class ScheduleStep(Base):
         primary_key=True,
         comment="id of its schedule",
     )
-    step: Mapped[int] = mapped_column(Integer, primary_key=True, comment="number, from 1")
-    links_used: Mapped[int] = mapped_column(BigInteger, comment="directed links used")
-    packets: Mapped[int] = mapped_column(BigInteger, comment="packets sent")
-    largest_packet: Mapped[int] = mapped_column(BigInteger, comment="units in the largest packet")
 
 
 class Materialization(Base):
@@ -233,14 +238,11 @@ class Materialization(Base):
     )
     expected_checksum: Mapped[str] = mapped_column(comment="checksum of the arrays")
     found_checksum: Mapped[str | None] = mapped_column(comment="checksum of the graph")
-    plugins: Mapped[dict[str, Any]] = mapped_column(
-        server_default=_EMPTY_OBJECT,
-        comment="module, version and SHA-256 of the plug-ins that built it, by name",
+    plugins: Mapped[dict[str, Any]] = empty_object(
+        "module, version and SHA-256 of the plug-ins that built it, by name"
     )
     error: Mapped[str | None] = mapped_column(comment="why it is not complete")
-    started_at: Mapped[datetime] = mapped_column(
-        server_default=func.now(), comment="when loading was planned"
-    )
+    started_at: Mapped[datetime] = moment("when loading was planned")
     finished_at: Mapped[datetime | None] = mapped_column(comment="when loading ended")
 
 
@@ -258,15 +260,11 @@ class Experiment(Base):
         Integer, Identity(), primary_key=True, comment="number in this store"
     )
     name: Mapped[str] = mapped_column(unique=True, comment="name, unique in this database")
-    grid: Mapped[dict[str, Any]] = mapped_column(
-        server_default=_EMPTY_OBJECT, comment="its grids; {} for a collection of single runs"
-    )
+    grid: Mapped[dict[str, Any]] = empty_object("its grids; {} for a collection of single runs")
     points: Mapped[int | None] = mapped_column(
         Integer, comment="points in its grids; null without grids and before revision 0002"
     )
-    created_at: Mapped[datetime] = mapped_column(
-        server_default=func.now(), comment="when its first run was stored"
-    )
+    created_at: Mapped[datetime] = moment("when its first run was stored")
 
 
 class Run(Base, AxisColumns):
@@ -287,7 +285,7 @@ class Run(Base, AxisColumns):
         json_type("provenance", "object"),
         CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
         UniqueConstraint(
-            "experiment", *AXIS_COLUMNS, name="uq_run_point", postgresql_nulls_not_distinct=True
+            "experiment", *AXES, name="uq_run_point", postgresql_nulls_not_distinct=True
         ),
         Index("ix_run_question", "topology", "collective", "message_bytes", "ports"),
         Index("ix_run_algorithm", "algorithm", "collective"),
@@ -308,12 +306,11 @@ class Run(Base, AxisColumns):
     )
     status: Mapped[str] = mapped_column(comment="complete or failed")
     error: Mapped[str | None] = mapped_column(comment="why it failed")
-    timings: Mapped[dict[str, Any]] = mapped_column(
-        server_default=_EMPTY_OBJECT,
-        comment="seconds of each phase: build, verify, simulate, price",
+    timings: Mapped[dict[str, Any]] = empty_object(
+        "seconds of each phase: build, verify, simulate, price"
     )
-    provenance: Mapped[dict[str, Any]] = mapped_column(
-        server_default=_EMPTY_OBJECT, comment="code, libraries and machine that produced it"
+    provenance: Mapped[dict[str, Any]] = empty_object(
+        "code, libraries and machine that produced it"
     )
     started_at: Mapped[datetime] = mapped_column(comment="start of its execution")
     finished_at: Mapped[datetime] = mapped_column(comment="when it was priced")
@@ -355,7 +352,7 @@ class Cost(Base):
     time_value: Mapped[float | None] = double_of("time")
 
 
-class StepProfile(Base):
+class StepProfile(_Step, Base):
     """One step of a simulated run."""
 
     __tablename__ = "step_profile"
@@ -363,10 +360,6 @@ class StepProfile(Base):
     run: Mapped[int] = mapped_column(
         ForeignKey("run.id", ondelete="CASCADE"), primary_key=True, comment="number of its run"
     )
-    step: Mapped[int] = mapped_column(Integer, primary_key=True, comment="number, from 1")
-    links_used: Mapped[int] = mapped_column(BigInteger, comment="directed links used")
-    packets: Mapped[int] = mapped_column(BigInteger, comment="packets sent")
-    largest_packet: Mapped[int] = mapped_column(BigInteger, comment="units in the largest packet")
 
 
 class ClaimRun(Base):
@@ -383,9 +376,8 @@ class ClaimRun(Base):
     id: Mapped[int] = mapped_column(
         Integer, Identity(), primary_key=True, comment="number in this store"
     )
-    names: Mapped[list[Any]] = mapped_column(
-        server_default=_EMPTY_ARRAY,
-        comment="requested claim ids and beginnings of ids; none for all claims",
+    names: Mapped[list[Any]] = empty_array(
+        "requested claim ids and beginnings of ids; none for all claims"
     )
     level: Mapped[str | None] = mapped_column(
         comment="quick, full or deep; null if sizes were given"
@@ -402,13 +394,27 @@ class ClaimRun(Base):
         comment="SHA-256 of the source code that decides the findings; evidence with the same"
         " fingerprint is reused"
     )
-    started_at: Mapped[datetime] = mapped_column(server_default=func.now(), comment="when it began")
+    started_at: Mapped[datetime] = moment("when it began")
     finished_at: Mapped[datetime | None] = mapped_column(
         comment="when its verdicts were stored; null if it was interrupted"
     )
 
 
-class ClaimEvidence(Base):
+class _CheckedClaim:
+    """The columns that identify a claim in a verification run."""
+
+    claim_run: Mapped[int] = mapped_column(
+        ForeignKey("claim_run.id", ondelete="CASCADE"),
+        primary_key=True,
+        sort_order=-2,
+        comment="number of its run",
+    )
+    claim: Mapped[str] = mapped_column(
+        primary_key=True, sort_order=-1, comment="id of the claim: TS.L5"
+    )
+
+
+class ClaimEvidence(_CheckedClaim, Base):
     """The evidence of one claim at one size."""
 
     __tablename__ = "claim_evidence"
@@ -418,12 +424,6 @@ class ClaimEvidence(Base):
         CheckConstraint("seconds >= 0", name="seconds"),
     )
 
-    claim_run: Mapped[int] = mapped_column(
-        ForeignKey("claim_run.id", ondelete="CASCADE"),
-        primary_key=True,
-        comment="number of its run",
-    )
-    claim: Mapped[str] = mapped_column(primary_key=True, comment="id of the claim: TS.L5")
     size: Mapped[str] = mapped_column(primary_key=True, comment="size that was checked: S5")
     evidence: Mapped[dict[str, Any]] = mapped_column(comment="findings as JSON")
     seconds: Mapped[float] = mapped_column(
@@ -431,7 +431,7 @@ class ClaimEvidence(Base):
     )
 
 
-class ClaimVerdict(Base):
+class ClaimVerdict(_CheckedClaim, Base):
     """The verdict on one claim in one verification run."""
 
     __tablename__ = "claim_verdict"
@@ -443,12 +443,6 @@ class ClaimVerdict(Base):
         Index("ix_claim_verdict_claim", "claim", "claim_run"),
     )
 
-    claim_run: Mapped[int] = mapped_column(
-        ForeignKey("claim_run.id", ondelete="CASCADE"),
-        primary_key=True,
-        comment="number of its run",
-    )
-    claim: Mapped[str] = mapped_column(primary_key=True, comment="id of the claim: TS.L5")
     verdict: Mapped[str] = mapped_column(comment="holds, holds as a bound, fails or not checkable")
     sizes: Mapped[list[Any]] = mapped_column(comment="sizes that were checked")
     counterexample: Mapped[dict[str, Any] | None] = mapped_column(
@@ -459,3 +453,42 @@ class ClaimVerdict(Base):
         server_default=text("''"),
         comment="id of the forest or schedule of the counterexample, or empty",
     )
+
+
+class StoredRecord(Base):
+    """The best known object of a search problem on a topology, with witness and proof."""
+
+    __tablename__ = "record"
+    __table_args__ = (
+        matches("topology", SPEC),
+        json_type("arguments", "object"),
+        json_type("tried", "array"),
+        CheckConstraint("optimal = (value = bound)", name="optimal"),
+        CheckConstraint("seconds >= 0", name="seconds"),
+        one_of("verification", VERIFICATIONS),
+    )
+
+    id: Mapped[str] = mapped_column(
+        primary_key=True, comment="id such as congestion-trees:S4:congestion=2"
+    )
+    problem: Mapped[str] = mapped_column(comment="search problem: one-port-broadcast")
+    topology: Mapped[str] = mapped_column(comment="spec of the topology, perhaps not ingested")
+    arguments: Mapped[dict[str, Any]] = empty_object("arguments of the problem, by name")
+    value: Mapped[int] = mapped_column(Integer, comment="value of the witness")
+    bound: Mapped[int] = mapped_column(Integer, comment="no object has a better value")
+    optimal: Mapped[bool] = mapped_column(comment="whether value and bound agree")
+    reason: Mapped[str] = mapped_column(comment="why the bound holds")
+    proof: Mapped[dict[str, Any] | None] = mapped_column(
+        JSONB(none_as_null=True),
+        comment="evidence for the bound with SHA-256 and checker; null if it follows from theory",
+    )
+    verification: Mapped[str] = mapped_column(
+        comment="what was checked of the bound: verified, not made again or not checked"
+    )
+    witness: Mapped[bytes] = mapped_column(comment="arrays of the object, as an npz file")
+    solver: Mapped[str] = mapped_column(comment="solver with its version, or empty")
+    version: Mapped[str] = mapped_column(comment="version of starcast")
+    seconds: Mapped[float] = mapped_column(comment="time of all its searches")
+    command: Mapped[str] = mapped_column(comment="command that searches again")
+    tried: Mapped[list[Any]] = empty_array("searches: method, target, result, seconds")
+    stored_at: Mapped[datetime] = moment("when it was stored")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from starcast.database.record_table import StoredRecord
+from starcast.database.models import StoredRecord
 from starcast.errors import RejectedError
 from starcast.records import Record, is_better, schema, verify
 from starcast.records.files import pack_witness, unpack_witness

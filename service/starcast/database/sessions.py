@@ -11,7 +11,12 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from starcast.database.roles import ROLE_NAMES
-from starcast.database.watched import TCP_OPTIONS, connect_watched
+from starcast.database.watched import (
+    CANCEL_SECONDS,
+    TCP_OPTIONS,
+    WatchedConnection,
+    connect_watched,
+)
 from starcast.errors import BusyError, RejectedError, StarcastError, UnavailableError
 from starcast.resources import folder
 from starcast.support.signals import caused_by_interrupt
@@ -153,10 +158,27 @@ def advisory_lock(
         # The server keeps the snapshot of the last statement, unless it came without parameters.
         query = "select pg_backend_pid()"
         pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
+        driver = connection.connection.driver_connection
         try:
             yield Lock(name, int(pid or 0))
+        except BaseException:
+            # The reason may be a server that is silent: do not wait for it once more.
+            if isinstance(driver, WatchedConnection):
+                driver.patience = CANCEL_SECONDS
+            raise
         finally:
             _release(connection)
+            if isinstance(driver, WatchedConnection):
+                driver.patience = None
+
+
+def _release(connection: Connection) -> None:
+    try:
+        connection.rollback()
+    except DBAPIError as error:
+        # The server released the lock together with the lost connection.
+        if not _is_connection_error(error):
+            raise
 
 
 def read_lock_holder(engine: Engine, name: str) -> tuple[str, float | None] | None:
@@ -174,13 +196,19 @@ def read_lock_holder(engine: Engine, name: str) -> tuple[str, float | None] | No
     return holder.application_name.removeprefix(_HOLDER), seconds
 
 
-def wait_for_lock(opened: Session, name: str, seconds: int, busy: BusyError) -> None:
-    """Take the advisory lock with this name for the rest of the session's transaction.
+def wait_for_lock(opened: Session | Connection, name: str, seconds: int, busy: BusyError) -> None:
+    """Take the advisory lock with this name for the rest of the transaction.
 
     Raises:
         BusyError: the given error, if the lock was not released within so many seconds.
     """
-    wait_for_key(opened.connection(), _KEY, name, seconds, busy)
+    opened.execute(text(f"set local lock_timeout = '{seconds}s'"))
+    try:
+        opened.execute(text(f"select pg_advisory_xact_lock({_KEY})"), {"key": name})
+    except DBAPIError as error:
+        if sqlstate(error) != _LOCK_NOT_AVAILABLE:
+            raise
+        raise busy from None
 
 
 @contextmanager
@@ -268,7 +296,7 @@ def known_revision(engine: Engine) -> str | None:
     """Return the revision as `current` does, after checking that the tables are starcast's.
 
     Raises:
-        RejectedError: they belong to another program, or to a newer starcast.
+        RejectedError: they belong to another program, or to a newer or much older starcast.
     """
     with translated_errors(engine.url), engine.connect() as connection:
         return check_owner(connection)
@@ -277,6 +305,27 @@ def known_revision(engine: Engine) -> str | None:
 def is_known(revision: str) -> bool:
     """Return whether this starcast knows a revision of the schema."""
     return revision in revisions()
+
+
+def check_known(revision: str, subject: str) -> None:
+    """Check that this starcast knows a revision of the schema.
+
+    Args:
+        revision: the revision.
+        subject: what has it, as the subject of a sentence.
+
+    Raises:
+        RejectedError: the revision is newer, or older than the first that this starcast upgrades.
+    """
+    if is_known(revision):
+        return
+    newest, oldest = head(), revisions()[0]
+    if revision < oldest:
+        raise RejectedError(
+            f"{subject} is older than this starcast can upgrade ({oldest})",
+            hint="upgrade it with the version that docs/upgrades.md names",
+        )
+    raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
 
 
 def head() -> str:
@@ -316,44 +365,11 @@ def check(engine: Engine) -> None:
         )
 
 
-def _release(connection: Connection) -> None:
-    try:
-        connection.rollback()
-    except DBAPIError as error:
-        # The server released the lock together with the lost connection.
-        if not _is_connection_error(error):
-            raise
-
-
-def wait_for_key(
-    connection: Connection, expression: str, key: str | int, seconds: int, busy: BusyError
-) -> None:
-    """Take the advisory lock with this key for the rest of a connection's transaction.
-
-    Args:
-        connection: the connection.
-        expression: the SQL of the key, which may refer to ``:key``.
-        key: the value of ``:key``.
-        seconds: how long to wait for the lock.
-        busy: the error to raise if it was not released meanwhile.
-
-    Raises:
-        BusyError: the given error.
-    """
-    connection.execute(text(f"set local lock_timeout = '{seconds}s'"))
-    try:
-        connection.execute(text(f"select pg_advisory_xact_lock({expression})"), {"key": key})
-    except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) != _LOCK_NOT_AVAILABLE:
-            raise
-        raise busy from None
-
-
 def check_owner(connection: Connection) -> str | None:
     """Return the revision of the schema of an open connection as `known_revision` does.
 
     Raises:
-        RejectedError: the tables belong to another program, or to a newer starcast.
+        RejectedError: the tables belong to another program, or to a newer or much older starcast.
     """
     tables = set(connection.scalars(_TABLES))
     revision = connection.scalar(_REVISION) if VERSION_TABLE in tables else None
@@ -366,11 +382,8 @@ def check_owner(connection: Connection) -> str | None:
             f" such as '{min(foreign, default=VERSION_TABLE)}'",
             hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
         )
-    if revision is not None and not is_known(revision):
-        raise RejectedError(
-            f"the schema of the database ({revision}) is newer than this starcast ({head()})",
-            hint="update starcast",
-        )
+    if revision is not None:
+        check_known(revision, f"the schema of the database ({revision})")
     return revision
 
 
