@@ -1,4 +1,4 @@
-"""The database of the embedded stack: roles, migrations by `up`, and homes of earlier versions."""
+"""The database of the embedded stack: roles, and migrations by `up`."""
 
 import stat
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ from sqlalchemy import text
 
 from starcast.database import backup, sessions
 from starcast.database.roles import ROLE_NAMES
-from starcast.embedded import addresses, lifecycle
+from starcast.embedded import addresses, stack
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
-from starcast.embedded.store_setup import prepare_store
+from starcast.embedded.stack import prepare_store
 from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.progress import Silent
 from starcast.settings import Settings
@@ -40,9 +40,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home = Home(tmp_path_factory.mktemp("migrations"))
     home.create()
     server = Postgres(home)
-    lifecycle.Startup(home, Settings.load(home=home.root), Silent()).start_and_publish([server])
+    stack.Startup(home, Settings.load(home=home.root), Silent()).start_and_publish([server])
     yield home
-    lifecycle.stop([server])
+    stack.stop([server])
 
 
 def port(home: Home) -> int:
@@ -50,7 +50,7 @@ def port(home: Home) -> int:
 
 
 def as_before(home: Home, revision: str | None) -> None:
-    """Leave the database as an earlier version did: tables of the superuser, no other roles."""
+    """Leave a database in a revision, or no database and no roles."""
     url = Postgres(home).superuser_url(port(home))
     server = sessions.connect(url.set(database="postgres")).execution_options(
         isolation_level="AUTOCOMMIT"
@@ -60,10 +60,10 @@ def as_before(home: Home, revision: str | None) -> None:
         for role in ROLES:
             connection.execute(text(f"drop role if exists starcast_{role}"))
             home.role_password_file(role).unlink(missing_ok=True)
-        connection.execute(text("create database starcast"))
     server.dispose()
     if revision is not None:
-        engine = sessions.connect(url)
+        Postgres(home).set_up(port(home))
+        engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))
         load_dump(engine, revision)
         engine.dispose()
 
@@ -77,6 +77,9 @@ def test_up_creates_the_tables_and_roles_that_are_no_superusers(
     home: Home, reporter: Recording
 ) -> None:
     as_before(home, None)
+    with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
+        addresses.store_endpoint(home.root)
+    assert missing.value.hint == "run 'starcast up', which creates it"
     prepare_store(home, reporter)
     assert reporter.messages == [f"the schema was upgraded from nothing to {sessions.head()}"]
     assert not (home.root / "backups").exists()
@@ -102,9 +105,6 @@ def test_up_upgrades_a_home_of_an_earlier_version_after_a_backup(
     home: Home, reporter: Recording
 ) -> None:
     as_before(home, "0003")
-    with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
-        addresses.store_endpoint(home.root)
-    assert missing.value.hint == "run 'starcast up', which creates it"
     prepare_store(home, reporter)
     (file,) = (home.root / "backups").iterdir()
     assert reporter.messages[0] == f"backing up the database before its upgrade: {file}"
@@ -125,7 +125,7 @@ def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
 ) -> None:
     as_before(home, "0001")
     missing = Path("/proc/nothing/file")
-    monkeypatch.setattr("starcast.embedded.store_setup._backup_file", lambda *_: missing)
+    monkeypatch.setattr("starcast.embedded.stack._backup_file", lambda *_: missing)
     with pytest.raises(InputError, match="cannot be written"):
         prepare_store(home, reporter)
     engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from starcast.embedded.client_programs import find_client_programs
+from starcast.embedded.packages import find_client_programs
 
 DUMPS = Path(__file__).parents[1] / "stores" / "dumps"
 

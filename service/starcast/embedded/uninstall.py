@@ -18,7 +18,7 @@ from typing import Literal
 
 import psutil
 
-from starcast.embedded import accounts, files, lifecycle, processes
+from starcast.embedded import accounts, files, processes, stack
 from starcast.embedded.home import Home
 from starcast.errors import BusyError, UnavailableError
 from starcast.progress import Reporter
@@ -92,9 +92,9 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
     home = Home(settings.home.resolve())
     removable = [trace for trace in traces if not trace.obstacle]
     if home.root.is_dir():
-        servers = lifecycle.all_servers(home)
+        servers = stack.all_servers(home)
         with files.translate_os_errors(home.root), home.locked(reporter, "removing starcast"):
-            lifecycle.stop(servers)
+            stack.stop(servers)
             if any(server.find_processes() for server in servers):
                 raise BusyError(f"the servers in {home.root} cannot be stopped")
             _delete(trace.path for trace in removable if trace.kind == "home")
@@ -141,7 +141,7 @@ def _obstacle(home: Path) -> str:
         return "only root can remove it"
     own = {
         process.pid
-        for server in lifecycle.all_servers(Home(home))
+        for server in stack.all_servers(Home(home))
         for process in server.find_processes()
     }
     others = [process for process in _account_processes() if process.pid not in own]
