@@ -109,7 +109,7 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 def check_embedded(settings: Settings) -> Iterator[Finding]:
     """Check the processes of the embedded servers in use; `_servers` reports those not running."""
     if settings.neo4j_uri is None:
-        yield check_jars(Neo4j(Home(settings.home.resolve())).jars(settings))
+        yield check_jars(Neo4j(Home(settings.home)).jars(settings))
     uris = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
     for server in stack.status(settings.home):
         if uris[server.server] is not None or server.pid is None:

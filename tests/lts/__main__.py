@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lts.server import Lts
 from starcast.cli.output import reporter, say
-from starcast.embedded import lifecycle
+from starcast.embedded import stack
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK
 from starcast.errors import StarcastError
@@ -38,7 +38,7 @@ def _run_tests(settings: Settings, arguments: list[str]) -> int:
     server = Lts(home)
     server.java()  # fails before the download if there is none
     server.jars(settings).download(settings.maven_repository, reporter())
-    started = lifecycle.Startup(home, settings, reporter()).start([server])
+    started = stack.Startup(home, settings, reporter()).start([server])
     try:
         variables = {
             "STARCAST_TEST_NEO4J": f"bolt://{LOOPBACK}:{started[server.name].port}",
@@ -47,7 +47,7 @@ def _run_tests(settings: Settings, arguments: list[str]) -> int:
         command = [sys.executable, "-m", "pytest", *(arguments or ["tests/packs"])]
         return subprocess.run(command, cwd=ROOT, env=os.environ | variables, check=False).returncode
     finally:
-        lifecycle.stop([server])
+        stack.stop([server])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from sqlalchemy import URL, Engine, inspect, select, text
 from starcast.claims.claim_run import verify_claims
 from starcast.database import backup, migrations, models, sessions
 from starcast.database.roles import Role
-from starcast.embedded.client_programs import find_client_programs
+from starcast.embedded.packages import find_client_programs
 from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment

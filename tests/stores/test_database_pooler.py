@@ -10,7 +10,7 @@ from sqlalchemy import URL, Engine, select, text
 from starcast.claims.claim_run import verify_claims
 from starcast.database import backup, migrations, models, sessions, watched
 from starcast.doctor import Verdict, examine
-from starcast.embedded.client_programs import find_client_programs
+from starcast.embedded.packages import find_client_programs
 from starcast.errors import BusyError, InputError, UnavailableError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment

@@ -12,9 +12,9 @@ from sqlalchemy import Engine
 
 from starcast.database.sessions import session
 from starcast.embedded.home import Home
-from starcast.embedded.lifecycle import Startup, stop
 from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
 from starcast.embedded.processes import LOOPBACK
+from starcast.embedded.stack import Startup, stop
 from starcast.graph import reader, rows
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph

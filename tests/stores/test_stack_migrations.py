@@ -9,10 +9,10 @@ from sqlalchemy import text
 
 from starcast.database import backup, migrations, repository, sessions
 from starcast.database.roles import ROLE_NAMES
-from starcast.embedded import addresses, lifecycle
+from starcast.embedded import addresses, stack
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
-from starcast.embedded.store_setup import prepare_store
+from starcast.embedded.stack import prepare_store
 from starcast.errors import InputError, RejectedError, UnavailableError
 from starcast.progress import Silent
 from starcast.settings import Settings
@@ -39,9 +39,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home = Home(tmp_path_factory.mktemp("migrations"))
     home.create()
     server = Postgres(home)
-    lifecycle.Startup(home, Settings.load(home=home.root), Silent()).start_and_publish([server])
+    stack.Startup(home, Settings.load(home=home.root), Silent()).start_and_publish([server])
     yield home
-    lifecycle.stop([server])
+    stack.stop([server])
 
 
 def port(home: Home) -> int:
@@ -59,7 +59,6 @@ def reset(home: Home, *, with_tables: bool) -> None:
         for role in ROLES:
             connection.execute(text(f"drop role if exists starcast_{role}"))
             home.role_password_file(role).unlink(missing_ok=True)
-        connection.execute(text("create database starcast"))
     server.dispose()
     if with_tables:
         engine = sessions.connect(url)
@@ -130,7 +129,7 @@ def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
     reset(home, with_tables=True)
     add_revision()
     missing = Path("/proc/nothing/file")
-    monkeypatch.setattr("starcast.embedded.store_setup._backup_file", lambda *_: missing)
+    monkeypatch.setattr("starcast.embedded.stack._backup_file", lambda *_: missing)
     with pytest.raises(InputError, match="cannot be written"):
         prepare_store(home, reporter)
     engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))

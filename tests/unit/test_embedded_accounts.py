@@ -92,22 +92,23 @@ def test_an_interrupted_copy_is_not_used(
     assert list(programs.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("mode", "linked", "expected"), [(0o644, True, 0o644), (0o600, False, 0o644)]
-)
-def test_a_file_is_linked_only_if_every_user_can_read_it(
-    tmp_path: Path, mode: int, linked: bool, expected: int
+def test_a_copy_is_readable_and_its_original_is_unchanged(
+    tmp_path: Path, programs: Path, account: processes.User
 ) -> None:
-    """The mode of the original never changes."""
-    source = tmp_path / "source"
-    source.write_text("text", encoding="utf-8")
-    source.chmod(mode)
-    target = tmp_path / "target"
-    accounts.link_or_copy(str(source), str(target))
-    assert target.read_text(encoding="utf-8") == "text"
-    assert stat.S_IMODE(target.stat().st_mode) == expected
-    assert stat.S_IMODE(source.stat().st_mode) == mode
-    assert target.samefile(source) == (linked and os.geteuid() == 0)
+    """Nobody else could read the original; what every user may execute is executable."""
+    site = tmp_path / "site"
+    (site / "tool").mkdir(parents=True)
+    site.chmod(0o700)
+    for name, mode in (("data", 0o600), ("run", 0o4711)):
+        (site / "tool" / name).write_text(name, encoding="utf-8")
+        (site / "tool" / name).chmod(mode)
+    copy = accounts.readable_programs(site, ["tool"], "tool-1", account)
+    assert copy == programs / "tool-1"
+    for name, mode, original in (("data", 0o644, 0o600), ("run", 0o755, 0o4711)):
+        file = copy / "tool" / name
+        assert (file.read_text(encoding="utf-8"), file.stat().st_nlink) == (name, 1)
+        assert stat.S_IMODE(file.stat().st_mode) == mode
+        assert stat.S_IMODE((site / "tool" / name).stat().st_mode) == original
 
 
 def test_a_readable_folder_despite_the_umask(tmp_path: Path) -> None:

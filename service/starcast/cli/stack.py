@@ -18,24 +18,21 @@ def uninstall(
 ) -> None:
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
-    Lists everything with its size, and asks first. Files that starcast did not create stay, and so
-    does what other homes still need. The Python package is removed with pip.
+    Lists everything, and asks first. Files that starcast did not create stay, and so does what
+    other homes still need. The Python package is removed with pip.
     """
     from starcast.embedded.uninstall import find_traces, remove
 
     settings = context.settings(ctx, home=home)
     traces = find_traces(settings)
-    rows = [
-        {"kind": trace.kind, "name": trace.name, "mb": trace.mb, "stays": trace.obstacle}
-        for trace in traces
-    ]
-    emit(rows, ["kind", "name", "mb", "stays"], output)
+    rows = [{"kind": trace.kind, "name": trace.name, "stays": trace.obstacle} for trace in traces]
+    emit(rows, ["kind", "name", "stays"], output)
     removable = [trace for trace in traces if not trace.obstacle]
     if not removable:
         say("nothing to delete")
         return
+    listed = pluralize(len(removable), "entry", "entries")
     if not yes:
-        listed = pluralize(len(removable), "entry", "entries")
         confirm(f"delete {listed} of this list?", "nothing was deleted")
     remove(settings, removable, reporter())
-    say(f"deleted {sum(trace.mb for trace in removable):.0f} MB")
+    say(f"deleted {listed}")

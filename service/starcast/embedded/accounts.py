@@ -5,7 +5,7 @@ root they run as the system user ``starcast``. That user may not be able to trav
 above the home (``/root``, pytest's temporary folders), and changing their modes would be wrong. So
 the working directory is set before the user changes, and a server reaches its home or its data by
 `WORKING_DIRECTORY`; it never traverses the path. Logs and passwords are passed as open files for
-the same reason. Only programs are found by path: those in closed folders are linked or copied to
+the same reason. Only programs are found by path: those in closed folders are copied to
 ``/var/cache/starcast``.
 """
 
@@ -47,25 +47,27 @@ def system_user() -> processes.User:
     Raises:
         UnavailableError: it cannot be created.
     """
-    with suppress(KeyError):
-        return _account()
-    command = ["useradd", "--system", "--user-group", "--no-create-home", "--comment", COMMENT]
-    command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
-    with suppress(OSError):
-        subprocess.run(command, check=False, capture_output=True)
-    try:
-        return _account()
-    except KeyError:
+    entry = find_system_user()
+    if entry is None:
+        command = ["useradd", "--system", "--user-group", "--no-create-home", "--comment", COMMENT]
+        command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
+        with suppress(OSError):
+            subprocess.run(command, check=False, capture_output=True)
+        entry = find_system_user()
+    if entry is None:
         raise UnavailableError(
             "the servers must not run as root, and their system user "
             f"'{SYSTEM_USER}' cannot be created",
             hint=f"run starcast as another user, or create the system user '{SYSTEM_USER}'",
-        ) from None
-
-
-def _account() -> processes.User:
-    entry = pwd.getpwnam(SYSTEM_USER)
+        )
     return processes.User(entry.pw_uid, entry.pw_gid)
+
+
+def find_system_user() -> pwd.struct_passwd | None:
+    """Return the account of the system user, or None if it does not exist."""
+    with suppress(KeyError):
+        return pwd.getpwnam(SYSTEM_USER)
+    return None
 
 
 def hand_over(folder: Path, account: processes.User) -> None:
@@ -115,12 +117,10 @@ def readable_programs(
         ignore = shutil.ignore_patterns("include", "*.a")
         try:
             for part in relative:
-                shutil.copytree(
-                    site / part, temporary / part, ignore=ignore, copy_function=link_or_copy
-                )
+                shutil.copytree(site / part, temporary / part, ignore=ignore)
             for path in (temporary, *temporary.rglob("*")):
-                if path.is_dir():
-                    path.chmod(0o755)
+                executable = path.stat().st_mode & stat.S_IXUSR
+                path.chmod(0o755 if executable else 0o644)
             with suppress(OSError):  # another process has finished its copy first
                 temporary.rename(copy)
         finally:
@@ -134,16 +134,3 @@ def create_readable(folder: Path) -> None:
         if not path.exists():
             path.mkdir(exist_ok=True)
             path.chmod(0o755)
-
-
-def link_or_copy(source: str, target: str) -> None:
-    """Create a file with the same content that every user can read; a link takes no space."""
-    status = Path(source).stat()
-    executable = bool(status.st_mode & stat.S_IXUSR)
-    mode = 0o755 if executable else 0o644
-    if status.st_uid == 0 and stat.S_IMODE(status.st_mode) == mode:
-        with suppress(OSError):  # another file system, or one without links
-            os.link(source, target)
-            return
-    shutil.copyfile(source, target)
-    Path(target).chmod(mode)

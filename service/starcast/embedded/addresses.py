@@ -47,7 +47,7 @@ def graph_endpoint(home: Path) -> tuple[str, str]:
     Raises:
         UnavailableError: Neo4j is not running.
     """
-    return f"bolt://{LOOPBACK}:{server_port('neo4j', home)}", Home(home.resolve()).password("neo4j")
+    return f"bolt://{LOOPBACK}:{server_port('neo4j', home)}", Home(home).password("neo4j")
 
 
 def store_endpoint(home: Path, role: Role = "writer") -> "URL":
@@ -56,20 +56,20 @@ def store_endpoint(home: Path, role: Role = "writer") -> "URL":
     SQLAlchemy hides the password in prints.
 
     Raises:
-        UnavailableError: PostgreSQL is not running, or an earlier version of starcast has set it
-            up.
+        UnavailableError: PostgreSQL is not running, or the password of the role is missing.
     """
     # Imported only here: a query of the graph does not load SQLAlchemy.
     from sqlalchemy import URL  # noqa: PLC0415
 
     port = server_port("postgres", home)
-    resolved = Home(home.resolve())
-    if not resolved.role_password_file(role).exists():
+    stack_home = Home(home)
+    file = stack_home.role_password_file(role)
+    if not file.exists():
         raise UnavailableError(
-            f"the embedded PostgreSQL in {resolved.root} has no role {ROLE_NAMES[role]} yet",
+            f"the embedded PostgreSQL in {stack_home.root} has no role {ROLE_NAMES[role]} yet",
             hint="run 'starcast up', which creates it",
         )
-    password = resolved.password(resolved.role_password_file(role).name)
+    password = stack_home.password(file.name)
     return URL.create(
         "postgresql+psycopg", ROLE_NAMES[role], password, LOOPBACK, port, STORE_DATABASE
     )
@@ -91,14 +91,14 @@ def server_port(name: str, home: Path) -> int:
     Raises:
         UnavailableError: it is not running.
     """
-    resolved = Home(home.resolve())
-    running = running_servers(resolved)
+    stack_home = Home(home)
+    running = running_servers(stack_home)
     if name in running:
         return running[name].port
-    if name == "neo4j" and resolved.is_rebuilding:
+    if name == "neo4j" and stack_home.is_rebuilding:
         raise UnavailableError(
             f"the embedded Neo4j in {home} is restarting on a newly imported store: "
-            f"{resolved.activity}",
+            f"{stack_home.activity}",
             hint="try again in a minute; 'starcast status' shows when it is running",
         )
     subject = f"the embedded {TITLES[name]}" if running else "the embedded stack"

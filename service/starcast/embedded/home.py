@@ -43,31 +43,28 @@ class ServerProcess:
     port: int
 
 
-@dataclass(frozen=True)
 class Home:
-    """The home folder of one embedded stack."""
+    """The home folder of one embedded stack.
 
-    root: Path
+    Attributes:
+        root: the folder, without symbolic links in its path.
+        logs: the folder for the output of the servers.
+        neo4j: Neo4j's home.
+        postgres: the parent of PostgreSQL's data folder.
+        lock_file: the file that `locked` locks.
+        cluster: the name of PostgreSQL's cluster, which each of its processes shows.
+    """
 
-    @property
-    def logs(self) -> Path:
-        """The folder for the output of the servers."""
-        return self.root / "logs"
-
-    @property
-    def neo4j(self) -> Path:
-        """Neo4j's home."""
-        return self.root / "neo4j"
-
-    @property
-    def postgres(self) -> Path:
-        """The parent of PostgreSQL's data folder."""
-        return self.root / "postgres"
-
-    @property
-    def cluster(self) -> str:
-        """The name of PostgreSQL's cluster, which each of its processes shows."""
-        return f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.logs = self.root / "logs"
+        self.neo4j = self.root / "neo4j"
+        self.postgres = self.root / "postgres"
+        self.lock_file = self.root / "stack.lock"
+        self._rebuild_lock = self.root / "rebuild.lock"
+        self._secrets = self.root / "secrets"
+        self._state_file = self.root / "stack.json"
+        self.cluster = f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
 
     def marker(self, server: str) -> str:
         """Return the command-line argument that identifies the process of a server, by its name."""
@@ -75,23 +72,6 @@ class Home:
         if server == "neo4j":
             return f"-Dstarcast.home={self.neo4j}"
         return f"--cluster_name={self.cluster}"
-
-    @property
-    def lock_file(self) -> Path:
-        """The file that `locked` locks."""
-        return self.root / "stack.lock"
-
-    @property
-    def _secrets(self) -> Path:
-        return self.root / "secrets"
-
-    @property
-    def _state_file(self) -> Path:
-        return self.root / "stack.json"
-
-    @property
-    def _rebuild_lock(self) -> Path:
-        return self.root / "rebuild.lock"
 
     def create(self) -> None:
         """Create the folders, accessible to their owner only."""
@@ -102,8 +82,8 @@ class Home:
 
     def _require_private(self) -> None:
         """Refuse a home whose passwords or data another user may have replaced."""
-        for folder in (self.root, self._secrets):
-            files.require_private(folder)
+        files.require_private(self.root)
+        files.require_private(self._secrets)
 
     @contextmanager
     def locked(self, reporter: Reporter, task: str) -> Iterator[None]:
@@ -137,19 +117,19 @@ class Home:
         """Whether a rebuild is in progress."""
         return files.is_locked(self._rebuild_lock)
 
-    def ensure_password(self, name: str, data: Path) -> str:
-        """Return the password of a server; create it if the server has no data yet.
+    def ensure_password(self, name: str, data: Path | None = None) -> str:
+        """Return a password; create it if it is missing and protects no data yet.
 
         Args:
-            name: the server's name.
-            data: the data that the password protects.
+            name: the name of its file.
+            data: the data that cannot be opened with another password, if there is any.
 
         Raises:
             UnavailableError: the data exists, but the password file is missing.
         """
         file = self.password_file(name)
         if not file.exists():
-            if data.exists():
+            if data is not None and data.exists():
                 raise UnavailableError(
                     f"the password file {file} is missing; the data in {data} was created with it",
                     hint=f"restore the file, or delete {self.root} and repeat 'starcast up' and "

@@ -102,21 +102,18 @@ class JarSet:
         """Return the jars that were not downloaded yet, were deleted, or have a wrong size."""
         return [jar for jar in self.jars if not self._has(jar)]
 
-    def changed(self) -> list[Jar]:
-        """Return the jars that have the right size but a wrong checksum."""
-        present = [jar for jar in self.jars if self._has(jar)]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib releases the interpreter's lock
-            sums = pool.map(lambda jar: _sha256(self._path(jar)), present)
-            return [jar for jar, sha256 in zip(present, sums, strict=True) if sha256 != jar.sha256]
-
     def verify(self) -> None:
         """Check the checksums of all jars that are present.
 
         Raises:
             RejectedError: a jar was changed after its download.
         """
-        if changed := self.changed():
-            names = ", ".join(jar.name for jar in changed[:3]) + ", ..." * (len(changed) > 3)
+        present = [jar for jar in self.jars if self._has(jar)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib releases the interpreter's lock
+            is_valid = list(pool.map(lambda jar: _sha256(self._path(jar)) == jar.sha256, present))
+        changed = [jar.name for jar, valid in zip(present, is_valid, strict=True) if not valid]
+        if changed:
+            names = ", ".join(changed[:3]) + ", ..." * (len(changed) > 3)
             raise RejectedError(
                 f"{pluralize(len(changed), 'jar')} in {self.folder / 'jars'} changed after the "
                 f"download, the SHA-256 differs from the lock file: {names}",
@@ -124,13 +121,12 @@ class JarSet:
                 "'starcast up', which downloads them again",
             )
 
-    def download(self, mirror: str | None, reporter: Reporter, earlier: Path | None = None) -> None:
+    def download(self, mirror: str | None, reporter: Reporter) -> None:
         """Verify all files and download the missing ones.
 
         Args:
             mirror: URL of a Maven repository; None for jgo's default.
             reporter: receives messages and progress in bytes.
-            earlier: a folder of the same set, whose files need not be downloaded.
 
         Raises:
             RejectedError: a file was changed after its download.
@@ -142,25 +138,15 @@ class JarSet:
             if self.missing():
                 accounts.create_readable(self.folder / "jars")
                 with files.exclusive_lock(self.folder / "lock", lambda: reporter.say(message)):
-                    self._adopt(earlier)
                     self._download(mirror, reporter)
             self.verify()
 
-    def _adopt(self, earlier: Path | None) -> None:
-        """Link or copy valid files of the same set in another folder."""
-        if earlier is None or earlier == self.folder:
-            return
-        for jar in self.missing():
-            source = earlier / "jars" / jar.name
-            if source.is_file() and _sha256(source) == jar.sha256:
-                self._path(jar).unlink(missing_ok=True)
-                accounts.link_or_copy(str(source), str(self._path(jar)))
-
     def _download(self, mirror: str | None, reporter: Reporter) -> None:
-        shutil.rmtree(self._partial, ignore_errors=True)
         missing = self.missing()
-        if not missing:
+        if not missing:  # another process has downloaded them meanwhile
             return
+        partial = self.folder / "partial"
+        shutil.rmtree(partial, ignore_errors=True)
         size = sum(jar.size for jar in missing)
         files.require_space(self.folder, size // files.MB + 50, f"{self.title}'s program")
         reporter.say(
@@ -170,13 +156,9 @@ class JarSet:
         try:
             with reporter.task(f"{self.title} {self.version}", size, "bytes") as task:
                 paths = {jar: self._path(jar) for jar in missing}
-                _Download(self._partial, mirror, task.advance).run(paths)
+                _Download(partial, mirror, task.advance).run(paths)
         finally:
-            shutil.rmtree(self._partial, ignore_errors=True)
-
-    @property
-    def _partial(self) -> Path:
-        return self.folder / "partial"
+            shutil.rmtree(partial, ignore_errors=True)
 
     def _path(self, jar: Jar) -> Path:
         return self.folder / "jars" / jar.name
@@ -193,7 +175,7 @@ class _Download:
         maven: Any = packages.load("jgo.maven")
         # jgo knows the address of Maven Central; a mirror replaces it.
         repositories = {} if mirror is None else {"remote_repos": {"mirror": mirror.rstrip("/")}}
-        resolver = maven.PythonResolver(progress_callback=self._progress)
+        resolver = maven.PythonResolver(progress_callback=self._watch)
         self._maven = maven.MavenContext(
             resolver=resolver, repo_cache=partial, timeout=30, **repositories
         )
@@ -230,27 +212,20 @@ class _Download:
         artifact.cached_path.unlink(missing_ok=True)
         downloaded: Path = artifact.resolve()
         if _sha256(downloaded) != jar.sha256:
-            self._advance(-downloaded.stat().st_size)
             raise ValueError("its SHA-256 differs from the lock file")
         downloaded.chmod(0o644)  # for the system user, whatever the umask is
         downloaded.replace(path)
+        self._advance(jar.size)
 
     @contextmanager
-    def _progress(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
-        received = 0
+    def _watch(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
+        """Act as jgo's report of progress, in order to stop a running download."""
 
-        def count(amount: int) -> None:
-            nonlocal received
+        def received(_bytes: int) -> None:
             if self._stopped.is_set():
                 raise RuntimeError("another file failed")
-            received += amount
-            self._advance(amount)
 
-        try:
-            yield count
-        except BaseException:
-            self._advance(-received)
-            raise
+        yield received
 
 
 def _download_error(error: BaseException, jar: Jar, missing: int) -> BaseException:

@@ -20,8 +20,7 @@ from starcast.embedded import accounts, data_directories, packages, processes
 from starcast.embedded.addresses import GRAPH_USER, TITLES
 from starcast.embedded.home import Home
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
-from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.server import PasswordRefusedError, Server, UnreadableDataError
+from starcast.embedded.processes import LOOPBACK, Server, UnreadableDataError
 from starcast.settings import Settings
 from starcast.support.atomic import write_text
 
@@ -123,6 +122,7 @@ class Neo4j(Server):
         main: the Java class that is started.
         options: the options of Java.
         configuration: the template of neo4j.conf.
+        import_marker: the option that identifies an offline import into this home.
     """
 
     name = "neo4j"
@@ -141,6 +141,7 @@ class Neo4j(Server):
 
     def __init__(self, home: Home, data: Path | None = None) -> None:
         super().__init__(home)
+        self.import_marker = f"-Dstarcast.import={home.neo4j}"
         self._data = data
         self._tolerates_damage = False
 
@@ -157,11 +158,6 @@ class Neo4j(Server):
         """
         return self._data or data_directories.current(self.home.neo4j)
 
-    @property
-    def import_marker(self) -> str:
-        """The option that identifies an offline import into this home."""
-        return f"-Dstarcast.import={self.home.neo4j}"
-
     def find_processes(self) -> list[psutil.Process]:
         """Return its processes, published or not, and those of offline imports into its home."""
         return processes.find_all(processes.has_argument(self.marker, self.import_marker))
@@ -170,10 +166,13 @@ class Neo4j(Server):
         """Return the jars of its program, in a folder that its account can read."""
         return JarSet.from_lock(accounts.readable_folder(settings.cache, self._account))
 
-    def browser(self, settings: Settings) -> JarSet:
-        """Return the jar of Neo4j Browser, in a folder that its account can read."""
-        cache = accounts.readable_folder(settings.cache, self._account)
-        return JarSet.from_lock(cache, BROWSER_LOCK, BROWSER_VERSION, "Neo4j Browser")
+    def jar_sets(self, settings: Settings) -> list[JarSet]:
+        """Return the jars of its program and, if the settings ask for it, of Neo4j Browser."""
+        sets = [self.jars(settings)]
+        if settings.browser:
+            cache = accounts.readable_folder(settings.cache, self._account)
+            sets.append(JarSet.from_lock(cache, BROWSER_LOCK, BROWSER_VERSION, "Neo4j Browser"))
+        return sets
 
     @property
     def browser_port(self) -> int | None:
@@ -219,9 +218,7 @@ class Neo4j(Server):
         """Write its configuration for a port and start it; return the process id."""
         # For root, the server's account cannot traverse the path of the home.
         home = str(self.home.neo4j) if self._account.uid is None else accounts.WORKING_DIRECTORY
-        class_path = [f"{home}/conf/*", self.jars(settings).class_path]
-        if settings.browser:
-            class_path.append(self.browser(settings).class_path)
+        class_path = [f"{home}/conf/*", *(jars.class_path for jars in self.jar_sets(settings))]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [
             self.java(),
@@ -282,7 +279,7 @@ class Neo4j(Server):
                     _CHANGE_PASSWORD, old=_INITIAL_PASSWORD, new=self.password, database_="system"
                 )
         except AuthError as error:
-            raise PasswordRefusedError from error
+            raise self.refused_password() from error
         except (DriverError, Neo4jError):  # it is listening, but its database is still starting
             return False
         return self.is_ready(port)

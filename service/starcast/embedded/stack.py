@@ -1,36 +1,46 @@
-"""The embedded stack of one home: start it, stop it, report its state.
+"""The embedded stack of one home: start and stop its servers, report their state.
 
 If `up` fails or is interrupted, it stops the servers that it started; the next `up` reuses what was
 downloaded and written before.
 """
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from starcast.embedded import (
-    data_directories,
-    files,
-    lifecycle,
-    packages,
-    processes,
-    store_setup,
+import psutil
+
+from starcast.database import sessions
+from starcast.embedded import data_directories, files, packages, processes
+from starcast.embedded.addresses import (
+    Endpoints,
+    endpoints,
+    running_servers,
+    server_port,
+    store_endpoint,
 )
-from starcast.embedded.addresses import Endpoints, endpoints, running_servers
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
-from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.server import Server
+from starcast.embedded.postgres import Postgres
+from starcast.embedded.processes import LOOPBACK, Server, UnreadableDataError
 from starcast.errors import InputError, UnavailableError
 from starcast.progress import Reporter
 from starcast.settings import Settings
 
 ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
 
+#: Seconds until a server must be ready: 5 on an idle machine, far more on a busy one or after a
+#: crash.
+_STARTUP_SECONDS = 180.0
+#: Seconds for a clean shutdown; killing takes the rest of the 15 that `down` may take.
+_SHUTDOWN_SECONDS = 11.0
 #: Seconds in which a running server answers, also on a busy machine.
 _RESPONSE_SECONDS = 3.0
+_MAX_PORT_ATTEMPTS = 3
 #: Disk space required to restart a server that has run before, in megabytes.
 _RESTART_MB = 50
 
@@ -59,31 +69,15 @@ class ServerStatus:
     memory_mb: int | None = None
 
 
-def list_addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
-    """Return one row per address for the output of `up`: address, user and password file."""
-    resolved = Home(home.resolve())
-    neo4j, postgres = lifecycle.all_servers(resolved)
-    url = running.postgres_url
-    writer = str(resolved.role_password_file("writer"))
-    postgres_uri = f"postgresql://{url.host}:{url.port}/{url.database}"
-    neo4j_login = (neo4j.user, str(neo4j.password_file))
-    rows: list[tuple[str, str, tuple[str, str]]] = [
-        (neo4j.title, running.neo4j_uri, neo4j_login),
-        (postgres.title, postgres_uri, (str(url.username), writer)),
-    ]
-    if neo4j.browser_port is not None:
-        page = f"http://{LOOPBACK}:{neo4j.browser_port}/browser/"
-        rows.append(("Neo4j Browser", page, neo4j_login))
-    return [
-        {"server": title, "address": address, "user": user, "password_file": password_file}
-        for title, address, (user, password_file) in rows
-    ]
+def all_servers(home: Home) -> tuple[Neo4j, Postgres]:
+    """Return both servers of a home."""
+    return Neo4j(home), Postgres(home)
 
 
 def up(settings: Settings, reporter: Reporter) -> Endpoints:
     """Start the servers that are not running, after downloading what is missing.
 
-    The database is migrated to the newest revision; see `store_setup`.
+    The database is migrated to the newest revision; see `prepare_store`.
 
     Raises:
         InputError: a server is running with other ports than those of the settings.
@@ -94,28 +88,25 @@ def up(settings: Settings, reporter: Reporter) -> Endpoints:
     """
     packages.require()
     _check_ports(settings)
-    home = Home(settings.home.resolve())
+    home = Home(settings.home)
     with files.translate_os_errors(settings.home):
         home.create()
         with home.locked(reporter, "starting the embedded stack"):
-            lifecycle.clean_up(home)
+            clean_up(home)
             running = running_servers(home)
             _check_running(home, running, settings)
-            stopped = [each for each in lifecycle.all_servers(home) if each.name not in running]
-            if not stopped:
+            stopped = [server for server in all_servers(home) if server.name not in running]
+            if stopped:
+                has_run = bool(home.published())
+                size = sum(_RESTART_MB if has_run else server.required_mb for server in stopped)
+                files.require_space(home.root, size, "the embedded stack")
+                for jars in Neo4j(home).jar_sets(settings):
+                    jars.download(settings.maven_repository, reporter)
+                Startup(home, settings, reporter).start_and_publish(stopped)
+            else:
                 reporter.say(f"the embedded stack in {home.root} is already running")
-                return _prepare(home, reporter)
-            space = sum(_RESTART_MB if home.published() else each.required_mb for each in stopped)
-            files.require_space(home.root, space, "the embedded stack")
-            _download(Neo4j(home), settings, reporter)
-            lifecycle.Startup(home, settings, reporter).start_and_publish(stopped)
-            return _prepare(home, reporter)
-
-
-def _prepare(home: Home, reporter: Reporter) -> Endpoints:
-    """Migrate the database of the running servers, and return their addresses."""
-    store_setup.prepare_store(home, reporter)
-    return endpoints(home.root)
+            prepare_store(home, reporter)
+            return endpoints(home.root)
 
 
 def _check_ports(settings: Settings) -> None:
@@ -132,7 +123,7 @@ def _check_ports(settings: Settings) -> None:
 def _check_running(home: Home, running: dict[str, ServerProcess], settings: Settings) -> None:
     """Check that the servers that are running have the ports and the Browser of the settings."""
     restart = "run 'starcast down', then 'starcast up' again"
-    for server in lifecycle.all_servers(home):
+    for server in all_servers(home):
         wanted = getattr(settings, server.port_setting)
         if server.name in running and wanted not in {None, running[server.name].port}:
             raise InputError(
@@ -147,26 +138,70 @@ def _check_running(home: Home, running: dict[str, ServerProcess], settings: Sett
             raise InputError(f"the embedded Neo4j is already running {served}", hint=restart)
 
 
-def _download(neo4j: Neo4j, settings: Settings, reporter: Reporter) -> None:
-    """Download and verify Neo4j's jars; files in the cache of the settings are used."""
-    sets = [neo4j.jars(settings)]
-    sets += [neo4j.browser(settings)] if settings.browser else []
-    for jars in sets:
-        earlier = settings.cache / jars.folder.name
-        jars.download(settings.maven_repository, reporter, earlier)
+def prepare_store(home: Home, reporter: Reporter) -> None:
+    """Create the roles of a running PostgreSQL, and bring its tables to the newest revision.
+
+    If the database holds data in an older revision, a backup is written to ``backups`` of the home
+    first.
+
+    Raises:
+        RejectedError: a newer starcast or another program has created the tables.
+        LimitError, UnavailableError, InputError: the backup cannot be written; nothing is changed.
+    """
+    Postgres(home).set_up(server_port(Postgres.name, home.root))
+    engine = sessions.connect(store_endpoint(home.root, "owner"))
+    try:
+        revision = sessions.current(engine)
+        if revision == sessions.head():
+            return
+        # Imported only here: alembic takes half a second, and most starts have nothing to migrate.
+        from starcast.database import backup, migrations  # noqa: PLC0415
+
+        if revision is not None and sessions.is_known(revision) and backup.count_rows(engine):
+            programs = packages.find_client_programs(backup.server_major(engine))
+            file = _backup_file(home, revision)
+            reporter.say(f"backing up the database before its upgrade: {file}")
+            backup.create(engine, file, programs)
+        migrations.upgrade(engine, reporter)
+    finally:
+        engine.dispose()
+
+
+def _backup_file(home: Home, revision: str) -> Path:
+    folder = home.root / "backups"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    return folder / f"revision-{revision}-{moment}.backup"
+
+
+def list_addresses(home: Path, running: Endpoints) -> list[dict[str, str]]:
+    """Return one row per address for the output of `up`: address, user and password file."""
+    stack_home = Home(home)
+    neo4j, postgres = all_servers(stack_home)
+    url = running.postgres_url
+    writer = stack_home.role_password_file("writer")
+    postgres_uri = f"postgresql://{url.host}:{url.port}/{url.database}"
+    rows = [
+        (neo4j.title, running.neo4j_uri, neo4j.user, neo4j.password_file),
+        (postgres.title, postgres_uri, url.username, writer),
+    ]
+    if neo4j.browser_port is not None:
+        page = f"http://{LOOPBACK}:{neo4j.browser_port}/browser/"
+        rows.append(("Neo4j Browser", page, neo4j.user, neo4j.password_file))
+    names = ("server", "address", "user", "password_file")
+    return [dict(zip(names, map(str, row), strict=True)) for row in rows]
 
 
 def down(home: Path, reporter: Reporter) -> None:
     """Stop the servers of a home within 15 seconds; report if none is running."""
-    resolved = Home(home.resolve())
-    if not resolved.root.is_dir():
-        reporter.say(f"no embedded stack is running in {home}")
-        return
-    task = "stopping the embedded stack"
-    with files.translate_os_errors(home), resolved.locked(reporter, task):
-        stopped = lifecycle.stop(lifecycle.all_servers(resolved))
-        with suppress(UnavailableError):  # the next 'up' reports an invalid pointer file
-            data_directories.delete_stale(resolved.neo4j)
+    stack_home = Home(home)
+    stopped: dict[str, bool] = {}
+    if stack_home.root.is_dir():
+        task = "stopping the embedded stack"
+        with files.translate_os_errors(home), stack_home.locked(reporter, task):
+            stopped = stop(all_servers(stack_home))
+            with suppress(UnavailableError):  # the next 'up' reports an invalid pointer file
+                data_directories.delete_stale(stack_home.neo4j)
     for title, clean in stopped.items():
         reporter.say(f"stopped {title}" if clean else f"{title} did not stop and was killed")
     if not stopped:
@@ -175,28 +210,156 @@ def down(home: Path, reporter: Reporter) -> None:
 
 def status(home: Path) -> list[ServerStatus]:
     """Return the state of both servers of a home."""
-    resolved = Home(home.resolve())
-    running = running_servers(resolved)
-    servers = lifecycle.all_servers(resolved)
-    return [_status(resolved, server, running.get(server.name)) for server in servers]
+    stack_home = Home(home)
+    running = running_servers(stack_home)
+    return [_status(server, running.get(server.name)) for server in all_servers(stack_home)]
 
 
-def _status(home: Home, server: Server, running: ServerProcess | None) -> ServerStatus:
+def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
     log = str(server.logs[0])
-    if running is None and server.name == Neo4j.name and home.is_rebuilding:
-        return ServerStatus(server.title, "rebuilding", log)
     if running is None:
-        state: ServerState = "starting" if server.find_processes() else "stopped"
+        state: ServerState = "stopped"
+        if server.name == Neo4j.name and server.home.is_rebuilding:
+            state = "rebuilding"
+        elif server.find_processes():
+            state = "starting"
         return ServerStatus(server.title, state, log)
     responds = processes.responds(running.port, server.greeting, _RESPONSE_SECONDS)
-    uptime = max(0, round(time.time() - running.started))
-    memory = processes.memory_bytes(running.pid) // files.MB
     return ServerStatus(
         server.title,
         "running" if responds else "not responding",
         log,
         running.pid,
         running.port,
-        uptime,
-        memory,
+        uptime_s=max(0, round(time.time() - running.started)),
+        memory_mb=processes.memory_bytes(running.pid) // files.MB,
     )
+
+
+def stop(servers: Sequence[Server]) -> dict[str, bool]:
+    """End every process of these servers.
+
+    Returns:
+        For the title of each server that was running, whether it ended without being killed.
+    """
+    alive = {server: server.find_processes() for server in servers}
+    for server, members in alive.items():
+        processes.send_signal(members, server.stop_signal)
+    everything = [process for members in alive.values() for process in members]
+    killed = set(processes.wait_or_kill(everything, _SHUTDOWN_SECONDS))
+    return {server.title: not set(members) & killed for server, members in alive.items() if members}
+
+
+def clean_up(home: Home) -> None:
+    """Clean up after a killed rebuild: stop orphan processes, delete stale data directories.
+
+    The caller holds the lock of the home. The published server uses the current data directory and
+    is left running.
+    """
+    published = running_servers(home).get(Neo4j.name)
+    pid = None if published is None else published.pid
+    orphans = [process for process in Neo4j(home).find_processes() if process.pid != pid]
+    processes.send_signal(orphans, Neo4j.stop_signal)
+    processes.wait_or_kill(orphans, _SHUTDOWN_SECONDS)
+    data_directories.delete_stale(home.neo4j)
+
+
+class Startup:
+    """One attempt to start servers: all of them or none."""
+
+    def __init__(self, home: Home, settings: Settings, reporter: Reporter) -> None:
+        self._home = home
+        self._settings = settings
+        self._reporter = reporter
+
+    def start_and_publish(self, servers: Sequence[Server]) -> None:
+        """Start servers and publish them when all are ready; see `start`."""
+        try:
+            self.publish(self.start(servers))
+        except BaseException:
+            stop(servers)
+            raise
+
+    def start(self, servers: Sequence[Server]) -> dict[str, ServerProcess]:
+        """Start servers and wait until all are ready, without publishing them.
+
+        Raises:
+            UnavailableError: a server does not start; then none of them is running.
+            LimitError: the disk is full.
+        """
+        try:
+            # Processes that a killed server or 'starcast up' left behind hold the lock of the data.
+            stop(servers)
+            for server in servers:
+                server.prepare(self._settings)
+            started = {server.name: self._launch(server) for server in servers}
+            for server in reversed(servers):  # PostgreSQL first: it is ready at once
+                started[server.name] = self._wait(server, started[server.name])
+        except BaseException:
+            stop(servers)
+            raise
+        return started
+
+    def publish(self, started: dict[str, ServerProcess]) -> None:
+        """Publish these servers, in addition to those that are running already."""
+        self._home.publish(running_servers(self._home) | started)
+
+    def _launch(self, server: Server) -> ServerProcess:
+        previous = self._home.published().get(server.name)
+        wanted = getattr(self._settings, server.port_setting)
+        port = processes.choose_port(wanted, previous.port if previous else None, server.title)
+        for log in server.logs:
+            files.rotate_log(log)
+        self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
+        pid = server.launch(self._settings, port)
+        with suppress(psutil.NoSuchProcess):
+            return ServerProcess(pid, psutil.Process(pid).create_time(), port)
+        return ServerProcess(pid, time.time(), port)
+
+    def _wait(self, server: Server, started: ServerProcess) -> ServerProcess:
+        for _ in range(_MAX_PORT_ATTEMPTS):
+            try:
+                if self._becomes_ready(server, started):
+                    return started
+            except UnreadableDataError:
+                return self._wait(server, self._start_with_damage(server))
+            # It exited. If another process has taken its port, another port will help.
+            if not processes.is_listening(started.port):
+                break
+            started = self._launch(server)
+        raise processes.startup_error(server.title, server.logs)
+
+    def _becomes_ready(self, server: Server, started: ServerProcess) -> bool:
+        """Wait for a server; return False if its process ends before it is ready."""
+        deadline = time.monotonic() + _STARTUP_SECONDS
+        while time.monotonic() < deadline:
+            if not processes.is_alive(started.pid):
+                return False
+            listens = processes.owns_port(started.pid, started.port)
+            if listens and server.is_ready(started.port):
+                self._reporter.say(f"{server.title} is ready")
+                return True
+            time.sleep(0.1)
+        raise UnavailableError(
+            f"{server.title} is not ready after {_STARTUP_SECONDS:.0f} seconds",
+            hint=f"see the log {server.logs[0]}",
+        )
+
+    def _start_with_damage(self, server: Server) -> ServerProcess:
+        """Start a server again that cannot open its data, so that it does.
+
+        Raises:
+            UnavailableError: it cannot.
+        """
+        stop([server])
+        if not server.tolerate_damage():
+            raise UnavailableError(
+                f"{server.title} cannot open its data",
+                hint=f"see the logs in {server.logs[0].parent}, or move the data of the graph away,"
+                " repeat 'starcast up' and run 'starcast graph rebuild'",
+            )
+        self._reporter.say(
+            f"{server.title} cannot open its data, as after a full disk: trying without the damaged"
+            " end of its log; then 'starcast graph verify' says whether anything is missing"
+        )
+        return self._launch(server)

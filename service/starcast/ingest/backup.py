@@ -8,7 +8,7 @@ from sqlalchemy import URL, Engine
 
 from starcast.database import backup, sessions
 from starcast.database.backup import Manifest
-from starcast.embedded.client_programs import find_client_programs
+from starcast.embedded.packages import find_client_programs
 from starcast.endpoints import graph_address, migration_url, store_url
 from starcast.errors import RejectedError
 from starcast.graph import audit, ownership
