@@ -23,8 +23,9 @@ from starcast import Forest, forest, schedule, topology
 from starcast.cli.output import emit, say
 from starcast.embedded import stack
 from starcast.endpoints import graph_address
+from starcast.graph.artifacts import graph_artifact
 from starcast.graph.connection import Graph
-from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
+from starcast.graph.rows import Rows
 from starcast.graph.schema import LINK
 from starcast.graph.writer import group_by_start
 from starcast.progress import Silent
@@ -95,10 +96,10 @@ class Content:
         trees, tree = (forest(network, name) for name in names)
         sends = schedule(network, "broadcast", names[0], segments=1)
         rows = (
-            ("LINK", link_rows(network)),
-            ("TREE_EDGE", tree_rows(trees)),
-            ("", tree_rows(tree)),
-            ("SEND", send_rows(sends)),
+            ("LINK", graph_artifact(network).rows),
+            ("TREE_EDGE", graph_artifact(trees).rows),
+            ("", graph_artifact(tree).rows),
+            ("SEND", graph_artifact(sends).rows),
         )
         return cls(network, trees, tree, rows, sends.id)
 

@@ -16,8 +16,8 @@ from starcast.embedded.neo4j import Neo4j
 from starcast.endpoints import graph_address
 from starcast.graph.connection import Graph
 from starcast.ingest import (
-    IngestRequest,
     LoadMethod,
+    Plan,
     Summary,
     drop,
     ingest,
@@ -26,7 +26,7 @@ from starcast.ingest import (
 )
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.load_methods import Estimate
-from starcast.ingest.row_comparison import Depth
+from starcast.ingest.sample import Sample
 from starcast.ingest.verification import verify
 from starcast.settings import Settings
 
@@ -35,7 +35,6 @@ from starcast.settings import Settings
 ASKED = ((("S9", "multiple"), ("S6", "all"), 60), (("S10",), ("S9",), 60))
 #: A small ingest over Bolt, by which the speed of Bolt on this machine is estimated.
 SMALL = ("S6", "all")
-SAMPLE = 100
 _ASK = "MATCH (:Node {topology: $topology, rank: 0})-[:LINK]-(n) RETURN count(n) AS neighbours"
 _LOOK_SECONDS = 0.5
 
@@ -68,25 +67,25 @@ def figures() -> Iterator[Figure]:
                 yield from _verified_and_dropped(settings, wanted)
 
 
-def _verified_and_dropped(settings: Settings, stored: IngestRequest) -> Iterator[Figure]:
+def _verified_and_dropped(settings: Settings, stored: Plan) -> Iterator[Figure]:
     """Measure a sample against counts and sums, and a drop against deletion as estimated."""
-    spec = stored.topology.spec
+    spec = stored.artifacts[0].id
 
-    def compare(depth: Depth) -> None:
+    def compare(*, checksums: bool) -> None:
         with open_stores(settings) as stores:
-            if problems := verify(stores, depth=depth):
+            if problems := verify(stores, sample=Sample(seed=1), checksums=checksums):
                 raise AssertionError(problems)
 
-    full = elapsed(lambda: compare(Depth()), repeats=1)
-    sampled = elapsed(lambda: compare(Depth(sample=SAMPLE, seed=1)), repeats=1)
-    name = f"{spec}: verify --sample {SAMPLE}"
+    full = elapsed(lambda: compare(checksums=True), repeats=1)
+    sampled = elapsed(lambda: compare(checksums=False), repeats=1)
+    name = f"{spec}: verify"
     yield Figure(name, sampled, "s", "< 10", "all counts and sums", full)
     before = _bytes(settings)
     began = perf_counter()
     with open_stores(settings) as stores:
         drop(stores, "topology", spec)
     duration = perf_counter() - began
-    deletion = Estimate.of(stored.sizes()).deletion_seconds
+    deletion = Estimate.of(stored.artifacts).deletion_seconds
     yield Figure(f"{spec}: drop", duration, "s", "< 90", "deletion, estimated", deletion)
     name = f"{spec}: disk of Neo4j after the drop"
     yield Figure(name, _bytes(settings) / 1e6, "MB", "< 500", "before", before / 1e6)
@@ -99,13 +98,13 @@ def _bytes(settings: Settings) -> int:
 
 def _figures(
     name: str,
-    wanted: IngestRequest,
+    wanted: Plan,
     duration: float,
     most: int,
     stages: dict[str, float],
     rate: float,
 ) -> Iterator[Figure]:
-    sizes = wanted.sizes()
+    sizes = wanted.artifacts
     rows = sum(one.nodes + one.relationships for one in sizes)
     relationships = sum(one.relationships for one in sizes)
     yield Figure(
@@ -120,7 +119,7 @@ def _figures(
 
 
 def _ingest(
-    settings: Settings, wanted: IngestRequest, method: LoadMethod, stages: dict[str, float]
+    settings: Settings, wanted: Plan, method: LoadMethod, stages: dict[str, float]
 ) -> Summary:
     """Ingest, and record when each stage was last finished."""
     stages["begun"] = perf_counter()
@@ -137,11 +136,11 @@ def _rate(summary: Summary) -> float:
     return summary.rows / sum(one.seconds for one in summary.created)
 
 
-def _answered(settings: Settings, wanted: IngestRequest) -> None:
+def _answered(settings: Settings, wanted: Plan) -> None:
     with Graph.open(graph_address(settings)) as graph:
-        neighbours = graph.read(_ASK, {"topology": wanted.topology.spec})[0]["neighbours"]
-        if neighbours != wanted.topology.degree:
-            raise AssertionError(f"{neighbours} neighbours of a node of {wanted.topology.spec}")
+        neighbours = graph.read(_ASK, {"topology": wanted.artifacts[0].id})[0]["neighbours"]
+        if neighbours != wanted.artifacts[0].topology.degree:
+            raise AssertionError(f"{neighbours} neighbours of a node of {wanted.artifacts[0].id}")
 
 
 @contextmanager

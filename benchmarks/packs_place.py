@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from starcast import forest, schedule, topology
 from starcast.convert import to_igraph, to_networkx
-from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
-from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
-from starcast.graph.writer import GraphWriter
+from starcast.graph.artifacts import graph_artifact
+from starcast.graph.writer import BoltWriter
 from starcast.progress import Silent
 from starcast.trees import Forest
 from starcast.trees.edges import Edges, edges_of
@@ -66,26 +65,16 @@ class Place:
         words = self.words()
         return {name: value.format_map(words) for name, value in case.items()}
 
-    def write(self, way: GraphWriter) -> None:
+    def write(self, way: BoltWriter) -> None:
         """Write everything to the graph."""
-        topology = self.topology
-        way.begin(topology_node(topology))
-        with Silent().task("", topology.nodes) as task:
-            way.write_nodes(topology, task)
-        self._relationships(way, topology_node(topology), link_rows(topology), begun=True)
-        for each in self.forests.values():
-            self._relationships(way, forest_node(each), tree_rows(each))
-        self._relationships(way, schedule_node(self.broadcast), send_rows(self.broadcast))
-
-    @staticmethod
-    def _relationships(
-        way: GraphWriter, owner: ArtifactNode, rows: Rows, begun: bool = False
-    ) -> None:
-        if not begun:
-            way.begin(owner)
-        with Silent().task("", len(rows)) as task:
-            way.write_relationships(rows, task)
-        way.finish(owner)
+        artifacts = [graph_artifact(each) for each in self.forests.values()]
+        for artifact in (graph_artifact(self.topology), *artifacts, graph_artifact(self.broadcast)):
+            way.begin(artifact)
+            with Silent().task("", artifact.topology.nodes) as task:
+                if artifact.kind == "topology":
+                    way.write_nodes(artifact.topology, task)
+                way.write_relationships(artifact.rows, task)
+            way.finish(artifact)
 
     @cached_property
     def networkx(self) -> Any:

@@ -13,7 +13,7 @@ from starcast.database.bulk_copy import copy_columns
 from starcast.database.sessions import connect
 from starcast.endpoints import graph_address, migration_url
 from starcast.graph import rows
-from starcast.graph.artifact_nodes import topology_node
+from starcast.graph.artifacts import graph_artifact
 from starcast.graph.connection import Graph
 from starcast.graph.deletion import delete_artifact
 from starcast.graph.schema import LINK
@@ -53,7 +53,7 @@ def _first_ingest(settings: Settings) -> Figure:
         duration = elapsed(lambda: ingest(stores, wanted), repeats=1)
         drop(stores, "topology", "S7", cascade=True)
         stores.graph.write("MATCH (s:Store) DELETE s")
-    estimate = Estimate.of(wanted.sizes())
+    estimate = Estimate.of(wanted.artifacts)
     name = "first ingest after a start, S7 with trees"
     return Figure(name, duration, "s", "< 10", "the estimate", estimate.cold_seconds)
 
@@ -62,7 +62,7 @@ def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
     writer = BoltWriter(graph, batch)
     writer.prepare()
     s7, s8 = topology("S7"), topology("S8")
-    links, trees = rows.link_rows(s7), rows.tree_rows(forest(s7, "multiple"))
+    links, trees = graph_artifact(s7).rows, graph_artifact(forest(s7, "multiple")).rows
     _nodes(writer, s7)
     merging = _merge_rate(graph, s7, 1_000)
     begin = perf_counter()
@@ -75,7 +75,7 @@ def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
     yield _figure("S7 links", _rate(writer, links), merging)
     yield _figure("S7 tree edges", _rate(writer, trees), merging)
     _nodes(writer, s8)
-    yield _figure("S8 links", _rate(writer, rows.link_rows(s8)), merging)
+    yield _figure("S8 links", _rate(writer, graph_artifact(s8).rows), merging)
 
 
 def _figure(what: str, rate: float, merging: float) -> Figure:
@@ -83,7 +83,7 @@ def _figure(what: str, rate: float, merging: float) -> Figure:
 
 
 def _nodes(writer: BoltWriter, topology: Topology) -> None:
-    writer.begin(topology_node(topology))
+    writer.begin(graph_artifact(topology))
     writer.write_nodes(topology, _TASK)
 
 

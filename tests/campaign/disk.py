@@ -21,8 +21,6 @@ _OUTPUTS = (
     ("forest", "draw", "S5", "multiple", "--out", "new.svg"),
     ("claims", "report", "--out", "new.html"),
     ("compare", "baseline", "baseline", "--out", "new.html"),
-    ("export", "files"),
-    ("export", "files", "S6", "--trees", "multiple"),
 )
 _SETTLED = {0, 2, 3, 7}
 

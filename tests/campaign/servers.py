@@ -23,7 +23,6 @@ from starcast.graph import reader
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores
-from starcast.ingest.row_comparison import Depth
 from starcast.ingest.verification import verify
 from starcast.settings import Settings
 from support.fix_servers import without_password
@@ -169,7 +168,7 @@ class Servers:
                 stores = Stores(engine, graph, _BATCH)
                 problems = _check_states(stores, finished=finished)
                 complete = _complete(stores)
-                differences = verify(stores, (), Depth(all_rows=finished))
+                differences = verify(stores, checksums=finished)
         except StarcastError as error:
             return [f"the stores cannot be verified: {error.message}"]
         finally:
@@ -177,7 +176,7 @@ class Servers:
         for difference in differences:
             if finished or difference.artifact in complete:
                 values = f"{difference.found}, not {difference.expected}"
-                problems.append(f"{difference.artifact}: {difference.description}: {values}")
+                problems.append(f"{difference.artifact}: {difference.problem}: {values}")
         if self.snapshot() != baseline:
             problems.append("the runs of the baseline changed")
         return problems

@@ -188,18 +188,6 @@ def test_incomplete_artifacts_are_never_used(
         graph.write(f"MATCH {pattern} SET o.state = 'complete'")
 
 
-def test_imported_artifacts_are_not_used_before_verification(graph: Graph) -> None:
-    graph.write("MATCH (o:Topology {spec: 'S3'}) SET o.state = 'imported'")
-    try:
-        with pytest.raises(
-            NotFoundError, match="the topology 'S3' was imported but not verified yet"
-        ) as caught:
-            run(graph, LIBRARY.find("neighbours"), {"topology": "S3", "node": "123"})
-        assert "starcast graph adopt" in caught.value.hint
-    finally:
-        graph.write("MATCH (o:Topology {spec: 'S3'}) SET o.state = 'complete'")
-
-
 def test_a_query_that_takes_too_long_is_stopped_with_advice(graph: Graph) -> None:
     with pytest.raises(
         LimitError, match=r"^overlap/shared-links: .* took longer than 0\.2 s"

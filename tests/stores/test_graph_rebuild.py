@@ -13,7 +13,6 @@ from starcast.graph.ownership import OutdatedSchemaError, OwnershipError
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import REBUILDING, RebuildRequest, rebuild
 from starcast.ingest.loading import LOST
-from starcast.ingest.row_comparison import Depth
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
 from starcast.progress import Silent, Task
@@ -21,7 +20,6 @@ from starcast.settings import Settings
 from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.plans import plan
 
-ALL = Depth(all_rows=True)
 BOLT = RebuildRequest(method=LoadMethod.BOLT)
 TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
@@ -36,7 +34,7 @@ def stored_plan(stores: Stores) -> Plan:
 
 def assert_correct(stores: Stores, stored_plan: Plan) -> None:
     """Check that everything is stored, and that verification finds no problem."""
-    assert verify(stores, depth=ALL) == []
+    assert verify(stores, checksums=True) == []
     assert_stored(stores, stored_plan)
 
 
@@ -83,7 +81,7 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores, stored_plan: Plan) -> None:
     assert states(stores) == {"S3": "complete", "S4": "failed", TREES: "failed", SENDS: "failed"}
     assert error_of(stores, "forest", TREES) == LOST
     assert {one.id for one in rebuild(stores, BOLT)} == {"S3", "S4", TREES, SENDS}
-    assert verify(stores, depth=ALL) == []
+    assert verify(stores, checksums=True) == []
     assert {artifact.id for artifact in (*stored_plan.artifacts, *small.artifacts)} == {
         artifact_id for artifact_id, state in states(stores).items() if state == "complete"
     }

@@ -9,6 +9,7 @@ import pytest
 from starcast.collectives import schedule
 from starcast.errors import RejectedError
 from starcast.graph import rows
+from starcast.graph.artifacts import graph_artifact
 from starcast.graph.rows import FACTOR, MODULUS, Rows
 from starcast.graph.schema import LINK, TREE_EDGE
 from starcast.topologies import topology
@@ -35,7 +36,7 @@ def test_links_are_those_of_the_definition(spec: str) -> None:
         for port in network.ports:
             other = labels.index(label[port - 1] + label[1 : port - 1] + label[0] + label[port:])
             expected.add((min(rank, other), max(rank, other), port))
-    actual = rows.link_rows(network)
+    actual = graph_artifact(network).rows
     listed = list(
         zip(
             actual.start.tolist(), actual.end.tolist(), actual.columns["port"].tolist(), strict=True
@@ -57,7 +58,7 @@ def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> N
         for port in network.ports
         if (b := across[port][a]) > a
     ]
-    actual = rows.link_rows(network)
+    actual = graph_artifact(network).rows
     listed = list(
         zip(
             actual.start.tolist(), actual.end.tolist(), actual.columns["port"].tolist(), strict=True
@@ -91,7 +92,7 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
         for node in range(topology.nodes)
         if node != built_forest.root
     )
-    actual = rows.tree_rows(built_forest)
+    actual = graph_artifact(built_forest).rows
     assert (
         sorted(
             zip(
@@ -109,7 +110,7 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
 
 def test_the_checksum_is_the_sum_over_rows() -> None:
     """Computed with arrays, and row by row with Python integers."""
-    actual = rows.send_rows(schedule("S4", "broadcast", "multiple", segments=3))
+    actual = graph_artifact(schedule("S4", "broadcast", "multiple", segments=3)).rows
     listed = zip(
         actual.start.tolist(),
         actual.end.tolist(),
@@ -135,7 +136,7 @@ def changed(
     change: Callable[[dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]], None],
 ) -> tuple[int, int]:
     """Return the checksum of a forest's rows before and after a change of the columns."""
-    before = rows.tree_rows(forest("S4", "multiple"))
+    before = graph_artifact(forest("S4", "multiple")).rows
     columns = {"start": before.start.copy(), "end": before.end.copy()} | {
         n: c.copy() for n, c in before.columns.items()
     }
@@ -205,21 +206,23 @@ def test_a_topology_whose_ports_do_not_lead_back_is_rejected(
 
     monkeypatch.setattr(Star, "table", twisted)
     with pytest.raises(RejectedError, match="does not lead back"):
-        rows.link_rows(Star(4))
+        _ = graph_artifact(Star(4)).rows
 
 
 BLOCKS: dict[str, Callable[[], tuple[rows.Content, Rows, list[Rows]]]] = {
-    "links": lambda: _blocks(rows.link_blocks(topology("S5,2")), rows.link_rows(topology("S5,2"))),
+    "links": lambda: _blocks(
+        rows.link_blocks(topology("S5,2")), graph_artifact(topology("S5,2")).rows
+    ),
     "spanning trees": lambda: _blocks(
-        rows.tree_blocks(forest("S5", "multiple")), rows.tree_rows(forest("S5", "multiple"))
+        rows.tree_blocks(forest("S5", "multiple")), graph_artifact(forest("S5", "multiple")).rows
     ),
     "partial trees": lambda: _blocks(
         rows.tree_blocks(forest("S5", "perfectly-balanced")),
-        rows.tree_rows(forest("S5", "perfectly-balanced")),
+        graph_artifact(forest("S5", "perfectly-balanced")).rows,
     ),
     "sends": lambda: _blocks(
         rows.send_blocks(schedule("S4", "broadcast", "multiple")),
-        rows.send_rows(schedule("S4", "broadcast", "multiple")),
+        graph_artifact(schedule("S4", "broadcast", "multiple")).rows,
     ),
 }
 
@@ -268,7 +271,7 @@ def test_batches_have_all_rows_in_the_order_of_their_start_and_few_nodes(
 
     The batch between the halves of a hypercube has a node at each end of each row.
     """
-    links = rows.link_rows(topology(spec))
+    links = graph_artifact(topology(spec)).rows
     size = len(links) // 6
     parts = list(chain.from_iterable(links.batches(size)))
     assert max(map(len, parts)) == size
@@ -287,7 +290,7 @@ def test_batches_that_are_written_at_the_same_time_have_no_node_in_common(
     spec: str, size: int
 ) -> None:
     """Transactions that lock the same nodes would wait for each other, or for ever."""
-    links = rows.link_rows(topology(spec))
+    links = graph_artifact(topology(spec)).rows
     pairs = [batches for batches in links.batches(size) if len(batches) > 1]
     assert 4 * sum(len(first) + len(second) for first, second in pairs) >= len(links)
     for first, second in pairs:
@@ -297,6 +300,6 @@ def test_batches_that_are_written_at_the_same_time_have_no_node_in_common(
 
 
 def test_one_batch_keeps_the_order() -> None:
-    links = rows.link_rows(topology("S4"))
+    links = graph_artifact(topology("S4")).rows
     ((only,),) = links.batches(len(links))
     assert same_rows(only, links)

@@ -5,7 +5,8 @@ import pytest
 
 from starcast.collectives import schedule
 from starcast.errors import NotFoundError, RejectedError
-from starcast.graph import artifact_nodes, reader, rows
+from starcast.graph import reader, rows
+from starcast.graph.artifacts import graph_artifact
 from starcast.graph.connection import Graph
 from starcast.graph.deletion import delete_artifact
 from starcast.graph.schema import FOREST, TOPOLOGY, first_key
@@ -14,6 +15,7 @@ from starcast.progress import Silent
 from starcast.simulator import simulate
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest
+from support import readback
 from support.checks import check_nodes, check_relationships, counts, same_rows
 
 
@@ -30,19 +32,19 @@ class Counting:
 
 def write_topology(bolt: BoltWriter, topology: Topology) -> None:
     """Write nodes, links, and the topology's own node."""
-    bolt.begin(artifact_nodes.topology_node(topology))
+    bolt.begin(graph_artifact(topology))
     with Silent().task("", 0) as task:
         bolt.write_nodes(topology, task)
-        bolt.write_relationships(rows.link_rows(topology), task)
-    bolt.finish(artifact_nodes.topology_node(topology))
+        bolt.write_relationships(graph_artifact(topology).rows, task)
+    bolt.finish(graph_artifact(topology))
 
 
 def write_forest(bolt: BoltWriter, built_forest: Forest) -> None:
     """Write tree edges, and the forest's own node."""
-    bolt.begin(artifact_nodes.forest_node(built_forest))
+    bolt.begin(graph_artifact(built_forest))
     with Silent().task("", 0) as task:
-        bolt.write_relationships(rows.tree_rows(built_forest), task)
-    bolt.finish(artifact_nodes.forest_node(built_forest))
+        bolt.write_relationships(graph_artifact(built_forest).rows, task)
+    bolt.finish(graph_artifact(built_forest))
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> N
         (first_key(s4) + rank, "S4", rank, label) for rank, label in enumerate(s4.labels().tolist())
     }
     assert check_nodes(graph, "Node", ("key", "topology", "rank", "label")) == expected
-    assert reader.read_labels(graph, s4) == s4.labels().tolist()
+    assert readback.read_labels(graph, s4) == s4.labels().tolist()
 
 
 def test_links_are_stored_once_and_point_upwards(graph: Graph, s4: Topology) -> None:
@@ -87,12 +89,13 @@ def test_the_topology_node_has_all_properties(graph: Graph, s4: Topology) -> Non
     values = ("S4", "star", 4, 24, 36, 3, 4, [0, 0, 2, 3, 4], "complete")
     names = (name for name in TOPOLOGY.names if name != "k")
     assert row["properties"] == dict(zip(names, values, strict=True))
-    assert reader.find_node_differences(graph, artifact_nodes.topology_node(s4)) == []
+    [node] = reader.read_artifact_nodes(graph)["topology", "S4"]
+    assert reader.find_node_differences(graph_artifact(s4), [node]) == []
 
 
 def test_a_forest_is_read_back_unchanged(graph: Graph, trees: Forest) -> None:
     """It verifies and has the same id."""
-    actual = reader.read_forest(graph, trees.id)
+    actual = readback.read_forest(graph, trees.id)
     assert np.array_equal(actual.parent_port, trees.parent_port)
     assert (actual.id, actual.root, actual.spanning) == (trees.id, trees.root, True)
     actual.verify()
@@ -109,10 +112,10 @@ def test_a_schedule_is_read_back_unchanged(
 ) -> None:
     """Its rows and parameters suffice for simulating it again."""
     original = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
-    bolt.begin(artifact_nodes.schedule_node(original))
+    bolt.begin(graph_artifact(original))
     with Silent().task("", 0) as task:
-        bolt.write_relationships(rows.send_rows(original), task)
-    actual = reader.read_schedule(graph, original.id)
+        bolt.write_relationships(graph_artifact(original).rows, task)
+    actual = readback.read_schedule(graph, original.id)
     assert (actual.id, actual.units, actual.packets) == (
         original.id,
         original.units,
@@ -120,10 +123,10 @@ def test_a_schedule_is_read_back_unchanged(
     )
     assert simulate(actual).complete
     assert simulate(actual).violation is None
-    assert same_rows(rows.send_rows(actual), rows.send_rows(original))
+    assert same_rows(graph_artifact(actual).rows, graph_artifact(original).rows)
     assert graph.read("MATCH (s:Schedule)-[:USES]->(f) RETURN f.id AS f") == [{"f": trees.id}]
     assert reader.read_content(graph, "schedule", original.id, trees.topology) == rows.rows_content(
-        rows.send_rows(original)
+        graph_artifact(original).rows
     )
 
 
@@ -134,12 +137,12 @@ def test_the_batch_size_does_not_change_the_result(
     """Batches may split groups of the same start node; every row advances the task."""
     bolt.prepare()
     network, writer, task = topology("S3"), BoltWriter(graph, batch), Counting()
-    writer.begin(artifact_nodes.topology_node(network))
+    writer.begin(graph_artifact(network))
     writer.write_nodes(network, task)
-    writer.write_relationships(rows.link_rows(network), task)
+    writer.write_relationships(graph_artifact(network).rows, task)
     assert task.done == network.nodes + network.links
     assert reader.read_content(graph, "topology", "S3", network) == rows.topology_content(
-        network, rows.link_rows(network)
+        network, graph_artifact(network).rows
     )
 
 
@@ -151,13 +154,13 @@ def test_pages_add_up(graph: Graph, bolt: BoltWriter, monkeypatch: pytest.Monkey
     write_forest(bolt, built_forest)
     monkeypatch.setattr(reader, "pages", lambda network, size=7: _small_pages(network, size))
     assert reader.read_content(graph, "topology", "S5", network) == rows.topology_content(
-        network, rows.link_rows(network)
+        network, graph_artifact(network).rows
     )
     assert reader.read_content(graph, "forest", built_forest.id, network) == rows.rows_content(
-        rows.tree_rows(built_forest)
+        graph_artifact(built_forest).rows
     )
     assert np.array_equal(
-        reader.read_forest(graph, built_forest.id).parent_port, built_forest.parent_port
+        readback.read_forest(graph, built_forest.id).parent_port, built_forest.parent_port
     )
 
 
@@ -181,6 +184,8 @@ EDITS = {
     "a level is edited": "MATCH ()-[r:TREE_EDGE {level: 1}]->() WITH r LIMIT 1 SET r.level = 2",
     "a tree is edited": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 SET r.tree = 1",
     "a property is gone": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 REMOVE r.port",
+    "a property more": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 SET r.colour = 1",
+    "another type": "MATCH ()-[r:TREE_EDGE {tree: 0}]->() WITH r LIMIT 1 SET r.port = '2'",
     "a relationship is moved": (
         "MATCH (a)-[r:TREE_EDGE]->(b) WITH a, r, b ORDER BY a.rank, b.rank LIMIT 1 "
         "MATCH (c:Node {rank: (b.rank + 1) % 24}) "
@@ -205,7 +210,7 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS, ids=str)
 def test_an_edit_of_tree_edges_changes_the_content(graph: Graph, trees: Forest, edit: str) -> None:
     """Counts or checksums of the server differ from those of the array after any edit."""
-    meant = rows.rows_content(rows.tree_rows(trees))
+    meant = rows.rows_content(graph_artifact(trees).rows)
     assert reader.read_content(graph, "forest", trees.id, trees.topology) == meant
     assert graph.write(f"{EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
     assert reader.read_content(graph, "forest", trees.id, trees.topology) != meant
@@ -229,7 +234,7 @@ def test_an_edit_of_nodes_and_links_changes_the_content(
     graph: Graph, s4: Topology, edit: str
 ) -> None:
     """Labels enter the checksum digit by digit."""
-    meant = rows.topology_content(s4, rows.link_rows(s4))
+    meant = rows.topology_content(s4, graph_artifact(s4).rows)
     assert reader.read_content(graph, "topology", "S4", s4) == meant
     assert graph.write(f"{NODE_EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
     assert reader.read_content(graph, "topology", "S4", s4) != meant
@@ -238,11 +243,15 @@ def test_an_edit_of_nodes_and_links_changes_the_content(
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        ("SET f.height = 99", ["the property height"]),
-        ("REMOVE f.root", ["the property root"]),
-        ("SET f.colour = 'red'", ["the property colour"]),
-        ("WITH f MATCH (f)-[r:ON]->() DELETE r", ["the artifact that it depends on"]),
-        ("DETACH DELETE f", ["the number of nodes with this id (0)"]),
+        ("SET f.height = 99", ["(:Forest) has height 99, not 8"]),
+        ("SET f.trees = 3.0", ["(:Forest) has trees 3.0, not 3"]),
+        ("REMOVE f.root", ["(:Forest) has root None, not 13"]),
+        ("SET f.colour = 'red'", ["(:Forest) has colour red, not None"]),
+        (
+            "WITH f MATCH (f)-[r:ON]->() DELETE r",
+            ["(:Forest) depends on [], not on [('ON', 'S4')]"],
+        ),
+        ("DETACH DELETE f", ["no node (:Forest)"]),
     ],
 )
 def test_an_edit_of_an_artifact_node_is_described(
@@ -250,7 +259,8 @@ def test_an_edit_of_an_artifact_node_is_described(
 ) -> None:
     """Properties are compared individually."""
     graph.write(f"MATCH (f:Forest) {edit}")
-    assert reader.find_node_differences(graph, artifact_nodes.forest_node(trees)) == words
+    nodes = reader.read_artifact_nodes(graph, ["forest"], trees.id).get(("forest", trees.id), [])
+    assert reader.find_node_differences(graph_artifact(trees), nodes) == words
 
 
 def test_a_relationship_without_an_end_is_refused(
@@ -265,7 +275,7 @@ def test_a_relationship_without_an_end_is_refused(
 def test_a_forest_without_its_topology_is_refused(bolt: BoltWriter) -> None:
     """Its node would have no parent."""
     with pytest.raises(RejectedError, match="depends on S4, which is not in the graph"):
-        bolt.begin(artifact_nodes.forest_node(forest("S4", "greedy")))
+        bolt.begin(graph_artifact(forest("S4", "greedy")))
 
 
 @pytest.mark.parametrize("batch", [1, 5, 1000])
@@ -282,7 +292,7 @@ def test_deletion_deletes_exactly_one_artifact(
     assert task.done == 3 * 23
     assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
     assert reader.read_content(graph, "forest", other.id, network) == rows.rows_content(
-        rows.tree_rows(other)
+        graph_artifact(other).rows
     )
     delete_artifact(graph, "forest", other.id, network, batch, task)
     delete_artifact(graph, "topology", "S4", network, batch, task)
@@ -294,9 +304,9 @@ def test_deletion_deletes_exactly_one_artifact(
 def test_an_absent_artifact_is_not_found(graph: Graph) -> None:
     """Reading it raises NotFoundError."""
     with pytest.raises(NotFoundError, match="S4:greedy:1234"):
-        reader.read_forest(graph, "S4:greedy:1234")
+        readback.read_forest(graph, "S4:greedy:1234")
     with pytest.raises(NotFoundError, match="no schedule"):
-        reader.read_schedule(graph, "S4:broadcast:greedy:all:segments=1:1234")
+        readback.read_schedule(graph, "S4:broadcast:greedy:all:segments=1:1234")
 
 
 def test_refreshed_plans_use_the_index(graph: Graph, trees: Forest) -> None:

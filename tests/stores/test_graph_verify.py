@@ -12,21 +12,19 @@ from starcast.errors import NotFoundError
 from starcast.graph import audit, reader
 from starcast.graph.connection import Graph, QueryResult
 from starcast.graph.ownership import OwnershipError
-from starcast.graph.schema import LINK, first_key
 from starcast.graph.writer import create_indexes
 from starcast.ingest import Plan, Stores, drop, ingest
 from starcast.ingest.ingestion import RebuildRequest, rebuild
-from starcast.ingest.row_comparison import DESCRIBED, Depth
+from starcast.ingest.sample import Sample
 from starcast.ingest.verification import verify
 from starcast.queries.execution import operator_name, plan_operators
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from starcast.vocabulary import LoadMethod
-from support.checks import assert_stored, described, match_once
+from support.checks import assert_stored, described
 from support.plans import plan
 from support.recorder import Recorder
 
-ALL = Depth(all_rows=True)
 TREES, GREEDY, SENDS = (
     "S4:multiple:1234",
     "S4:greedy:1234",
@@ -56,61 +54,56 @@ LEVEL = (
 
 
 def test_an_ingest_has_no_problems(stores: Stores, stored_plan: Plan) -> None:
-    """At any depth."""
+    """At any sample, and with checksums."""
     assert {artifact.id for artifact in stored_plan.artifacts} == {"S4", GREEDY, TREES, SENDS}
-    for depth in (Depth(), Depth(sample=24, seed=1), Depth(sample=1000), ALL):
-        assert verify(stores, depth=depth) == []
-    assert verify(stores, ["S4"], ALL) == []
+    for sample in (Sample(1), Sample(24, seed=1), Sample(1000)):
+        assert verify(stores, sample=sample) == []
+    assert verify(stores, checksums=True) == []
+    assert verify(stores, ["S4"], checksums=True) == []
 
 
 @pytest.mark.slow
-def test_a_deleted_node_changes_all_counts(stores: Stores, stored_plan: Plan) -> None:
-    """Row by row, the first differences are described and the others counted."""
+def test_a_deleted_node_differs_in_everything(stores: Stores, stored_plan: Plan) -> None:
+    """All numbers, checksums, and its rows, of which the first are described."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
-    counted = [
-        "S4: it has 23 nodes, not 24",
-        "S4: it has 33 links, not 36",
-        f"{GREEDY}: it has 22 tree edges, not 23",
+    numbers = [
+        "the store: it has 23 Node, not 24",
+        "the store: it has 33 LINK, not 36",
+        "the store: it has 85 TREE_EDGE, not 92",
+        "the store: it has 126 SEND, not 138",
     ]
-    counted += [f"{TREES}: it has 63 tree edges, not 69", f"{SENDS}: it has 126 sends, not 138"]
-    assert match_once(described(verify(stores)), counted)
-    closer = described(verify(stores, depth=ALL))
-    assert {f"S4: LINK {label}-4321 is missing" for label in ("1324", "2341", "3421")} <= set(
-        closer
-    )
-    assert any(
-        line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing")
-        for line in closer
-    )
-    assert f"{SENDS}: and {138 - 126 - DESCRIBED} more differences" in closer
+    assert described(verify(stores, sample=Sample(1, seed=1)))[:4] == numbers
+    lines = described(verify(stores, checksums=True))
+    differing = [
+        f"{name}: its rows differ from those of the generator"
+        for name in ("S4", GREEDY, TREES, SENDS)
+    ]
+    assert set(numbers) | set(differing) <= set(lines)
+    assert "S4: the node 4321 differs: key, rank, label and topology" in lines
+    missing = [line for line in lines if line.startswith("S4: LINK ")]
+    assert len(missing) == 3
+    assert all("-4321 (port " in line and line.endswith("is missing") for line in missing)
+    assert f"{SENDS}: 9 more rows differ" in lines
     assert ingest(stores, stored_plan).created == []  # an ingest takes PostgreSQL's word
     rebuild(stores, RebuildRequest(["S4"], LoadMethod.BOLT))
-    assert verify(stores, depth=ALL) == []
+    assert verify(stores, checksums=True) == []
     assert_stored(stores, stored_plan)
 
 
 @pytest.mark.slow
 def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
-    """Ends are identified by keys, so all rows at the node differ, and the node is unexpected."""
+    """Ends are identified by keys, so all rows at the node differ."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
-    counted = [f"S4: its {noun}s differ from those of the generator" for noun in ("node", "link")]
-    counted += [
-        f"{artifact_id}: its tree edges differ from those of the generator"
-        for artifact_id in (GREEDY, TREES)
-    ]
-    assert match_once(
-        described(verify(stores)),
-        [*counted, f"{SENDS}: its sends differ from those of the generator"],
-    )
-    closer = described(verify(stores, depth=ALL))
-    assert any(
-        line.startswith("S4: the node 4321 (rank 23, key ") and line.endswith(" is missing")
-        for line in closer
-    )
-    assert "S4: unexpected node in S4: key 7, rank 23, label 4321" in closer
-    assert f"{GREEDY}: TREE_EDGE of tree 0 from 1324 to a node with key 7 is unexpected" in closer
+    lines = described(verify(stores))
+    assert "S4: the node 4321 differs: key, rank, label and topology" in lines
+    assert any("to the key 7 (" in line for line in lines)
+    differing = {
+        f"{name}: its rows differ from those of the generator"
+        for name in ("S4", GREEDY, TREES, SENDS)
+    }
+    assert differing <= set(described(verify(stores, checksums=True)))
     rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
-    assert verify(stores, depth=ALL) == []
+    assert verify(stores, checksums=True) == []
     assert_stored(stores, stored_plan)
 
 
@@ -120,10 +113,13 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
     stores.graph.write("DROP CONSTRAINT starcast_forest_id")
     try:
         stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
-        sentences = ["the store: the constraint starcast_forest_id on Forest(id) is missing"]
-        assert described(verify(stores)) == [*sentences, f"{GREEDY}: there are 2 nodes (:Forest)"]
+        assert described(verify(stores)) == [
+            "the store: the constraint starcast_forest_id on Forest(id) is missing",
+            "the store: it has 3 Forest, not 2",
+            f"{GREEDY}: there are 2 nodes (:Forest)",
+        ]
         rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
-        assert verify(stores, depth=ALL) == []
+        assert verify(stores, checksums=True) == []
         assert_stored(stores, stored_plan)
     finally:
         stores.graph.write("MATCH (f:Forest) DETACH DELETE f")
@@ -132,31 +128,31 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
 
 @pytest.mark.slow
 def test_a_sample_depends_on_its_seed(stores: Stores, stored_plan: Plan) -> None:
-    """All rows at sampled nodes are compared; edits elsewhere are not detected."""
+    """All rows at sampled nodes are compared; edits of values elsewhere are not detected."""
     topology = stored_plan.artifacts[0].topology
-    depth = Depth(sample=4, seed=7)
-    drawn = depth.ranks(topology)
-    assert drawn.tolist() == Depth(sample=4, seed=7).ranks(topology).tolist()
-    assert drawn.tolist() != Depth(sample=4, seed=8).ranks(topology).tolist()
+    drawn = Sample(4, seed=7).ranks(topology)
+    assert drawn.tolist() == Sample(4, seed=7).ranks(topology).tolist()
+    assert drawn.tolist() != Sample(4, seed=8).ranks(topology).tolist()
     inside = int(drawn[0])
     others = set(range(topology.nodes)) - set(drawn.tolist())
     outside = next(
         rank for rank in others if not set(drawn) & set(topology.table()[:, rank].tolist())
     )
     stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": outside})
-    stores.graph.write("MATCH (n:Node {rank: $rank})-[r]-() DELETE r", {"rank": outside})
-    assert verify(stores, depth=depth) == []
+    stores.graph.write("MATCH (n:Node {rank: $rank})-[r]-() SET r.port = 9", {"rank": outside})
+    assert verify(stores, sample=Sample(4, seed=7)) == []
     stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": inside})
-    named = f"S4: the node {topology.label(inside)}: label x, not {topology.label(inside)}"
-    assert described(verify(stores, depth=depth)) == [named]
-    stores.graph.write("MATCH (a:Node {rank: $rank})-[e:TREE_EDGE]-() DELETE e", {"rank": inside})
-    lines = described(verify(stores, depth=depth))
-    gone = [line for line in lines if line.endswith("is missing")]
-    assert len(gone) == sum(
-        int(at_node(kept, inside))
-        for kept in (forest(topology, "greedy"), forest(topology, "multiple"))
+    label = topology.label(inside)
+    named = f"S4: the node {label} differs: key, rank, label and topology"
+    assert described(verify(stores, sample=Sample(4, seed=7))) == [named]
+    stores.graph.write(
+        f"MATCH (a:Node {{rank: $rank}})-[e:TREE_EDGE {{forest: '{GREEDY}'}}]-() DELETE e",
+        {"rank": inside},
     )
-    assert all(topology.label(inside) in line for line in gone)
+    lines = described(verify(stores, sample=Sample(4, seed=7)))
+    gone = [line for line in lines if line.endswith("is missing")]
+    assert len(gone) == at_node(forest(topology, "greedy"), inside)
+    assert all(label in line for line in gone)
 
 
 @pytest.mark.slow
@@ -166,27 +162,22 @@ def test_a_sample_describes_every_kind_of_edit(
 ) -> None:
     """Links, tree edges and sends at the sampled nodes, and the artifacts' own nodes."""
     topology = stored_plan.artifacts[0].topology
-    rank = int(Depth(sample=1, seed=3).ranks(topology)[0])
+    rank = int(Sample(1, seed=3).ranks(topology)[0])
     label = topology.label(rank)
-    depth = Depth(sample=1, seed=3)
-    ids = [] if whole_store else ["S4"]
     for name in ("LINK", "TREE_EDGE", "SEND"):
         stores.graph.write(
-            f"MATCH (:Node {{rank: $rank}})-[r:{name}]-() WITH r LIMIT 1 SET r.port = 9",
+            f"MATCH (:Node {{rank: $rank}})-[r:{name}]-() WITH r LIMIT 1 SET r.port = '9'",
             {"rank": rank},
         )
     stores.graph.write("MATCH (f:Forest {id: $key}) SET f.height = 99", {"key": GREEDY})
-    lines = described(verify(stores, ids, depth))
-    ports = [line for line in lines if ": port 9, not " in line]
-    assert len(ports) == 3
-    assert all(label in line for line in ports)
-    assert f"{GREEDY}: (:Forest) has height 99, not {forest('S4', 'greedy').height}" in lines
-    assert len(lines) == 4
-    stores.graph.write(
-        "MATCH (:Node {rank: $rank})-[r:LINK]-() WITH r LIMIT 1 SET r.extra = 1", {"rank": rank}
-    )
-    properties = "S4: 1 LINK with the additional property extra"
-    assert (properties in described(verify(stores, ids, depth))) == whole_store
+    lines = described(verify(stores, [] if whole_store else ["S4"], Sample(1, seed=3)))
+    additional = [line for line in lines if "port '9'" in line]
+    assert len(additional) == 3
+    assert all(label in line and line.endswith("not of the generator") for line in additional)
+    assert len([line for line in lines if label in line and line.endswith("is missing")]) == 3
+    height = forest("S4", "greedy").height
+    assert f"{GREEDY}: (:Forest) has height 99, not {height}" in lines
+    assert len(lines) == 7
 
 
 @pytest.mark.slow
@@ -197,7 +188,7 @@ def test_a_sample_reads_only_what_is_sampled(stores: Stores) -> None:
     for spec in ("S4", "S6"):
         ingest(stores, plan(spec, "greedy", "greedy"))
         profiled.hits = 0
-        assert verify(replace(stores, graph=profiled), [spec], Depth(sample=2, seed=1)) == []
+        assert verify(replace(stores, graph=profiled), [spec], Sample(2, seed=1)) == []
         hits.append(profiled.hits)
         drop(stores, "topology", spec, cascade=True)
     degrees = (3, 5)
@@ -209,10 +200,37 @@ def test_a_sample_is_found_by_keys_whatever_the_statistics(stores: Stores) -> No
     """Of few nodes, the server would read all, and keep that plan when many follow."""
     ingest(stores, plan("S2", "greedy", "greedy"))
     profiled = ProfiledGraph(stores.graph)
-    reader.read_around(profiled, LINK, topology("S2"), [1])
-    reader.read_nodes(profiled, [first_key(topology("S2"))])
+    reader.read_around(profiled, topology("S2"), [1])
+    reader.read_nodes(profiled, topology("S2"), [0])
     assert "NodeUniqueIndexSeek" in profiled.operators
     assert not [name for name in profiled.operators if name.endswith("Scan")]
+
+
+@pytest.mark.slow
+def test_all_contents_equal_single_contents(stores: Stores, stored_plan: Plan) -> None:
+    """Scans of each type, against pages of each artifact, on two topologies."""
+    ingest(stores, plan("S4,2", ["nk-multiple"]))
+    actual = reader.read_all_contents(stores.graph)
+    assert len(actual) == len(stored_plan.artifacts) + 2
+    for (kind, artifact_id), content in actual.items():
+        spec = artifact_id.partition(":")[0]
+        assert content == reader.read_content(stores.graph, kind, artifact_id, topology(spec))
+
+
+def test_all_contents_include_orphans(stores: Stores, stored_plan: Plan) -> None:
+    """A link outside its topology, and rows of an artifact that does not exist."""
+    ingest(stores, plan("S3"))
+    stores.graph.write(
+        "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:LINK {topology: 'S4', port: 2}]->(n)"
+    )
+    stores.graph.write(
+        "MATCH (n:Node {topology: 'S3', rank: 0}) "
+        "CREATE (n)-[:TREE_EDGE {forest: 'none', tree: 0}]->(n)"
+    )
+    actual = reader.read_all_contents(stores.graph)
+    assert actual["topology", "S4"].relationships == 37
+    assert actual["forest", "none"].relationships == 1
+    assert len(actual) == len(stored_plan.artifacts) + 2
 
 
 class ProfiledGraph(Graph):
@@ -272,11 +290,14 @@ INDEXES = {
             "DROP INDEX starcast_node_topology_label; "
             "CREATE INDEX starcast_node_topology_label FOR (n:Node) ON (n.label)"
         ),
-        "the index starcast_node_topology_label on Node(topology, label) is on Node(label)",
+        (
+            "the index starcast_node_topology_label on Node(topology, label) is on Node(label), "
+            "not unique and online"
+        ),
     ),
     "a constraint is but an index": (
         "DROP CONSTRAINT starcast_node_key; CREATE INDEX starcast_node_key FOR (n:Node) ON (n.key)",
-        "the constraint starcast_node_key on Node(key) is not unique",
+        "the constraint starcast_node_key on Node(key) is on Node(key), not unique and online",
     ),
 }
 
@@ -286,17 +307,15 @@ INDEXES = {
 def test_wrong_indexes_are_described_and_recreated(
     stores: Stores, stored_plan: Plan, name: str
 ) -> None:
-    """The advice has the Cypher that creates them, and a rebuild does so too."""
+    """A rebuild of anything creates them again."""
     cypher, sentence = INDEXES[name]
     try:
         for statement in cypher.split(";"):
             stores.graph.write(statement)
-        [problem] = verify(stores)
-        assert problem.description == sentence
-        assert "CREATE " in problem.advice
-        assert [one.description for one in verify(stores, ["S4"])] == [sentence]
+        assert [one.problem for one in verify(stores)] == [sentence]
+        assert [one.problem for one in verify(stores, ["S4"])] == [sentence]
         rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
-        assert verify(stores, depth=ALL) == []
+        assert verify(stores, checksums=True) == []
         assert_stored(stores, stored_plan)
     finally:  # the server is that of all tests
         audit.drop_wrong_indexes(stores.graph)
@@ -316,7 +335,10 @@ def test_another_forest_in_postgresql_is_described(stores: Stores, stored_plan: 
         ).one()
         tree.parent_port, other.parent_port = other.parent_port, tree.parent_port
     assert described(verify(stores)) == [
-        f"{GREEDY}: PostgreSQL records other counts or another checksum than the generator's",
+        f"{TREES}: PostgreSQL stores other trees than 'multiple' builds"
+    ]
+    assert described(verify(stores, checksums=True)) == [
+        f"{GREEDY}: PostgreSQL records another checksum than the generator's",
         f"{TREES}: PostgreSQL stores other trees than 'multiple' builds",
     ]
 
@@ -344,7 +366,7 @@ def test_an_artifact_that_changes_meanwhile_is_skipped(stores: Stores, stored_pl
                 drop(stores, "forest", GREEDY)
 
     recorder = DroppingRecorder()
-    assert verify(stores, reporter=recorder) == []
+    assert verify(stores, reporter=recorder, checksums=True) == []
     assert f"skipped {GREEDY}: it was changed meanwhile; verify it again" in recorder.lines
 
 

@@ -11,13 +11,19 @@ import pytest
 from sqlalchemy import URL, text
 
 from starcast.collectives.catalogue import find
+from starcast.collectives.ids import ScheduleParameters
 from starcast.database import sessions
 from starcast.database.listing import columns, describe_artifact, list_artifacts
 from starcast.database.roles import Role
 from starcast.database.sessions import session
 from starcast.errors import BusyError, NotFoundError, RejectedError, UnavailableError
 from starcast.ingest import Plan, Stores, drop, ingest
-from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact, TopologyArtifact
+from starcast.ingest.artifacts import (
+    Artifact,
+    forest_artifact,
+    schedule_artifact,
+    topology_artifact,
+)
 from starcast.ingest.loading import STAGES
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact
@@ -49,7 +55,7 @@ def test_everything_is_stored(stores: Stores) -> None:
     everything = plan("S5", "all", "all", ports="both", segments=2, messages=3)
     summary = ingest(stores, everything)
     assert [one.id for one in summary.created] == [artifact.id for artifact in everything.artifacts]
-    assert summary.rows == everything.estimate.nodes + everything.estimate.relationships
+    assert summary.rows == sum(artifact.rows for artifact in everything.artifacts)
     assert_stored(stores, everything)
 
 
@@ -225,7 +231,7 @@ def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
     ports[0, 5], ports[0, network.neighbours(2)[5]] = 2, 2
     bad = Forest(network, ports, construction="cyclic")
     with pytest.raises(RejectedError, match="is not a forest"):
-        ingest(stores, Plan((TopologyArtifact(network), ForestArtifact(bad))))
+        ingest(stores, Plan((topology_artifact(network), forest_artifact(bad))))
     assert states(stores) == {"S4": "complete", bad.id: "failed"}
     assert stored_counts(stores)["forest"] == 0
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
@@ -431,7 +437,9 @@ def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
     drop(stores, "schedule", "S4:broadcast:greedy:one:segments=1:1234")
     drop(stores, "forest", "S4:multiple:1234", cascade=True)
     left = plan("S4", "greedy,recursive-substar", "recursive-substar", ports="both")
-    kept = ScheduleArtifact(find("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1})
+    kept = schedule_artifact(
+        ScheduleParameters(find("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1})
+    )
     assert_stored(stores, Plan((*left.artifacts, kept)))
 
 

@@ -5,11 +5,12 @@ from sqlalchemy import Engine
 
 from starcast.database.sessions import session
 from starcast.errors import InputError
-from starcast.ingest.artifacts import ForestArtifact, artifact_from_id, stored_artifacts
+from starcast.ingest.artifacts import artifact_from_id, forest_artifact, stored_artifacts
 from starcast.ingest.loading import build_and_save
 from starcast.ingest.stores import LoadState, Stores, set_state
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
+from starcast.vocabulary import LoadMethod
 from support.plans import plan
 
 PLANS = (
@@ -63,22 +64,23 @@ def test_other_ids_are_refused(engine: Engine, kind: str, artifact_id: str) -> N
 def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> None:
     """Not what its construction would build today."""
     built_forest, other = forest("S4", "greedy"), forest("S4", "recursive-substar")
-    twin = ForestArtifact(
+    twin = forest_artifact(
         Forest(topology("S4"), other.parent_port, construction=built_forest.construction)
     )
     for artifact in (*plan("S4").artifacts, twin):
-        build_and_save(stores, "bolt", artifact, lambda _stage, _thing: None)
+        build_and_save(stores, LoadMethod.BOLT, artifact, lambda _stage, _thing: None)
     with session(engine) as opened:
         actual = artifact_from_id(opened, "forest", built_forest.id)
-        assert isinstance(actual, ForestArtifact)
-        assert (actual.forest.parent_port == other.parent_port).all()
+        structure = actual.make and actual.make()
+        assert isinstance(structure, Forest)
+        assert (structure.parent_port == other.parent_port).all()
 
 
 def test_complete_artifacts_come_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
     """Incomplete ones are omitted."""
     chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).artifacts
     for artifact in (*plan("S3").artifacts, *chosen):
-        build_and_save(stores, "bolt", artifact, lambda _stage, _thing: None)
+        build_and_save(stores, LoadMethod.BOLT, artifact, lambda _stage, _thing: None)
     for artifact in chosen:
         with session(engine) as opened:
             set_state(opened, artifact.kind, artifact.id, LoadState.COMPLETE)

@@ -161,7 +161,7 @@ def test_a_stopped_graph_server_is_one_sentence(
     assert_stored(few, stored_plan)
 
 
-@pytest.mark.parametrize("after", [4_000, 8_000, 16_000, 24_000])
+@pytest.mark.parametrize("after", [5_000, 8_000, 16_000, 24_000])
 def test_a_lost_connection_to_the_graph_is_replaced(
     few: Stores, stored_plan: Plan, graph_address: GraphAddress, after: int
 ) -> None:

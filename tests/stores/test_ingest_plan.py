@@ -6,6 +6,7 @@ from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLLECTIVES
 from starcast.errors import InputError, LimitError, StarcastError
+from starcast.ingest.artifacts import Artifact, forest_artifact
 from starcast.ingest.load_methods import (
     BOLT_ROW_LIMIT,
     IMPORT_ROW_LIMIT,
@@ -13,7 +14,6 @@ from starcast.ingest.load_methods import (
     choose_deletion,
     choose_method,
 )
-from starcast.ingest.planning import ArtifactSize, parse_request
 from starcast.support.spec_syntax import parse_spec
 from starcast.support.text import format_duration
 from starcast.topologies import topology
@@ -189,23 +189,20 @@ def test_sizes_are_known_before_anything_is_built(share: int) -> None:
         messages=share,
     )
     for artifact in chosen_plan.artifacts:
-        built = artifact.build()
+        built = artifact.build().graph
         assert (built.content.nodes, built.content.relationships) == (
             artifact.nodes,
             artifact.relationships,
         )
-        assert built.node.id == artifact.id
-    nodes, relationships = 120, 240 + 6 * 119 + 2 * 6 * 119 * share
-    assert (chosen_plan.estimate.nodes, chosen_plan.estimate.relationships) == (
-        nodes,
-        relationships,
-    )
+        assert built.id == artifact.id
+    rows = 120 + 240 + 6 * 119 + 2 * 6 * 119 * share
+    assert sum(artifact.rows for artifact in chosen_plan.artifacts) == rows
     assert len(schedule("S5", "broadcast", "multiple", segments=share)) == 4 * 119 * share
 
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S5", "S7", "S5,2", "S4,3", "S4,1", "Q4"])
 def test_sizes_of_forests_need_no_building(spec: str) -> None:
-    """Every construction, spanning or partial, changed or not; ids and order equal the plan's."""
+    """Every construction, spanning or partial, changed or not, has the planned id and edges."""
     changed = [name for name in ("label-change", "dimension-change") if name in constructions(spec)]
     arguments = {"label-change": "base={}", "dimension-change": "base={},i=0"}
     words = [
@@ -213,12 +210,12 @@ def test_sizes_of_forests_need_no_building(spec: str) -> None:
         for name in changed
         for tree in plain_constructions(spec)
     ]
-    requested = (spec, ["all", *words], "all")
-    sizes = [
-        ArtifactSize(artifact.kind, artifact.id, artifact.nodes, artifact.relationships)
-        for artifact in plan(*requested).artifacts
-    ]
-    assert parse_request(*requested).sizes() == sizes
+    forests = [each for each in plan(spec, ["all", *words]).artifacts if each.kind == "forest"]
+    assert len(forests) == len(words) + len(plain_constructions(spec))
+    for artifact in forests:
+        assert artifact.make is not None
+        built = forest_artifact(artifact.make())  # type: ignore[arg-type]
+        assert (built.id, built.rows) == (artifact.id, artifact.rows)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +231,7 @@ def test_sizes_of_forests_need_no_building(spec: str) -> None:
 )
 def test_sizes_of_invalid_forests_have_the_error_of_the_plan(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
-        parse_request("S5", words).sizes()
+        plan("S5", words)
     name, arguments = parse_spec(words)
     with pytest.raises(InputError) as of_trees:
         forest("S5", name, **arguments)
@@ -284,10 +281,10 @@ def test_requests_beyond_all_limits_are_refused_with_figures(
     for name in ("neighbours", "distances", "translation"):
         monkeypatch.setattr(Star, name, nothing)
     monkeypatch.setattr(Forest, "__post_init__", nothing)
+    sizes = plan(spec, "all", "all").artifacts
     with pytest.raises(LimitError) as caught:
-        plan(spec, "all", "all")
+        choose_method(LoadMethod.IMPORT, sizes, [], embedded=True)
     message = caught.value.message
-    sizes = parse_request(spec, "all", "all").sizes()
     assert sizes[0].relationships == Star(int(spec[1:])).links
     assert f"{sum(one.relationships for one in sizes):,} relationships" in message
     assert "GB of temporary disk space" in message
@@ -297,33 +294,13 @@ def test_requests_beyond_all_limits_are_refused_with_figures(
 
 def test_too_many_segments_are_refused() -> None:
     """A small topology can exceed the limits too."""
-    assert plan("S6", "all", "all").artifacts
+    many = plan("S6", schedules="multiple", segments=50_000).artifacts
     with pytest.raises(LimitError, match="by offline import"):
-        plan("S6", schedules="multiple", segments=50_000)
-
-
-def test_only_requested_forests_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rest of a request may be stored already."""
-    wanted = parse_request("S5", "greedy,multiple", "recursive-substar")
-    full_plan = wanted.plan()
-    assert [artifact.id for artifact in full_plan.artifacts] == [size.id for size in wanted.sizes()]
-    assert full_plan.sizes() == wanted.sizes()
-    ids = {"S5:multiple:12345"}
-    assert [artifact.id for artifact in full_plan.plan(ids).artifacts] == ["S5:multiple:12345"]
-    built_forest: list[str] = []
-    original = Forest.__post_init__
-
-    def counted(one: Forest) -> None:
-        original(one)
-        built_forest.append(one.id)
-
-    monkeypatch.setattr(Forest, "__post_init__", counted)
-    assert [artifact.id for artifact in wanted.plan(ids).artifacts] == ["S5:multiple:12345"]
-    assert set(built_forest) == ids
+        choose_method(LoadMethod.IMPORT, many, [], embedded=True)
 
 
 SMALL, NINE, TEN = (
-    parse_request(*words).sizes() for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",))
+    plan(*words).artifacts for words in (("S6", "all", "all"), ("S9", "multiple"), ("S10",))
 )
 
 
@@ -340,7 +317,7 @@ SMALL, NINE, TEN = (
     ],
 )
 def test_the_faster_load_method_is_chosen(
-    requested: LoadMethod, new: list[ArtifactSize], embedded: bool, expected: LoadMethod
+    requested: LoadMethod, new: list[Artifact], embedded: bool, expected: LoadMethod
 ) -> None:
     """Unless a method is requested; the reason has the rows and the time."""
     choice = choose_method(requested, new, [], embedded=embedded)
@@ -357,7 +334,7 @@ def test_the_faster_load_method_is_chosen(
 
 def test_an_ingest_over_bolt_has_an_estimate_for_a_cold_server() -> None:
     """It adds a bounded time; both are in the reason."""
-    seven = parse_request("S7", "multiple").sizes()
+    seven = plan("S7", "multiple").artifacts
     size = Estimate.of(seven)
     assert 3 * size.seconds < size.cold_seconds < size.seconds + 6
     assert Estimate.of(TEN).cold_seconds - Estimate.of(TEN).seconds < 10
@@ -369,10 +346,8 @@ def test_stored_artifacts_count_for_an_import_only() -> None:
     """They are imported again, so Bolt may be faster, or the limit may be exceeded."""
     assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).method is LoadMethod.IMPORT
     assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT
-    assert (
-        choose_method(LoadMethod.IMPORT, NINE, TEN, embedded=True).total.rows
-        == Estimate.of([*NINE, *TEN]).rows
-    )
+    rows = f"{Estimate.of([*NINE, *TEN]).rows:,} rows"
+    assert f"all {rows}" in choose_method(LoadMethod.IMPORT, NINE, TEN, embedded=True).reason
     with pytest.raises(LimitError, match="including what is already stored"):
         choose_method(LoadMethod.IMPORT, NINE, TEN * 3, embedded=True)
 
@@ -392,8 +367,8 @@ def test_stored_artifacts_count_for_an_import_only() -> None:
 )
 def test_the_faster_method_of_dropping_is_chosen(
     requested: LoadMethod,
-    dropped: list[ArtifactSize],
-    remaining: list[ArtifactSize],
+    dropped: list[Artifact],
+    remaining: list[Artifact],
     embedded: bool,
     expected: LoadMethod,
 ) -> None:
@@ -415,25 +390,26 @@ def test_an_impossible_import_is_no_method_of_dropping() -> None:
 
 
 def test_limits_on_a_server_of_the_user() -> None:
-    """The error names `starcast export`, and an import is an input error."""
+    """Bolt has a limit, and an import is an input error."""
+    many = plan("S10", "multiple").artifacts
     with pytest.raises(LimitError, match="over Bolt") as limit:
-        choose_method(LoadMethod.AUTO, TEN, [], embedded=False)
+        choose_method(LoadMethod.AUTO, many, [], embedded=False)
     assert f"{BOLT_ROW_LIMIT:,} rows" in limit.value.message
-    assert "'starcast export'" in limit.value.hint
+    assert limit.value.hint.startswith("choose a smaller topology")
     with pytest.raises(InputError, match="not the embedded one") as refused:
         choose_method(LoadMethod.IMPORT, SMALL, [], embedded=False)
-    assert "'starcast export'" in refused.value.hint
+    assert "leave out --method" in refused.value.hint
     with pytest.raises(LimitError) as own:
-        choose_method(LoadMethod.BOLT, TEN, [], embedded=True)
-    assert "remove --method bolt" in own.value.hint
+        choose_method(LoadMethod.BOLT, many, [], embedded=True)
+    assert own.value.hint.startswith("remove --method bolt")
 
 
-def test_the_limits_admit_s9_over_bolt_and_s10_by_import() -> None:
+def test_the_limits_admit_s10_over_bolt_and_with_its_trees_by_import() -> None:
     """The reasons for the limits."""
-    assert plan("S9", "greedy,multiple").estimate.rows < BOLT_ROW_LIMIT
-    ten = parse_request("S10", "multiple").sizes()
+    assert Estimate.of(TEN).rows < BOLT_ROW_LIMIT
+    ten = plan("S10", "multiple").artifacts
     assert Estimate.of(ten).rows < IMPORT_ROW_LIMIT
-    assert Estimate.of(parse_request("S10", "all").sizes()).rows > IMPORT_ROW_LIMIT
+    assert Estimate.of(plan("S10", "all").artifacts).rows > IMPORT_ROW_LIMIT
 
 
 @pytest.mark.parametrize(

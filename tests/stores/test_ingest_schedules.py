@@ -8,10 +8,10 @@ from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import COLUMNS
 from starcast.database import artifact_rows
 from starcast.database.sessions import session
-from starcast.graph import reader
 from starcast.ingest import Stores, ingest
 from starcast.simulator import simulate
 from starcast.topologies import topology
+from support import readback
 from support.checks import assert_stored
 from support.plans import plan
 
@@ -47,7 +47,7 @@ def test_a_schedule_is_stored_and_reads_back_equal(stores: Stores, spec: str) ->
     for algorithm in rules:
         for ports in algorithm.ports:
             original = schedule(spec, algorithm.collective, algorithm.name, ports, root)
-            actual = reader.read_schedule(stores.graph, original.id)
+            actual = readback.read_schedule(stores.graph, original.id)
             for column in COLUMNS:
                 assert np.array_equal(getattr(actual, column), getattr(original, column))
             assert simulate(actual).complete

@@ -333,7 +333,7 @@ def test_wrong_requests_are_refused_and_store_nothing(lab: Lab) -> None:
         (NotFoundError, "S4", lambda: lab.show("S4")),
         (NotFoundError, "S4:greedy:1234", lambda: lab.forest("S4:greedy:1234")),
         (NotFoundError, "S4", lambda: lab.verify("S4")),
-        (InputError, "cannot be combined", lambda: lab.verify(sample=3, all_rows=True)),
+        (NotFoundError, "no artifact 'S9'", lambda: lab.verify("S9")),
         (InputError, "sample", lambda: lab.verify(sample=0)),
     ]
     for kind, words, ask in wrong:
@@ -356,16 +356,9 @@ def test_a_topology_with_dependents_is_dropped_only_with_them(filled: Lab) -> No
 @pytest.mark.slow
 def test_a_sample_is_compared_and_its_seed_noted(filled: Lab) -> None:
     assert filled.verify(sample=5, seed=7).note == (
-        "the graph matches the generators; 5 nodes of each topology, drawn with --seed 7"
+        "the graph matches the generators in a sample of 5 nodes of each topology, drawn with"
+        " --seed 7"
     )
-
-
-@pytest.mark.slow
-def test_files_for_an_offline_import_are_written(filled: Lab, tmp_path: Path) -> None:
-    export = filled.export_files(tmp_path / "files", "S3", trees="greedy")
-    assert {"S3", "S3:greedy:123", "S4", MULTIPLE} <= set(export["artifacts"])
-    assert "graph adopt" in export["guide"]
-    assert not filled.adopt().rows
 
 
 @pytest.mark.slow

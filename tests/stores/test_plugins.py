@@ -13,16 +13,15 @@ from starcast.database.sessions import session
 from starcast.errors import InputError, RejectedError, StarcastError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
-from starcast.graph import reader
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.artifacts import PluginMissingError
 from starcast.ingest.ingestion import RebuildRequest, rebuild
-from starcast.ingest.row_comparison import Depth
 from starcast.ingest.verification import check_artifact, verify
 from starcast.plugins import ORIGINS
 from starcast.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
+from support import readback
 from support.checks import assert_stored, described
 from support.experiments import runs
 from support.fix_plugins import load_examples
@@ -44,7 +43,7 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
         row = opened.scalars(select(models.Topology)).one()
         assert (row.spec, row.family) == (spec, network.family)
         kept = artifact_rows.load_forest(opened, built.id)
-    in_graph = reader.read_forest(stores.graph, built.id)
+    in_graph = readback.read_forest(stores.graph, built.id)
     for stored in (kept, in_graph):
         assert np.array_equal(stored.parent_port, built.parent_port)
     check_artifact(stores, "topology", spec)
@@ -211,10 +210,10 @@ def test_a_forest_of_an_array_is_stored_verified_and_rebuilt(stores: Stores) -> 
     request = parse_request("S4", forests=[own])
     assert [loaded.id for loaded in ingest(stores, request).created] == ["S4", "S4:mine:1234"]
     assert ingest(stores, request).created == []
-    assert verify(stores, depth=Depth(all_rows=True)) == []
+    assert verify(stores, checksums=True) == []
     rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
-    assert verify(stores, depth=Depth(all_rows=True)) == []
-    stored = reader.read_forest(stores.graph, own.id)
+    assert verify(stores, checksums=True) == []
+    stored = readback.read_forest(stores.graph, own.id)
     assert np.array_equal(stored.parent_port, own.parent_port)
     with session(stores.engine) as opened:
         found = opened.get_one(models.Materialization, ("forest", own.id))

@@ -49,7 +49,7 @@ def port(home: Home) -> int:
 
 
 def reset(home: Home, *, with_tables: bool) -> None:
-    """Leave a database without roles; if with tables, they are the superuser's and hold a row."""
+    """Leave no database and no roles, or both with tables that hold a row."""
     url = Postgres(home).superuser_url(port(home))
     server = sessions.connect(url.set(database="postgres")).execution_options(
         isolation_level="AUTOCOMMIT"
@@ -61,7 +61,8 @@ def reset(home: Home, *, with_tables: bool) -> None:
             home.role_password_file(role).unlink(missing_ok=True)
     server.dispose()
     if with_tables:
-        engine = sessions.connect(url)
+        Postgres(home).set_up(port(home))
+        engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))
         migrations.upgrade(engine, Silent())
         with sessions.session(engine) as opened:
             repository.save_experiment(opened, "e", {})
@@ -77,6 +78,9 @@ def test_up_creates_the_tables_and_roles_that_are_no_superusers(
     home: Home, reporter: Recording
 ) -> None:
     reset(home, with_tables=False)
+    with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
+        addresses.store_endpoint(home.root)
+    assert missing.value.hint == "run 'starcast up', which creates it"
     prepare_store(home, reporter)
     assert reporter.messages == [f"the schema was upgraded from nothing to {sessions.head()}"]
     assert not (home.root / "backups").exists()
@@ -103,9 +107,6 @@ def test_up_upgrades_an_earlier_revision_after_a_backup(
 ) -> None:
     reset(home, with_tables=True)
     add_revision()
-    with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
-        addresses.store_endpoint(home.root)
-    assert missing.value.hint == "run 'starcast up', which creates it"
     prepare_store(home, reporter)
     (file,) = (home.root / "backups").iterdir()
     assert reporter.messages[0] == f"backing up the database before its upgrade: {file}"

@@ -7,15 +7,19 @@ from typing import Any
 import numpy as np
 from sqlalchemy import func, select
 
+from starcast.collectives import Schedule
 from starcast.database import artifact_rows, models
 from starcast.database.sessions import session
-from starcast.graph import artifact_nodes, reader, rows
-from starcast.graph.audit import Problem
+from starcast.graph import reader
+from starcast.graph.artifacts import graph_artifact
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows
 from starcast.graph.schema import TREE_EDGE
 from starcast.ingest import Plan, Stores
-from starcast.ingest.artifacts import Artifact, ForestArtifact, ScheduleArtifact
+from starcast.ingest.artifacts import Artifact
+from starcast.ingest.sample import Problem
+from starcast.trees import Forest
+from support import readback
 
 
 def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tuple[Any, ...]]:
@@ -119,35 +123,33 @@ def assert_stored(stores: Stores, stored_plan: Plan) -> None:
         nodes,
         sum(artifact.relationships for artifact in stored_plan.artifacts) + owned,
     )
-    topology = stored_plan.artifacts[0].topology
-    assert reader.read_labels(stores.graph, topology) == topology.labels().tolist()
-    assert same_rows(reader.read_links(stores.graph, topology), rows.link_rows(topology))
-    assert reader.find_node_differences(stores.graph, artifact_nodes.topology_node(topology)) == []
+    nodes_of = reader.read_artifact_nodes(stores.graph)
     for artifact in stored_plan.artifacts:
-        if isinstance(artifact, ForestArtifact):
-            _forest_stored(stores, artifact)
-        if isinstance(artifact, ScheduleArtifact):
-            _schedule_stored(stores, artifact)
+        expected = artifact.sketch()
+        found = nodes_of[artifact.kind, artifact.id]
+        assert reader.find_node_differences(expected, found) == []
+        structure = artifact.make and artifact.make()
+        if isinstance(structure, Forest):
+            _forest_stored(stores, artifact, structure)
+        elif isinstance(structure, Schedule):
+            _schedule_stored(stores, artifact, structure)
+        else:
+            topology = artifact.topology
+            assert readback.read_labels(stores.graph, topology) == topology.labels().tolist()
+            assert same_rows(readback.read_links(stores.graph, topology), expected.rows)
 
 
 def _has_parent(artifact: Artifact) -> bool:
     """Return whether an artifact's node has a parent: a forest always, a schedule may."""
-    if not isinstance(artifact, ScheduleArtifact):
-        return artifact.kind == "forest"
-    return (
-        artifact.algorithm.forest_construction(
-            artifact.topology, artifact.ports, artifact.arguments
-        )
-        is not None
-    )
+    return artifact.sketch().parent is not None
 
 
-def _forest_stored(stores: Stores, artifact: ForestArtifact) -> None:
-    actual = reader.read_forest(stores.graph, artifact.id)
-    assert np.array_equal(actual.parent_port, artifact.forest.parent_port)
+def _forest_stored(stores: Stores, artifact: Artifact, forest: Forest) -> None:
+    actual = readback.read_forest(stores.graph, artifact.id)
+    assert np.array_equal(actual.parent_port, forest.parent_port)
     assert actual.id == artifact.id
-    rows_found = reader.read_rows(stores.graph, TREE_EDGE, artifact.id, artifact.topology)
-    assert same_rows(rows_found, rows.tree_rows(artifact.forest))
+    rows_found = readback.read_rows(stores.graph, TREE_EDGE, artifact.id, artifact.topology)
+    assert same_rows(rows_found, graph_artifact(forest).rows)
     with session(stores.engine) as opened:
         kept = artifact_rows.load_forest(opened, artifact.id)
         figures = opened.execute(
@@ -155,28 +157,18 @@ def _forest_stored(stores: Stores, artifact: ForestArtifact) -> None:
             .where(models.Tree.forest == artifact.id)
             .order_by(models.Tree.number)
         ).all()
-    assert np.array_equal(kept.parent_port, artifact.forest.parent_port)
+    assert np.array_equal(kept.parent_port, forest.parent_port)
     fresh = zip(
-        artifact.forest.heights.tolist(),
-        artifact.forest.leaves.tolist(),
-        artifact.forest.sizes.tolist(),
+        forest.heights.tolist(),
+        forest.leaves.tolist(),
+        forest.sizes.tolist(),
         strict=True,
     )
     assert [tuple(row) for row in figures] == list(fresh)
 
 
-def _schedule_stored(stores: Stores, artifact: ScheduleArtifact) -> None:
-    from starcast.collectives import schedule
-
-    fresh = schedule(
-        artifact.topology,
-        artifact.algorithm.collective,
-        artifact.algorithm.name,
-        artifact.ports,
-        artifact.root,
-        **artifact.arguments,
-    )
-    actual = reader.read_schedule(stores.graph, artifact.id)
+def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> None:
+    actual = readback.read_schedule(stores.graph, artifact.id)
     for name in ("step", "sender", "port", "receiver", "tree", "unit"):
         ours, theirs = (
             np.lexsort((one.unit, one.tree, one.port, one.sender, one.step))
@@ -190,7 +182,7 @@ def _schedule_stored(stores: Stores, artifact: ScheduleArtifact) -> None:
     }
     for name in plain - {"step", "sender", "port", "receiver", "tree", "unit"}:
         assert getattr(actual, name) == getattr(fresh, name)
-    assert (actual.id, dict(actual.arguments)) == (artifact.id, dict(artifact.arguments))
+    assert (actual.id, dict(actual.arguments)) == (artifact.id, dict(fresh.arguments))
     with session(stores.engine) as opened:
         row = opened.get_one(models.Schedule, artifact.id)
         sources = artifact.topology.nodes if fresh.symmetric else 1
@@ -203,7 +195,7 @@ def _schedule_stored(stores: Stores, artifact: ScheduleArtifact) -> None:
 
 def described(problems: Sequence[Problem]) -> list[str]:
     """Return artifacts and descriptions."""
-    return [f"{problem.artifact}: {problem.description}" for problem in problems]
+    return [f"{problem.artifact}: {problem.problem}" for problem in problems]
 
 
 def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:

@@ -7,4 +7,4 @@ from starcast.ingest import Plan, parse_request
 
 def plan(*words: Any, **options: Any) -> Plan:
     """Return the plan of a request; see `parse_request` for the arguments."""
-    return parse_request(*words, **options).plan()
+    return parse_request(*words, **options)

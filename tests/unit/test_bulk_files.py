@@ -10,14 +10,15 @@ from uuid import UUID
 import pytest
 
 from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.ids import ScheduleParameters
 from starcast.graph import bulk_files, rows
+from starcast.graph.artifacts import GraphArtifact
 from starcast.graph.schema import LABELS, RELATIONSHIPS, VERSION, first_key
 from starcast.ingest.artifacts import (
     Artifact,
-    BuiltArtifact,
-    ForestArtifact,
-    ScheduleArtifact,
-    TopologyArtifact,
+    forest_artifact,
+    schedule_artifact,
+    topology_artifact,
 )
 from starcast.progress import Silent
 from starcast.topologies import topology
@@ -42,7 +43,7 @@ def artifacts() -> list[Artifact]:
     }
     requested = (("broadcast", "multiple"), ("alltoall", "exact"), ("gather", "balanced"))
     sends = [
-        ScheduleArtifact(
+        ScheduleParameters(
             algorithm,
             s4,
             5 if algorithm.sources(s4, algorithm.ports[0]) == 1 else 0,
@@ -52,28 +53,28 @@ def artifacts() -> list[Artifact]:
         for algorithm in (rules[one] for one in requested)
     ]
     along = [
-        ForestArtifact(forest(s4, word, one.root))
+        forest_artifact(forest(s4, word, one.root))
         for one in sends
         if (word := one.algorithm.forest_construction(s4, one.ports, one.arguments))
     ]
     return [
-        TopologyArtifact(s4),
-        TopologyArtifact(nk),
-        *map(ForestArtifact, built_forest),
+        topology_artifact(s4),
+        topology_artifact(nk),
+        *map(forest_artifact, built_forest),
         *along,
-        *sends,
+        *map(schedule_artifact, sends),
     ]
 
 
 @pytest.fixture(scope="module")
-def built() -> list[BuiltArtifact]:
+def built() -> list[GraphArtifact]:
     """The artifacts, built."""
-    return [artifact.build() for artifact in artifacts()]
+    return [artifact.build().graph for artifact in artifacts()]
 
 
 @pytest.fixture(scope="module")
 def written(
-    built: list[BuiltArtifact], tmp_path_factory: pytest.TempPathFactory
+    built: list[GraphArtifact], tmp_path_factory: pytest.TempPathFactory
 ) -> bulk_files.BulkFiles:
     """Their files, in blocks so small that every file has several."""
     with pytest.MonkeyPatch.context() as patch:
@@ -114,7 +115,7 @@ def test_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
 
 
 def test_nodes_are_numbered_without_gaps(
-    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
+    written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
     """`--id-type=actual` requires each number from 0 once, over all files."""
     actual = sorted(int(line[":ID"]) for label in LABELS for line in table(written, label.name))
@@ -136,13 +137,13 @@ def test_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFiles) -> N
     assert actual == expected
 
 
-def test_artifact_nodes_have_all_properties_and_are_imported(
-    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
+def test_artifact_nodes_have_all_properties(
+    written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
     """Texts are unchanged, numbers and booleans are as Neo4j reads them, others empty."""
     actual = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
-        ({**one.node.properties, "state": "imported"} for one in built),
+        ({**one.properties, "state": "complete"} for one in built),
         key=lambda one: str(one.get("id", one.get("spec"))),
     )
     plain = [{name: value for name, value in line.items() if name != ":ID"} for line in actual]
@@ -169,7 +170,7 @@ def test_an_empty_text_differs_from_an_absent_property(written: bulk_files.BulkF
 
 @pytest.mark.parametrize("name", ["LINK", "TREE_EDGE", "SEND"])
 def test_relationships_are_those_of_the_artifacts(
-    written: bulk_files.BulkFiles, built: list[BuiltArtifact], name: str
+    written: bulk_files.BulkFiles, built: list[GraphArtifact], name: str
 ) -> None:
     """Every row of every artifact, with the numbers of both ends and all properties."""
     kind = next(one for one in RELATIONSHIPS if one.name == name)
@@ -186,14 +187,14 @@ def test_relationships_are_those_of_the_artifacts(
         expected = sorted(
             zip(*ends, *(column.tolist() for column in joined_rows.columns.values()), strict=True)
         )
-        own = [line for line in lines if line[str(kind.artifact_property)] == one.node.id]
+        own = [line for line in lines if line[str(kind.artifact_property)] == one.id]
         assert numbers(own, ":START_ID", ":END_ID", *kind.columns) == expected
         compared += len(own)
     assert compared == len(lines) > 0
 
 
 def test_artifacts_are_related_to_their_parents(
-    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
+    written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
     """Forests to topologies, schedules to their forests, and nothing else."""
     named = {
@@ -207,9 +208,7 @@ def test_artifacts_are_related_to_their_parents(
             for start, end in numbers(table(written, name), ":START_ID", ":END_ID")
         }
         assert actual == {
-            (one.node.id, one.node.parent[2])
-            for one in built
-            if one.node.parent and one.node.parent[0].name == name
+            (one.id, one.parent[2]) for one in built if one.parent and one.parent[0].name == name
         }
 
 
@@ -218,22 +217,22 @@ def test_the_store_node_names_the_relational_store(written: bulk_files.BulkFiles
 
 
 def test_the_summary_describes_the_files(
-    written: bulk_files.BulkFiles, built: list[BuiltArtifact]
+    written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """Rows, bytes, and one argument per file, for any path of the folder."""
-    hanging = sum(one.node.parent is not None for one in built)
+    """Rows, bytes, and one argument per file."""
+    hanging = sum(one.parent is not None for one in built)
     assert written.relationships == hanging + sum(one.content.relationships for one in built)
     assert written.bytes == sum(file.stat().st_size for file in written.folder.iterdir())
     files = {argument.rpartition("/")[2] for argument in written.arguments}
     assert files == {file.name for file in written.folder.iterdir()}
     assert written.arguments[0] == "--nodes=Store=./store.csv"
-    assert written.arguments_in("/x")[-1] == "--relationships=USES=/x/uses.csv"
+    assert written.arguments[-1] == "--relationships=USES=./uses.csv"
 
 
 def test_absent_kinds_have_no_file(tmp_path: Path) -> None:
     """The importer refuses files without a header."""
     written = bulk_files.write(
-        tmp_path, STORE, [TopologyArtifact(topology("S3")).build()], Silent()
+        tmp_path, STORE, [topology_artifact(topology("S3")).build().graph], Silent()
     )
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         "link.csv",
@@ -257,7 +256,7 @@ def test_a_forest_before_its_topology_is_refused(tmp_path: Path) -> None:
     """Artifacts must come in the order of their dependencies."""
     with pytest.raises(KeyError, match="S4"):
         bulk_files.write(
-            tmp_path, STORE, [ForestArtifact(forest("S4", "greedy")).build()], Silent()
+            tmp_path, STORE, [forest_artifact(forest("S4", "greedy")).build().graph], Silent()
         )
 
 
@@ -279,7 +278,9 @@ SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
 def test_the_estimate_is_a_tight_upper_bound(name: str, tmp_path: Path) -> None:
     """Bytes of all rows, for the number of digits of the largest number."""
     chosen = SIZED[name]()
-    written = bulk_files.write(tmp_path, STORE, [artifact.build() for artifact in chosen], Silent())
+    written = bulk_files.write(
+        tmp_path, STORE, [artifact.build().graph for artifact in chosen], Silent()
+    )
     largest = len(str(written.nodes))
     estimated = sum(
         one.nodes * bulk_files.node_bytes(one.topology, largest)

@@ -24,9 +24,9 @@ ORDINARY = {
         --verbose --version --wait --where --with --yes
     """,
     "Python": """
-        adopt ask backup build_forest check_queries check_schedule close config cost_table
+        ask backup build_forest check_queries check_schedule close config cost_table
         database doctor draw_forest draw_schedule draw_topology drop engine explore
-        export_files export_forest export_schedule export_topology forests graph ingest
+        export_forest export_schedule export_topology forests graph ingest
         merge_forest new_query optimum profile_schedule queries query rebuild reproduce restore
         schedule_rows schedules schema settings show show_forest show_query show_topology
         simulate_schedule start status stop time_schedule topologies upgrade verify_forest

@@ -77,12 +77,6 @@ def _ingest(app: typer.Typer) -> None:
     command(app, "ingest", Artifacts.ingest)
 
 
-def _export(app: typer.Typer) -> None:
-    from starcast.lab.graphs import Graphs
-
-    command(app, "export", Graphs.export_files)
-
-
 def _backups(app: typer.Typer) -> None:
     from starcast.lab.administration import Administration
 
@@ -253,12 +247,9 @@ def _records(app: typer.Typer) -> None:
 def _graph(app: typer.Typer) -> None:
     from starcast.lab.graphs import Graphs
 
-    noun = add_noun(
-        app, "graph", "The graph in Neo4j: verify it, rebuild it, or adopt an offline import."
-    )
+    noun = add_noun(app, "graph", "The graph in Neo4j: verify it, or rebuild it.")
     command(noun, "verify", Graphs.verify)
     command(noun, "rebuild", Graphs.rebuild)
-    command(noun, "adopt", Graphs.adopt)
 
 
 def _db(app: typer.Typer) -> None:
@@ -280,7 +271,6 @@ PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "uninstall": _uninstall,
     "config": _config,
     "ingest": _ingest,
-    "export": _export,
     "backup": _backups,
     "restore": _backups,
     "topology": _topology,

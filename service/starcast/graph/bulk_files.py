@@ -10,19 +10,19 @@ filled by array operations. Numbers are therefore padded with zeros, which the i
 (``docs/decisions/0009-csv-without-polars.md``).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.graph.artifact_nodes import RELATIONSHIP_OF, ArtifactNode
-from starcast.graph.rows import BLOCK, Content, Rows
+from starcast.graph.artifacts import RELATIONSHIP_OF, GraphArtifact
+from starcast.graph.rows import BLOCK
 from starcast.graph.schema import (
     LABELS,
     NODE,
@@ -66,26 +66,6 @@ Value = str | int | bool | list[int] | None
 Column = NDArray[Any] | Value
 
 
-class WritableArtifact(Protocol):
-    """An artifact to write, such as `starcast.ingest.artifacts.BuiltArtifact`."""
-
-    @property
-    def node(self) -> ArtifactNode:
-        """Its node."""
-
-    @property
-    def topology(self) -> Topology:
-        """Its topology. If the artifact is a topology, its nodes are written as well."""
-
-    @property
-    def content(self) -> Content:
-        """Its counts and checksums."""
-
-    @property
-    def blocks(self) -> Callable[[], Iterator[Rows]]:
-        """A function that yields its relationships."""
-
-
 @dataclass(frozen=True)
 class BulkFiles:
     """Files that were written.
@@ -107,21 +87,16 @@ class BulkFiles:
     @property
     def arguments(self) -> tuple[str, ...]:
         """Arguments of the importer, besides `OPTIONS`, if it runs in the folder."""
-        return self.arguments_in(".")
-
-    def arguments_in(self, folder: str) -> tuple[str, ...]:
-        """Return the arguments for an importer that finds the files in ``folder``."""
-        return tuple(f"{option}={name}={folder}/{file}" for option, name, file in self.contents)
+        return tuple(f"{option}={name}=./{file}" for option, name, file in self.contents)
 
 
 def write(
-    folder: Path, store: UUID, artifacts: Iterable[WritableArtifact], reporter: Reporter
+    folder: Path, store: UUID, artifacts: Iterable[GraphArtifact], reporter: Reporter
 ) -> BulkFiles:
     """Write the files of these artifacts, and nothing else, into an empty folder.
 
     Artifacts are written in the given order and may be built on demand. A topology must come before
-    its forests and schedules, a forest before the schedules that use it. Their state in the graph
-    is ``imported``.
+    its forests and schedules, a forest before the schedules that use it.
 
     Args:
         folder: an existing, empty folder.
@@ -138,7 +113,7 @@ def write(
         files.write_node(STORE, {"id": str(store), "schema": VERSION})
         for artifact in artifacts:
             total = artifact.content.nodes + artifact.content.relationships
-            with reporter.task(f"{artifact.node.id} to files", total, "rows") as task:
+            with reporter.task(f"{artifact.id} to files", total, "rows") as task:
                 files.write_artifact(artifact, task)
     return files.summary()
 
@@ -186,12 +161,12 @@ class _Files:
     numbers: dict[str, int] = field(default_factory=dict)
     nodes: int = 0
 
-    def write_artifact(self, artifact: WritableArtifact, task: Task) -> None:
+    def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
         """Write a topology's nodes, the artifact's own node, its parent and its relationships."""
         with ThreadPoolExecutor(1) as pool:
             # numpy computes without Python's lock, so two threads use two processors.
             nodes = None
-            if artifact.node.label is TOPOLOGY:
+            if artifact.label is TOPOLOGY:
                 first = self.first[artifact.topology.spec] = self.nodes
                 self.nodes += artifact.topology.nodes
                 nodes = pool.submit(self._write_topology_nodes, artifact.topology, first, task)
@@ -199,14 +174,13 @@ class _Files:
             if nodes is not None:
                 nodes.result()
 
-    def _write_others(self, artifact: WritableArtifact, task: Task) -> None:
+    def _write_others(self, artifact: GraphArtifact, task: Task) -> None:
         """Write the artifact's own node, its parent and its relationships."""
-        node = artifact.node
-        self.numbers[node.id] = self.nodes
-        self.write_node(node.label, {**node.properties, "state": GraphState.IMPORTED.value})
-        if node.parent is not None:
-            relationship, _, parent_id = node.parent
-            parents = {":START_ID": self.numbers[node.id], ":END_ID": self.numbers[parent_id]}
+        number = self.numbers[artifact.id] = self.nodes
+        self.write_node(artifact.label, {**artifact.properties, "state": GraphState.COMPLETE.value})
+        if artifact.parent is not None:
+            relationship, _, parent_id = artifact.parent
+            parents = {":START_ID": number, ":END_ID": self.numbers[parent_id]}
             self._write(relationship, parents, {}, 1)
         first = self.first[artifact.topology.spec]
         for rows in artifact.blocks():

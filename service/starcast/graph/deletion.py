@@ -9,7 +9,7 @@ scanned once. The artifact's own node is deleted last.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from starcast.graph.artifact_nodes import LABEL_OF, RELATIONSHIP_OF, id_property
+from starcast.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, id_property
 from starcast.graph.connection import Graph
 from starcast.graph.reader import pages
 from starcast.graph.schema import NODE, TOPOLOGY, GraphState, Relationship

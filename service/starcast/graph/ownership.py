@@ -99,6 +99,15 @@ def mark(graph: Graph, identity: str) -> None:
     )
 
 
+def repair_advice(identity: str) -> str:
+    """Return how to pair a graph with a PostgreSQL database manually."""
+    return (
+        "check which servers are configured; if they are right, in Neo4j: "
+        f"MATCH (s:{STORE.name}) DELETE s; MERGE (s:{STORE.name} {{schema: {VERSION}}}) "
+        f"SET s = {{schema: {VERSION}, id: '{identity}'}}"
+    )
+
+
 def _check_version(graph: Graph, version: int) -> None:
     message = f"the graph store at {graph.uri} has schema {version}, this starcast needs {VERSION}"
     if version > VERSION:

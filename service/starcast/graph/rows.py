@@ -301,21 +301,6 @@ def join_blocks(
     return Rows(relationship, artifact_id, topology, start, end, columns).sorted()
 
 
-def link_rows(topology: Topology) -> Rows:
-    """Return all links of a topology, sorted; see `link_blocks`."""
-    return join_blocks(link_blocks(topology), LINK, topology.spec, topology)
-
-
-def tree_rows(forest: Forest) -> Rows:
-    """Return all tree edges of a forest, sorted; see `tree_blocks`."""
-    return join_blocks(tree_blocks(forest), TREE_EDGE, forest.id, forest.topology)
-
-
-def send_rows(schedule: Schedule) -> Rows:
-    """Return all rows of a schedule, sorted; see `send_blocks`."""
-    return join_blocks(send_blocks(schedule), SEND, schedule.id, schedule.topology)
-
-
 def checksum(columns: Iterable[NDArray[np.int64]], rows: int) -> int:
     """Return the sum of the checksums of rows that are given as columns, int64 ``[rows]`` each."""
     mixed = np.ones(rows, dtype=np.int64)

@@ -37,12 +37,12 @@ class PropertyType(StrEnum):
 class GraphState(StrEnum):
     """State of an artifact in the graph; only a ``complete`` artifact may be used.
 
-    An artifact is ``loading`` while it is written over Bolt and ``imported`` after an offline
-    import. It becomes ``complete`` once its counts and checksums have been verified.
+    An artifact is ``loading`` while it is written over Bolt, and becomes ``complete`` once its
+    counts and checksums have been compared. A store that was imported offline is compared before it
+    is used, so its artifacts are ``complete``.
     """
 
     LOADING = "loading"
-    IMPORTED = "imported"
     COMPLETE = "complete"
 
 
@@ -200,7 +200,7 @@ def _boolean(name: str, meaning: str) -> Property:
     return Property(name, PropertyType.BOOLEAN, meaning)
 
 
-_STATE = _string("state", "loading or imported until verified, then complete; use nothing else")
+_STATE = _string("state", "loading until verified, then complete; use nothing else")
 
 STORE = Label(
     "Store",

@@ -5,12 +5,12 @@ Offline imports, which create a new store from files, are in `starcast.graph.bul
 
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import numpy as np
 
 from starcast.errors import RejectedError, StarcastError
-from starcast.graph.artifact_nodes import ArtifactNode, id_property
+from starcast.graph.artifacts import GraphArtifact, id_property
 from starcast.graph.connection import Graph
 from starcast.graph.rows import Rows
 from starcast.graph.schema import NODE, GraphState, Label, Relationship, first_key, statements
@@ -19,26 +19,6 @@ from starcast.topologies import Topology
 
 #: Time limit for creating indexes, in seconds. The nodes of S10 take 15 s on an idle machine.
 _INDEX_SECONDS = 3_600
-
-
-class GraphWriter(Protocol):
-    """A method of writing artifacts; between `begin` and `finish` an artifact is ``loading``."""
-
-    @property
-    def name(self) -> Literal["bolt", "import"]:
-        """The name of the load method in the relational store."""
-
-    def begin(self, node: ArtifactNode) -> None:
-        """Create the artifact's node, in state loading."""
-
-    def write_nodes(self, topology: Topology, task: Task) -> None:
-        """Write the nodes of a topology."""
-
-    def write_relationships(self, rows: Rows, task: Task) -> None:
-        """Write the relationships of an artifact; their end nodes must exist."""
-
-    def finish(self, node: ArtifactNode) -> None:
-        """Set the artifact's state to complete."""
 
 
 class BoltWriter:
@@ -56,8 +36,6 @@ class BoltWriter:
         batch: rows per transaction.
     """
 
-    name: Literal["bolt", "import"] = "bolt"
-
     def __init__(self, graph: Graph, batch: int) -> None:
         self._graph = graph
         self._batch = batch
@@ -66,28 +44,27 @@ class BoltWriter:
         """Create missing constraints and indexes; see `create_indexes`."""
         create_indexes(self._graph)
 
-    def begin(self, node: ArtifactNode) -> None:
+    def begin(self, artifact: GraphArtifact) -> None:
         """Create the artifact's node, in state loading.
 
         Raises:
             RejectedError: the artifact that it depends on is not in the graph.
         """
-        properties = {**node.properties, "state": GraphState.LOADING.value}
-        if node.parent is None:
-            self._graph.write(
-                f"CREATE (o:{node.label.name}) SET o = $properties", {"properties": properties}
-            )
+        name = artifact.label.name
+        properties = {**artifact.properties, "state": GraphState.LOADING.value}
+        if artifact.parent is None:
+            self._graph.write(f"CREATE (o:{name}) SET o = $properties", {"properties": properties})
             return
-        relationship, label, parent_id = node.parent
+        relationship, label, parent_id = artifact.parent
         rows = self._graph.write(
             f"MATCH (p:{label.name} {{{id_property(label)}: $parent}}) "
-            f"CREATE (o:{node.label.name})-[:{relationship.name}]->(p) SET o = $properties "
+            f"CREATE (o:{name})-[:{relationship.name}]->(p) SET o = $properties "
             "RETURN count(o) AS created",
             {"parent": parent_id, "properties": properties},
         )
         if rows[0]["created"] != 1:
             raise RejectedError(
-                f"{node.id} depends on {parent_id}, which is not in the graph",
+                f"{artifact.id} depends on {parent_id}, which is not in the graph",
                 hint="ingest it again",
             )
 
@@ -130,14 +107,15 @@ class BoltWriter:
         created = self._graph.write(create_statement(rows.relationship), parameters)[0]["created"]
         return int(created)
 
-    def finish(self, node: ArtifactNode) -> None:
+    def finish(self, artifact: GraphArtifact) -> None:
         """Set the artifact's state to complete."""
-        set_state(self._graph, node.label, node.id, GraphState.COMPLETE)
+        set_state(self._graph, artifact.label, artifact.id, GraphState.COMPLETE)
 
 
 def create_indexes(graph: Graph) -> None:
     """Create missing constraints and indexes, and wait until all are online."""
-    for statement in statements():
+    # Indexes are filled in the background, constraints while their statement runs: both at once.
+    for statement in sorted(statements(), key=lambda each: each.startswith("CREATE CONSTRAINT")):
         graph.write(statement)
     graph.read("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_SECONDS})
 

@@ -1,13 +1,12 @@
-"""Storing topologies, forests and schedules in both stores, and exporting them."""
+"""Storing topologies, forests and schedules in both stores."""
 
 from starcast.ingest.dropping import drop
 from starcast.ingest.ingestion import Summary, ingest
-from starcast.ingest.planning import IngestRequest, Plan, parse_request
+from starcast.ingest.planning import Plan, parse_request
 from starcast.ingest.stores import Stores, open_stores
 from starcast.vocabulary import LoadMethod
 
 __all__ = [
-    "IngestRequest",
     "LoadMethod",
     "Plan",
     "Stores",

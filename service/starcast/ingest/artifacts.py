@@ -5,264 +5,140 @@ everything needed to build it again: ``S5``, ``S5:multiple:12345``,
 ``S5:broadcast:multiple:all:segments=4:12345``.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Protocol
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from starcast.collectives import Schedule
-from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.ids import ScheduleParameters, parse_schedule_id
 from starcast.database import artifact_rows, models
 from starcast.errors import InputError, NotFoundError, RejectedError, StarcastError
-from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
-from starcast.graph.rows import (
-    Content,
-    Rows,
-    join_blocks,
-    link_blocks,
-    links_at,
-    rows_content,
-    send_blocks,
-    sends_at,
-    topology_content,
-    tree_blocks,
-    tree_edges_at,
-)
-from starcast.ingest.stores import Reference, complete_rows
+from starcast.graph.artifacts import GraphArtifact, graph_artifact
+from starcast.ingest.stores import LoadState
 from starcast.plugins import Provenance, describe_used, find_missing
 from starcast.simulator import Simulation, simulate
+from starcast.support.spec_syntax import format_spec
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
-from starcast.trees import Forest
+from starcast.trees import Forest, forest
 from starcast.trees.catalogue import forest_from_id
+from starcast.trees.sizes import count_edges
 
-
-@dataclass(frozen=True)
-class BuiltArtifact:
-    """An artifact that was built and verified.
-
-    Attributes:
-        node: its node in the graph.
-        topology: its topology.
-        blocks: returns a new iterator over its relationships.
-        content: its counts and checksums in the graph.
-        save: saves it to the relational store.
-    """
-
-    node: ArtifactNode
-    topology: Topology
-    blocks: Callable[[], Iterator[Rows]]
-    content: Content
-    save: Callable[[Session], None]
-
-    @property
-    def rows(self) -> Rows:
-        """All its relationships, sorted by start node, as writing over Bolt needs them."""
-        return join_blocks(self.blocks(), self.node.relationship, self.node.id, self.topology)
-
-
-@dataclass(frozen=True)
-class ArtifactSample:
-    """An artifact's node, and its relationships at some nodes of the topology. Nothing is verified.
-
-    Attributes:
-        node: its node in the graph.
-        rows: its relationships that begin or end at these nodes.
-    """
-
-    node: ArtifactNode
-    rows: Rows
+Structure = Topology | Forest | Schedule
 
 
 class PluginMissingError(InputError):
     """An artifact cannot be built, because a plug-in that it needs is not loaded."""
 
 
-class Artifact(Protocol):
-    """A topology, forest or schedule that can be stored."""
+class Built(NamedTuple):
+    """An artifact that was built and verified.
+
+    Attributes:
+        graph: what the graph is to hold.
+        save: saves it to the relational store.
+    """
+
+    graph: GraphArtifact
+    save: Callable[[Session], None]
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A topology, a forest or a schedule; equal to others of the same kind and id.
+
+    Attributes:
+        kind: ``topology``, ``forest`` or ``schedule``.
+        id: its id in both stores.
+        nodes: number of nodes that it adds to the graph.
+        relationships: number of relationships that it adds to the graph.
+        plugins: the provenance of the plug-ins that build it.
+        make: builds it without verifying it; None if it is only named, as in a list.
+    """
+
+    kind: str
+    id: str
+    nodes: int = field(default=0, compare=False)
+    relationships: int = field(default=0, compare=False)
+    plugins: Provenance = field(default_factory=dict, compare=False, repr=False)
+    make: Callable[[], Structure] | None = field(default=None, compare=False, repr=False)
 
     @property
-    def plugins(self) -> Provenance:
-        """The provenance of the plug-ins that it was built by."""
+    def rows(self) -> int:
+        """Number of nodes and relationships."""
+        return self.nodes + self.relationships
 
     @property
-    def kind(self) -> str:
-        """``topology``, ``forest`` or ``schedule``."""
-
-    @property
-    def id(self) -> str:
-        """Its id in both stores."""
+    def spec(self) -> str:
+        """Spec of its topology, with which every id begins."""
+        return self.id.partition(":")[0]
 
     @property
     def topology(self) -> Topology:
-        """Its topology."""
+        """Its topology.
+
+        Raises:
+            InputError: there is no such topology, or its plug-in is not loaded.
+        """
+        return parse_topology(self.spec)
 
     @property
-    def nodes(self) -> int:
-        """Number of nodes that it adds to the graph."""
+    def build_order(self) -> tuple[int, str]:
+        """Sort key: topologies, then forests, then schedules."""
+        return (models.KINDS.index(self.kind), self.id)
 
     @property
-    def relationships(self) -> int:
-        """Number of relationships that it adds to the graph."""
+    def deletion_order(self) -> tuple[int, str]:
+        """Sort key: schedules, then forests, then topologies."""
+        return (-models.KINDS.index(self.kind), self.id)
 
-    def build(self) -> BuiltArtifact:
+    def sketch(self) -> GraphArtifact:
+        """Return what the graph is to hold, without verifying it."""
+        if self.make is None:
+            raise ValueError(f"{self.kind} {self.id} is only named")
+        return graph_artifact(self.make())
+
+    def build(self) -> Built:
         """Build and verify it.
 
         Raises:
             RejectedError: the verification failed.
         """
-
-    def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
-        """Build its node, and its relationships at the nodes with these ranks."""
-
-
-@dataclass(frozen=True)
-class TopologyArtifact:
-    """The nodes and links of a topology."""
-
-    topology: Topology
-    kind = "topology"
-
-    @property
-    def plugins(self) -> Provenance:
-        """The provenance of the plug-in of its family."""
-        return describe_used(self.topology)
-
-    @property
-    def id(self) -> str:
-        """The topology's spec."""
-        return self.topology.spec
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes."""
-        return self.topology.nodes
-
-    @property
-    def relationships(self) -> int:
-        """Number of undirected links."""
-        return self.topology.links
-
-    def build(self) -> BuiltArtifact:
-        """Collect the links, and verify that each can be crossed back; see `Artifact.build`."""
-        topology = self.topology
-        blocks = partial(link_blocks, topology)
-        content = topology_content(topology, blocks())
-        save = partial(artifact_rows.save_topology, topology=topology)
-        return BuiltArtifact(topology_node(topology), topology, blocks, content, save)
-
-    def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
-        """See `Artifact.sample`."""
-        return ArtifactSample(topology_node(self.topology), links_at(self.topology, ranks))
-
-
-@dataclass(frozen=True)
-class ForestArtifact:
-    """The edges of a forest's trees.
-
-    Attributes:
-        forest: the forest.
-        recorded: the provenance of a stored forest, whose trees are not built again.
-    """
-
-    forest: Forest
-    recorded: Provenance | None = None
-    kind = "forest"
-    nodes = 0
-
-    @property
-    def plugins(self) -> Provenance:
-        """The provenance of the plug-ins that built the trees."""
-        if self.recorded is not None:
-            return self.recorded
-        entry = ("construction", self.forest.construction)
-        return describe_used(self.topology, entry, self.forest.arguments)
-
-    @property
-    def id(self) -> str:
-        """The forest's id."""
-        return self.forest.id
-
-    @property
-    def topology(self) -> Topology:
-        """The forest's topology."""
-        return self.forest.topology
-
-    @property
-    def relationships(self) -> int:
-        """Number of tree edges: one for each node of each tree except the roots."""
-        return int(self.forest.sizes.sum()) - self.forest.trees
-
-    def build(self) -> BuiltArtifact:
-        """Verify the forest and collect its edges; see `Artifact.build`."""
-        self.forest.verify()
-        blocks = partial(tree_blocks, self.forest)
-        content = rows_content(blocks())
-        save = partial(artifact_rows.save_forest, forest=self.forest)
-        return BuiltArtifact(forest_node(self.forest), self.topology, blocks, content, save)
-
-    def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
-        """See `Artifact.sample`."""
-        return ArtifactSample(forest_node(self.forest), tree_edges_at(self.forest, ranks))
-
-
-@dataclass(frozen=True)
-class ScheduleArtifact:
-    """The rows of a schedule; of a symmetric schedule, those of one source."""
-
-    algorithm: Algorithm
-    topology: Topology
-    root: int
-    ports: str
-    arguments: Mapping[str, int | str]
-    kind = "schedule"
-    nodes = 0
-
-    @property
-    def plugins(self) -> Provenance:
-        """The provenance of the plug-ins of its topology, algorithm and arguments."""
-        entry = (f"{self.algorithm.collective} algorithm", self.algorithm.name)
-        return describe_used(self.topology, entry, self.arguments)
-
-    @property
-    def id(self) -> str:
-        """The schedule's id, which is known before it is built."""
-        return self.algorithm.id(self.topology, self.ports, self.arguments, self.root)
-
-    @cached_property
-    def relationships(self) -> int:
-        """Number of rows, computed without building the schedule."""
-        return self.algorithm.count(self.topology, self.ports, self.arguments)
-
-    def build(self) -> BuiltArtifact:
-        """Build and simulate the schedule; see `Artifact.build`."""
-        built = self._schedule()
-        simulation = verify_schedule(built)
-        if (built.id, len(built)) != (self.id, self.relationships):
+        if self.make is None:
+            raise ValueError(f"{self.kind} {self.id} is only named")
+        structure = self.make()
+        save = _verify(structure)
+        graph = graph_artifact(structure)
+        content = graph.content
+        if (graph.id, content.nodes, content.relationships) != (
+            self.id,
+            self.nodes,
+            self.relationships,
+        ):
             raise StarcastError(
-                f"the schedule {self.id} of {self.relationships} rows was planned, but {built.id} "
-                f"of {len(built)} rows was built",
+                f"{self.id} of {self.rows:,} rows was planned, but {graph.id} of "
+                f"{content.nodes + content.relationships:,} rows was built",
                 hint="this is a defect of starcast: please report it",
             )
-        blocks = partial(send_blocks, built)
-        content = rows_content(blocks())
-        save = partial(artifact_rows.save_schedule, schedule=built, simulation=simulation)
-        return BuiltArtifact(schedule_node(built), self.topology, blocks, content, save)
+        return Built(graph, save)
 
-    def sample(self, ranks: NDArray[np.int64]) -> ArtifactSample:
-        """See `Artifact.sample`."""
-        built = self._schedule()
-        return ArtifactSample(schedule_node(built), sends_at(built, ranks))
 
-    def _schedule(self) -> Schedule:
-        return ScheduleParameters(
-            self.algorithm, self.topology, self.root, self.ports, self.arguments
-        ).build()
+def _verify(structure: Structure) -> Callable[[Session], None]:
+    """Verify what was built; return the function that saves it.
+
+    The links of a topology are verified when they are collected.
+    """
+    if isinstance(structure, Forest):
+        structure.verify()
+        return partial(artifact_rows.save_forest, forest=structure)
+    if isinstance(structure, Schedule):
+        simulation = verify_schedule(structure)
+        return partial(artifact_rows.save_schedule, schedule=structure, simulation=simulation)
+    return partial(artifact_rows.save_topology, topology=structure)
 
 
 def verify_schedule(built: Schedule) -> Simulation:
@@ -285,6 +161,54 @@ def verify_schedule(built: Schedule) -> Simulation:
     return simulation
 
 
+def topology_artifact(topology: Topology) -> Artifact:
+    """Return the nodes and undirected links of a topology."""
+    plugins = describe_used(topology)
+    return Artifact(
+        "topology", topology.spec, topology.nodes, topology.links, plugins, lambda: topology
+    )
+
+
+def forest_artifact(trees: Forest, recorded: Provenance | None = None) -> Artifact:
+    """Return the edges of a forest: one for each node of each tree except the roots.
+
+    Args:
+        trees: the forest.
+        recorded: the provenance of a stored forest, whose trees are not built again.
+    """
+    if recorded is None:
+        entry = ("construction", trees.construction)
+        recorded = describe_used(trees.topology, entry, trees.arguments)
+    edges = int(trees.sizes.sum()) - trees.trees
+    return Artifact("forest", trees.id, 0, edges, recorded, lambda: trees)
+
+
+def planned_forest(
+    topology: Topology, construction: str, arguments: Mapping[str, int | str], root: int
+) -> Artifact:
+    """Return the edges of a forest that is not built yet.
+
+    Raises:
+        InputError: the construction is not defined on the topology, or an argument is wrong.
+    """
+    return Artifact(
+        "forest",
+        f"{topology.spec}:{format_spec(construction, arguments)}:{topology.label(root)}",
+        0,
+        count_edges(topology, construction, **arguments),
+        describe_used(topology, ("construction", construction), arguments),
+        partial(forest, topology, construction, root, **arguments),
+    )
+
+
+def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
+    """Return the rows of a schedule; of a symmetric schedule, those of one source."""
+    algorithm = schedule.algorithm
+    entry = (f"{algorithm.collective} algorithm", algorithm.name)
+    plugins = describe_used(schedule.topology, entry, schedule.arguments)
+    return Artifact("schedule", schedule.id, 0, schedule.count_rows(), plugins, schedule.build)
+
+
 def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     """Return the artifact with an id.
 
@@ -297,8 +221,8 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     recorded = recorded_plugins(session, kind, artifact_id)
     try:
         if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
-            return ForestArtifact(artifact_rows.load_forest(session, artifact_id), recorded)
-        artifact = plan_from_id(kind, artifact_id)
+            return forest_artifact(artifact_rows.load_forest(session, artifact_id), recorded)
+        artifact = _FROM_ID[kind](artifact_id)
     except (InputError, NotFoundError):
         artifact = None
         require_plugins(f"{kind} {artifact_id}", recorded)
@@ -310,13 +234,11 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     return artifact
 
 
-def plan_from_id(kind: str, artifact_id: str) -> Artifact:
-    """Return the artifact that an id describes, without a store.
-
-    Raises:
-        InputError: the id has another form, or names something that does not exist.
-    """
-    return _FROM_ID[kind](artifact_id)
+_FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
+    "topology": lambda spec: topology_artifact(parse_topology(spec)),
+    "forest": lambda forest_id: forest_artifact(forest_from_id(forest_id)),
+    "schedule": lambda schedule_id: schedule_artifact(parse_schedule_id(schedule_id)),
+}
 
 
 def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenance:
@@ -338,30 +260,22 @@ def require_plugins(noun: str, recorded: Provenance) -> None:
         )
 
 
-def stored_artifacts(session: Session, without: Collection[Reference] = ()) -> list[Artifact]:
+def recorded_artifact(row: models.Materialization) -> Artifact:
+    """Return an artifact that PostgreSQL records, with its size; it is only named."""
+    return Artifact(row.kind, row.id, row.expected_nodes, row.expected_relationships, row.plugins)
+
+
+def recorded_artifacts(session: Session) -> list[Artifact]:
+    """Return all complete artifacts with their sizes, in the order of building; only named."""
+    is_complete = models.Materialization.state == LoadState.COMPLETE.value
+    rows = session.scalars(select(models.Materialization).where(is_complete))
+    return sorted(map(recorded_artifact, rows), key=lambda artifact: artifact.build_order)
+
+
+def stored_artifacts(session: Session, without: Collection[Artifact] = ()) -> list[Artifact]:
     """Return all complete artifacts except for some, in the order of building."""
-    references = [Reference(row.kind, row.id) for row in complete_rows(session)]
     return [
-        artifact_from_id(session, reference.kind, reference.id)
-        for reference in references
-        if reference not in without
+        artifact_from_id(session, artifact.kind, artifact.id)
+        for artifact in recorded_artifacts(session)
+        if artifact not in without
     ]
-
-
-def _topology(spec: str) -> Artifact:
-    return TopologyArtifact(parse_topology(spec))
-
-
-def _forest(forest_id: str) -> Artifact:
-    return ForestArtifact(forest_from_id(forest_id))
-
-
-def _schedule(schedule_id: str) -> Artifact:
-    return ScheduleArtifact(*parse_schedule_id(schedule_id))
-
-
-_FROM_ID: Mapping[str, Callable[[str], Artifact]] = {
-    "topology": _topology,
-    "forest": _forest,
-    "schedule": _schedule,
-}

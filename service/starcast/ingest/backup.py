@@ -11,8 +11,9 @@ from starcast.database.backup import Manifest
 from starcast.embedded.packages import find_client_programs
 from starcast.endpoints import graph_address, migration_url, store_url
 from starcast.errors import RejectedError
-from starcast.graph import audit, ownership
+from starcast.graph import ownership
 from starcast.graph.connection import Graph
+from starcast.graph.reader import read_artifact_nodes
 from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.stores import open_stores
 from starcast.progress import Reporter
@@ -68,7 +69,7 @@ def restore(
 
 def _check_graph(graph: Graph) -> None:
     ownership.usable_owner(graph)
-    artifacts = audit.read_artifact_nodes(graph)
+    artifacts = read_artifact_nodes(graph)
     if artifacts:
         _, artifact_id = next(iter(artifacts))
         raise RejectedError(

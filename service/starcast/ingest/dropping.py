@@ -6,15 +6,14 @@ Neo4j can be filled again with all other artifacts in less time, they are import
 
 from collections.abc import Callable, Sequence
 
-from starcast.database import models
 from starcast.database.listing import find
 from starcast.errors import LimitError, RejectedError
 from starcast.graph import audit, ownership
+from starcast.ingest.artifacts import Artifact, recorded_artifacts
 from starcast.ingest.load_methods import ChosenMethod, choose_deletion
-from starcast.ingest.loading import discard, find_dependents, recover
-from starcast.ingest.offline import check_space, find_imported, import_remaining
-from starcast.ingest.planning import ArtifactSize
-from starcast.ingest.stores import Reference, Stores, complete_rows, delete_row, lock_stores
+from starcast.ingest.loading import discard, find_dependents, read_states, recover
+from starcast.ingest.offline import check_space, import_remaining
+from starcast.ingest.stores import Stores, delete_row, lock_stores
 from starcast.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.vocabulary import LoadMethod
@@ -63,9 +62,10 @@ def drop(
     with lock_stores(stores, wait, listener, f"dropping {artifact_id}") as locked:
         ownership.claim(locked.graph, locked.id)
         recover(locked, listener)
-        target = Reference(kind, artifact_id)
         with locked.session() as session:
             find(session, kind, artifact_id)
+            known = {artifact: artifact for artifact in read_states(session)}
+            target = known[Artifact(kind, artifact_id)]
             dependents = find_dependents(session, target)
         if dependents and not cascade:
             raise RejectedError(
@@ -77,49 +77,40 @@ def drop(
         listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {chosen.reason}")
         if chosen.method is LoadMethod.IMPORT:
             import_remaining(locked, dropped, listener, on_stage)
-        for reference in dropped:
+        for artifact in dropped:
             if chosen.method is LoadMethod.BOLT:
-                _delete(locked, reference, listener)
-            listener.say(f"{reference.kind} {reference.id}: dropped")
-    return [reference.id for reference in dropped]
+                _delete(locked, artifact, listener)
+            listener.say(f"{artifact.kind} {artifact.id}: dropped")
+    return [artifact.id for artifact in dropped]
 
 
-def _format_ids(references: Sequence[Reference]) -> str:
-    shown = ", ".join(reference.id for reference in references[:5])
-    return shown if len(references) <= 5 else f"{shown} and {len(references) - 5} more"
+def _format_ids(artifacts: Sequence[Artifact]) -> str:
+    shown = ", ".join(artifact.id for artifact in artifacts[:5])
+    return shown if len(artifacts) <= 5 else f"{shown} and {len(artifacts) - 5} more"
 
 
-def _choose(stores: Stores, dropped: Sequence[Reference], requested: LoadMethod) -> ChosenMethod:
+def _choose(stores: Stores, dropped: Sequence[Artifact], requested: LoadMethod) -> ChosenMethod:
     """Choose the method; ``auto`` deletes over Bolt if an import is impossible."""
     with stores.session() as session:
-        rows = [session.get_one(models.Materialization, (each.kind, each.id)) for each in dropped]
-        sizes = list(map(recorded_size, rows))
-        complete = list(map(recorded_size, complete_rows(session)))
-    remaining = [size for size in complete if size not in sizes]
+        remaining = [each for each in recorded_artifacts(session) if each not in dropped]
     embedded = stores.embedded
-    chosen = choose_deletion(requested, sizes, remaining, embedded is not None)
+    chosen = choose_deletion(requested, dropped, remaining, embedded is not None)
     if chosen.method is LoadMethod.BOLT or embedded is None:
         return chosen
     try:
         refuse_import_losses(stores)
-        _refuse_waiting_imports(stores)
         check_space(embedded, remaining)
     except (RejectedError, LimitError):
         if requested is LoadMethod.IMPORT:
             raise
-        return choose_deletion(LoadMethod.BOLT, sizes, remaining, embedded=True)
+        return choose_deletion(LoadMethod.BOLT, dropped, remaining, embedded=True)
     return chosen
 
 
-def _delete(stores: Stores, reference: Reference, reporter: Reporter) -> None:
-    discard(stores, reference, None, reporter)
+def _delete(stores: Stores, artifact: Artifact, reporter: Reporter) -> None:
+    discard(stores, artifact, None, reporter)
     with stores.session() as session:
-        delete_row(session, reference.kind, reference.id)
-
-
-def recorded_size(row: models.Materialization) -> ArtifactSize:
-    """Return the size of an artifact that PostgreSQL records."""
-    return ArtifactSize(row.kind, row.id, row.expected_nodes, row.expected_relationships)
+        delete_row(session, artifact.kind, artifact.id)
 
 
 def refuse_import_losses(stores: Stores) -> None:
@@ -134,14 +125,4 @@ def refuse_import_losses(stores: Stores) -> None:
             "an offline import would delete data of other programs: "
             + ", ".join([*nodes, *relationships]),
             hint="keep them in a Neo4j database of their own, or add --method bolt",
-        )
-
-
-def _refuse_waiting_imports(stores: Stores) -> None:
-    waiting = find_imported(stores)
-    if waiting:
-        raise RejectedError(
-            f"{pluralize(len(waiting), 'artifact')} of an earlier import would be lost: they were "
-            f"not compared yet: {_format_ids(waiting)}",
-            hint="run 'starcast graph adopt' first, or add --method bolt",
         )

@@ -22,31 +22,24 @@ from starcast.embedded import rebuild as embedded_rebuild
 from starcast.errors import RejectedError
 from starcast.graph import audit, ownership
 from starcast.graph.deletion import delete_orphans, delete_outdated_nodes
+from starcast.graph.reader import read_artifact_nodes
 from starcast.graph.schema import VERSION
 from starcast.graph.writer import BoltWriter, refresh_plans
-from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_plugins
-from starcast.ingest.dropping import recorded_size, refuse_import_losses
+from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
+from starcast.ingest.dropping import refuse_import_losses
 from starcast.ingest.load_methods import choose_method
 from starcast.ingest.loading import (
     LOST,
     Loaded,
     OnStage,
     discard,
-    find_references,
+    find_artifacts,
     load,
     recover,
 )
-from starcast.ingest.offline import adopt, import_all, share_seconds
-from starcast.ingest.planning import ArtifactSize, IngestRequest, Plan
-from starcast.ingest.stores import (
-    LoadState,
-    Reference,
-    Stores,
-    complete_rows,
-    lock_stores,
-    read_state,
-    set_columns,
-)
+from starcast.ingest.offline import import_all, share_seconds
+from starcast.ingest.planning import Plan
+from starcast.ingest.stores import LoadState, Stores, lock_stores, read_state, set_columns
 from starcast.plugins import find_changed
 from starcast.progress import Reporter, Silent
 from starcast.support.text import pluralize
@@ -102,7 +95,7 @@ def _ignore_stage(stage: str, artifact: Artifact) -> None:
 
 def ingest(
     stores: Stores,
-    request: Plan | IngestRequest,
+    plan: Plan,
     wait: bool = False,
     reporter: Reporter | None = None,
     on_stage: OnStage = _ignore_stage,
@@ -112,7 +105,7 @@ def ingest(
 
     Args:
         stores: both stores, open.
-        request: what to store. Of an `IngestRequest`, only missing artifacts are built.
+        plan: what to store; only missing artifacts are built.
         wait: wait for other processes instead of raising BusyError.
         reporter: receives progress messages.
         on_stage: called after each stage (`loading.STAGES`, `offline.STAGES`); tests interrupt
@@ -130,20 +123,19 @@ def ingest(
     """
     listener = reporter or Silent()
     began = time.monotonic()
-    sizes = request.sizes()
-    with lock_stores(stores, wait, listener, f"ingesting {sizes[0].id}") as locked:
+    with lock_stores(stores, wait, listener, f"ingesting {plan.artifacts[0].id}") as locked:
         _tidy(locked, listener)
         ownership.claim(locked.graph, locked.id)
-        adopt(locked, listener)
-        recovered = recover(locked, listener)
-        missing = _find_missing(locked, sizes)
-        _refuse_other_trees(locked, request)
-        present = [size for size in sizes if size not in missing]
-        outdated = _find_outdated(locked, present, listener)
-        created = _create(locked, request, missing, method, listener, on_stage) if missing else []
-    present_ids = [size.id for size in present]
-    recovered_ids = [reference.id for reference in recovered]
-    return Summary(created, present_ids, recovered_ids, time.monotonic() - began, outdated)
+        recovered = [artifact.id for artifact in recover(locked, listener)]
+        with locked.session() as session:
+            stored = recorded_artifacts(session)
+        _refuse_other_trees(locked, plan)
+        missing = [artifact for artifact in plan.artifacts if artifact not in stored]
+        present = [artifact for artifact in stored if artifact in plan.artifacts]
+        outdated = _find_outdated(present, listener)
+        created = _create(locked, missing, stored, method, listener, on_stage) if missing else []
+    present_ids = [artifact.id for artifact in plan.artifacts if artifact in stored]
+    return Summary(created, present_ids, recovered, time.monotonic() - began, outdated)
 
 
 def _tidy(stores: Stores, reporter: Reporter) -> None:
@@ -151,44 +143,31 @@ def _tidy(stores: Stores, reporter: Reporter) -> None:
         embedded_rebuild.clean_up(stores.embedded, reporter)
 
 
-def _find_missing(stores: Stores, sizes: Iterable[ArtifactSize]) -> list[ArtifactSize]:
-    with stores.session() as session:
-        return [
-            size
-            for size in sizes
-            if read_state(session, size.kind, size.id) is not LoadState.COMPLETE
-        ]
-
-
-def _find_outdated(
-    stores: Stores, present: Iterable[ArtifactSize], reporter: Reporter
-) -> list[str]:
+def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]:
     """Return the ids of artifacts that another version of a plug-in built; report each of them."""
     outdated = []
-    with stores.session() as session:
-        for size in present:
-            names = find_changed(recorded_plugins(session, size.kind, size.id))
-            if not names:
-                continue
-            outdated.append(size.id)
-            plugins = " and ".join(f"'{name}'" for name in names)
-            quoted = shlex.quote(size.id)
-            reporter.say(
-                f"{size.id} was built by another version of the plug-in of {plugins}; compare it "
-                f"with: starcast graph verify {quoted}; build it again with: "
-                f"starcast graph rebuild {quoted}"
-            )
+    for artifact in present:
+        names = find_changed(artifact.plugins)
+        if not names:
+            continue
+        outdated.append(artifact.id)
+        plugins = " and ".join(f"'{name}'" for name in names)
+        quoted = shlex.quote(artifact.id)
+        reporter.say(
+            f"{artifact.id} was built by another version of the plug-in of {plugins}; compare it "
+            f"with: starcast graph verify {quoted}; build it again with: "
+            f"starcast graph rebuild {quoted}"
+        )
     return outdated
 
 
-def _refuse_other_trees(stores: Stores, request: Plan | IngestRequest) -> None:
+def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
     """Check that no forest of the user has the id of a stored forest with other trees.
 
     Raises:
         RejectedError: one has.
     """
-    forests = request.forests if isinstance(request, IngestRequest) else {}
-    for artifact_id, forest in forests.items():
+    for artifact_id, forest in plan.forests.items():
         with stores.session() as session:
             if session.get(models.Forest, artifact_id) is None:
                 continue
@@ -200,31 +179,24 @@ def _refuse_other_trees(stores: Stores, request: Plan | IngestRequest) -> None:
             )
 
 
-def _stored_sizes(stores: Stores) -> list[ArtifactSize]:
-    with stores.session() as session:
-        return list(map(recorded_size, complete_rows(session)))
-
-
 def _create(
     stores: Stores,
-    request: Plan | IngestRequest,
-    missing: list[ArtifactSize],
+    missing: Sequence[Artifact],
+    stored: Sequence[Artifact],
     requested: LoadMethod,
     reporter: Reporter,
     on_stage: OnStage,
 ) -> list[Loaded]:
-    embedded = stores.embedded is not None
-    chosen = choose_method(requested, missing, _stored_sizes(stores), embedded=embedded)
+    chosen = choose_method(requested, missing, stored, embedded=stores.embedded is not None)
     if chosen.method is LoadMethod.IMPORT:
         refuse_import_losses(stores)
     reporter.say(chosen.reason)
-    artifacts = request.plan({size.id for size in missing}).artifacts
     if chosen.method is LoadMethod.IMPORT:
-        return import_all(stores, artifacts, reporter, on_stage)
+        return import_all(stores, missing, reporter, on_stage)
     writer = BoltWriter(stores.graph, stores.batch)
     writer.prepare()
     created = []
-    for artifact in artifacts:
+    for artifact in missing:
         created.append(load(stores, writer, artifact, reporter, on_stage))
         _report_complete(artifact, reporter)
     refresh_plans(stores.graph)
@@ -232,8 +204,7 @@ def _create(
 
 
 def _report_complete(artifact: Artifact, reporter: Reporter) -> None:
-    rows = artifact.nodes + artifact.relationships
-    reporter.say(f"{artifact.kind} {artifact.id}: {rows:,} rows, compared and complete")
+    reporter.say(f"{artifact.kind} {artifact.id}: {artifact.rows:,} rows, compared and complete")
 
 
 @dataclass(frozen=True)
@@ -314,16 +285,16 @@ def _take_over(stores: Stores) -> bool:
         if not is_known:
             raise
         if not is_private:
-            hint = f"{error.hint}; or, if it is the right one, {audit.store_advice(identity)}"
+            hint = f"{error.hint}; or, if it is the right one, {ownership.repair_advice(identity)}"
             raise ownership.OwnershipError(error.message, hint=hint) from None
-        ownership.mark(stores.graph, identity)
+    ownership.mark(stores.graph, identity)
     return False
 
 
 def _knows_all_artifacts(stores: Stores) -> bool:
     """Return whether the graph holds artifacts, all known, of no newer version of starcast."""
     owner = ownership.read_owner(stores.graph)
-    in_graph = audit.read_artifact_nodes(stores.graph)
+    in_graph = read_artifact_nodes(stores.graph)
     with stores.session() as session:
         is_known = all(session.get(models.Materialization, name) is not None for name in in_graph)
     return bool(in_graph) and is_known and (owner is None or owner[1] <= VERSION)
@@ -338,15 +309,14 @@ def _find_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact],
     chosen: list[Artifact] = []
     others: list[Artifact] = []
     with stores.session() as session:
-        wanted = find_references(session, ids)
-        references = [
-            Reference(row.kind, row.id)
+        wanted = find_artifacts(session, ids)
+        artifacts = [
+            artifact_from_id(session, row.kind, row.id)
             for row in session.scalars(select(models.Materialization))
             if row.state == LoadState.COMPLETE or row.error in {LOST, REBUILDING}
         ]
-        for reference in sorted(references, key=lambda item: item.build_order):
-            artifact = artifact_from_id(session, reference.kind, reference.id)
-            (chosen if reference in wanted else others).append(artifact)
+    for artifact in sorted(artifacts, key=lambda artifact: artifact.build_order):
+        (chosen if artifact in wanted else others).append(artifact)
     return chosen, others
 
 
@@ -393,12 +363,11 @@ def _rebuild_by_import(
 def _rebuild_over_bolt(
     stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter, *, is_outdated: bool
 ) -> list[Loaded]:
-    references = [Reference(artifact.kind, artifact.id) for artifact in artifacts]
-    for reference in sorted(references, key=lambda item: item.deletion_order):
-        discard(stores, reference, REBUILDING, reporter)
+    for artifact in sorted(artifacts, key=lambda each: each.deletion_order):
+        discard(stores, artifact, REBUILDING, reporter)
     recover(stores, reporter)
     with stores.session() as session:
-        kept = {(row.kind, row.id) for row in complete_rows(session)}
+        kept = {(artifact.kind, artifact.id) for artifact in recorded_artifacts(session)}
     orphans = delete_orphans(stores.graph, kept, stores.batch)
     if orphans:
         noun = pluralize(orphans, "node or relationship", "nodes and relationships")

@@ -3,19 +3,19 @@
 Over Bolt, rows are written to a running server, about 40 000 relationships per second. An offline
 import writes files and fills a new store from them, ten times as fast; but everything that is
 already stored has to be imported again, the server has to be restarted, and it must be the embedded
-server. So small ingests use Bolt, large ingests the import, and other servers get files.
+server. So small ingests and those of other servers use Bolt, and large ingests the import.
 """
 
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import NamedTuple, Self
 
 from starcast.errors import InputError, LimitError
 from starcast.graph.bulk_files import node_bytes, row_bytes
+from starcast.ingest.artifacts import Artifact
 from starcast.support.table import Table
 from starcast.support.text import format_duration
-from starcast.topologies import topology
 from starcast.vocabulary import LoadMethod
 
 #: Speed of Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and of reading in pages.
@@ -45,10 +45,9 @@ BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
 #: Digits of the largest rank or unit in the files of an import within the limit.
 _WIDTH = 8
 
-#: Greatest number of rows over Bolt: ten million take about four minutes, for which users wait, and
-#: S9 with the multiple trees fits; S10 alone has twenty. They are also sorted in memory, at about
-#: 100 bytes per row.
-BOLT_ROW_LIMIT = 10_000_000
+#: Greatest number of rows over Bolt: S10 alone fits, which takes about ten minutes. Rows are sorted
+#: in memory, at about 100 bytes per row.
+BOLT_ROW_LIMIT = 25_000_000
 #: Greatest number of rows by import, including those already stored: S10 with the multiple trees
 #: fits, which keeps all processes within 6 GB.
 IMPORT_ROW_LIMIT = 60_000_000
@@ -58,26 +57,6 @@ _REDUCE = (
     "'--dry-run' shows the size of each artifact, and 'starcast run once' keeps a schedule's "
     "figures and steps without its rows"
 )
-
-
-class Sized(Protocol):
-    """The properties of an artifact that an estimate needs."""
-
-    @property
-    def kind(self) -> str:
-        """``topology``, ``forest`` or ``schedule``."""
-
-    @property
-    def id(self) -> str:
-        """Its id, which begins with the spec of its topology."""
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes that it adds to the graph."""
-
-    @property
-    def relationships(self) -> int:
-        """Number of relationships that it adds to the graph."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +76,7 @@ class Estimate:
     file_bytes: int
 
     @classmethod
-    def of(cls, artifacts: Iterable[Sized]) -> Self:
+    def of(cls, artifacts: Iterable[Artifact]) -> Self:
         """Return the total size of artifacts."""
         listed = list(artifacts)
         nodes = sum(artifact.nodes for artifact in listed)
@@ -142,16 +121,16 @@ class Estimate:
         return self.bytes + self.file_bytes
 
 
-def _file_bytes(artifact: Sized) -> int:
+def _file_bytes(artifact: Artifact) -> int:
     nodes = 0
     if artifact.nodes:
         # A stored topology of a plug-in that is not loaded cannot be imported in any case.
         with suppress(InputError):
-            nodes = artifact.nodes * node_bytes(topology(artifact.id), _WIDTH)
+            nodes = artifact.nodes * node_bytes(artifact.topology, _WIDTH)
     return nodes + artifact.relationships * row_bytes(artifact.kind, artifact.id, _WIDTH)
 
 
-def list_estimates(artifacts: Iterable[Sized]) -> Table:
+def list_estimates(artifacts: Iterable[Artifact]) -> Table:
     """Return the estimated cost of each artifact, and of all in the last row."""
     listed = list(artifacts)
     parts = [(each.kind, each.id, Estimate.of([each])) for each in listed]
@@ -172,23 +151,15 @@ def list_estimates(artifacts: Iterable[Sized]) -> Table:
     return Table.of(rows, rows[0])
 
 
-@dataclass(frozen=True)
-class ChosenMethod:
-    """The load method of an ingest.
-
-    Attributes:
-        method: ``bolt`` or ``import``.
-        reason: one sentence.
-        total: size of what an import loads: the new artifacts and those already stored.
-    """
+class ChosenMethod(NamedTuple):
+    """A load method, ``bolt`` or ``import``, and the reason for it in one sentence."""
 
     method: LoadMethod
     reason: str
-    total: Estimate
 
 
 def choose_method(
-    requested: LoadMethod, new: Iterable[Sized], stored: Iterable[Sized], embedded: bool
+    requested: LoadMethod, new: Iterable[Artifact], stored: Iterable[Artifact], embedded: bool
 ) -> ChosenMethod:
     """Choose the load method for new artifacts.
 
@@ -210,15 +181,18 @@ def choose_method(
         requested is LoadMethod.AUTO and embedded and total.import_seconds < adding.seconds
     )
     method = LoadMethod.IMPORT if by_import else LoadMethod.BOLT
-    excess = limit_error(total if by_import else adding, method, embedded)
+    excess = _limit_error(total if by_import else adding, method, embedded)
     if excess is not None:
         raise excess
     reason = _import_reason(adding, total) if by_import else _bolt_reason(adding, total, embedded)
-    return ChosenMethod(method, reason, total)
+    return ChosenMethod(method, reason)
 
 
 def choose_deletion(
-    requested: LoadMethod, dropped: Iterable[Sized], remaining: Iterable[Sized], embedded: bool
+    requested: LoadMethod,
+    dropped: Iterable[Artifact],
+    remaining: Iterable[Artifact],
+    embedded: bool,
 ) -> ChosenMethod:
     """Choose how to drop artifacts: delete them over Bolt, or import all others into a new store.
 
@@ -234,7 +208,7 @@ def choose_deletion(
     """
     _require_embedded(requested, embedded)
     dropping, total = Estimate.of(dropped), Estimate.of(remaining)
-    excess = limit_error(total, LoadMethod.IMPORT, embedded)
+    excess = _limit_error(total, LoadMethod.IMPORT, embedded)
     if requested is LoadMethod.IMPORT and excess is not None:
         raise excess
     deletion = f"{dropping.rows:,} rows over Bolt"
@@ -251,11 +225,11 @@ def choose_deletion(
             f"{total.import_bytes / 1e9:.1f} GB of temporary disk space; deleting {deletion} would "
             f"take {duration}"
         )
-        return ChosenMethod(LoadMethod.IMPORT, reason, total)
+        return ChosenMethod(LoadMethod.IMPORT, reason)
     reason = f"deleting {deletion} in about {duration}"
     if embedded:
         reason += f"; {importing} would take {format_duration(total.import_seconds)}"
-    return ChosenMethod(LoadMethod.BOLT, reason, total)
+    return ChosenMethod(LoadMethod.BOLT, reason)
 
 
 def _require_embedded(requested: LoadMethod, embedded: bool) -> None:
@@ -263,12 +237,11 @@ def _require_embedded(requested: LoadMethod, embedded: bool) -> None:
         raise InputError(
             "this Neo4j is not the embedded one, so starcast must not stop it and replace its "
             "store as an offline import does",
-            hint="'starcast export' writes files for other servers and prints how to import them; "
-            "or leave out --method to load over Bolt",
+            hint="leave out --method to load over Bolt",
         )
 
 
-def limit_error(size: Estimate, method: LoadMethod, embedded: bool) -> LimitError | None:
+def _limit_error(size: Estimate, method: LoadMethod, embedded: bool) -> LimitError | None:
     """Return the error for a size that exceeds the limit of a method, or None.
 
     Args:
@@ -278,13 +251,11 @@ def limit_error(size: Estimate, method: LoadMethod, embedded: bool) -> LimitErro
     """
     rows = f"{size.nodes:,} nodes and {size.relationships:,} relationships"
     if method is LoadMethod.BOLT and size.rows > BOLT_ROW_LIMIT:
-        alternative = "'starcast export' writes files to import into that server"
-        if embedded:
-            alternative = "remove --method bolt"
+        alternative = "remove --method bolt; or " if embedded else ""
         return LimitError(
             f"{rows} need {size.bytes / 1e9:.1f} GB and {format_duration(size.seconds)} of writing "
             f"and comparing over Bolt on a warm server; the limit is {BOLT_ROW_LIMIT:,} rows",
-            hint=f"{alternative}; or {_REDUCE}",
+            hint=f"{alternative}{_REDUCE}",
         )
     if method is LoadMethod.IMPORT and size.rows > IMPORT_ROW_LIMIT:
         return LimitError(

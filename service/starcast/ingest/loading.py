@@ -24,19 +24,19 @@ from starcast.errors import (
     UnavailableError,
 )
 from starcast.graph import reader
+from starcast.graph.artifacts import GraphArtifact
 from starcast.graph.deletion import delete_artifact
 from starcast.graph.rows import Content
 from starcast.graph.schema import GraphState
-from starcast.graph.writer import GraphWriter
+from starcast.graph.writer import BoltWriter
 from starcast.ingest.artifacts import (
     Artifact,
-    BuiltArtifact,
+    recorded_artifact,
     recorded_plugins,
     require_plugins,
 )
 from starcast.ingest.stores import (
     LoadState,
-    Reference,
     Stores,
     delete_row,
     read_state,
@@ -45,7 +45,7 @@ from starcast.ingest.stores import (
 )
 from starcast.progress import Reporter, Task
 from starcast.support.text import did_you_mean
-from starcast.topologies import topology as parse_topology
+from starcast.vocabulary import LoadMethod
 
 #: The stages of a load, in order; `OnStage` is called after each, and per batch for ``batch``.
 STAGES = (
@@ -90,7 +90,7 @@ class _BatchTask:
 
 
 def load(
-    stores: Stores, writer: GraphWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
+    stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
 ) -> Loaded:
     """Create an artifact in both stores. It must be absent or failed, and the stores locked.
 
@@ -128,35 +128,35 @@ def cleanup_on_error(
         for artifact in reversed(artifacts):
             # If the deletion fails as well, the first error is the one to report.
             with suppress(StarcastError):
-                discard(stores, Reference(artifact.kind, artifact.id), message, reporter)
+                discard(stores, artifact, message, reporter)
         raise
 
 
 def _load(
-    stores: Stores, writer: GraphWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
+    stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
 ) -> None:
-    built = build_and_save(stores, writer.name, artifact, on_stage)
-    writer.begin(built.node)
+    built = build_and_save(stores, LoadMethod.BOLT, artifact, on_stage)
+    writer.begin(built)
     on_stage("begun", artifact)
-    with reporter.task(artifact.id, artifact.nodes + artifact.relationships, "rows") as task:
+    with reporter.task(artifact.id, artifact.rows, "rows") as task:
         batches = _BatchTask(task, lambda: on_stage("batch", artifact))
         if artifact.nodes:
-            writer.write_nodes(artifact.topology, batches)
+            writer.write_nodes(built.topology, batches)
         writer.write_relationships(built.rows, batches)
     on_stage("written", artifact)
-    content = _compare(stores, artifact, built)
+    content = _compare(stores, built)
     on_stage("compared", artifact)
     # The graph comes first: after an interruption here the artifact is complete in the graph but
     # not in PostgreSQL, and is created again.
-    writer.finish(built.node)
+    writer.finish(built)
     on_stage("finished", artifact)
     with stores.session() as session:
         set_state(session, artifact.kind, artifact.id, LoadState.COMPLETE, **found_columns(content))
 
 
 def build_and_save(
-    stores: Stores, method: str, artifact: Artifact, on_stage: OnStage
-) -> BuiltArtifact:
+    stores: Stores, method: LoadMethod, artifact: Artifact, on_stage: OnStage
+) -> GraphArtifact:
     """Build and verify an artifact, and save it to the relational store, in state loading.
 
     Raises:
@@ -169,43 +169,38 @@ def build_and_save(
             kind,
             artifact_id,
             LoadState.PLANNED,
-            method=method,
+            method=method.value,
             expected_nodes=artifact.nodes,
             expected_relationships=artifact.relationships,
             plugins=artifact.plugins,
         )
     on_stage("planned", artifact)
-    built = artifact.build()
+    graph, save = artifact.build()
     on_stage("built", artifact)
     with stores.session() as session:
-        checksum = built.content.checksum
+        checksum = graph.content.checksum
         set_state(session, kind, artifact_id, LoadState.LOADING, expected_checksum=checksum)
-        built.save(session)
+        save(session)
     on_stage("saved", artifact)
-    return built
+    return graph
 
 
-def _compare(stores: Stores, artifact: Artifact, built: BuiltArtifact) -> Content:
-    kind, artifact_id = artifact.kind, artifact.id
-    content = reader.read_content(stores.graph, kind, artifact_id, artifact.topology)
-    differences = reader.find_node_differences(stores.graph, built.node)
+def _compare(stores: Stores, built: GraphArtifact) -> Content:
+    kind, artifact_id = built.kind, built.id
+    content = reader.read_content(stores.graph, kind, artifact_id, built.topology)
+    nodes = reader.read_artifact_nodes(stores.graph, [kind], artifact_id).get(
+        (kind, artifact_id), []
+    )
+    differences = reader.find_node_differences(built, nodes, GraphState.LOADING)
     if content == built.content and not differences:
         return content
     with stores.session() as session:
         set_columns(session, kind, artifact_id, **found_columns(content))
-    mismatch = describe_mismatch(artifact_id, built.content, content, differences)
     raise RejectedError(
-        f"the graph differs from {mismatch}",
+        f"the graph differs from {artifact_id}: found {content}; expected {built.content}"
+        + "".join(f"; {difference}" for difference in differences),
         hint="ingest it again; if this error recurs, another program writes to this graph",
     )
-
-
-def describe_mismatch(
-    artifact_id: str, expected: Content, found: Content, differences: Sequence[str]
-) -> str:
-    """Describe how the content of the graph differs from the expected content of an artifact."""
-    text = f"{artifact_id}: found {found}; expected {expected}"
-    return f"{text}; different: {', '.join(differences)}" if differences else text
 
 
 def found_columns(content: Content) -> dict[str, object]:
@@ -222,17 +217,17 @@ def _mark_failed(stores: Stores, artifact: Artifact, error: str) -> None:
         set_state(session, artifact.kind, artifact.id, LoadState.FAILED, error=error)
 
 
-def discard(stores: Stores, reference: Reference, error: str | None, reporter: Reporter) -> None:
+def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
     """Delete an artifact from both stores.
 
     Its row stays in state failed if there is an error to keep, now or from before. After an
     interruption the artifact is ``loading`` in PostgreSQL or not complete in the graph, so that
     `recover` finds it.
     """
-    kind, artifact_id = reference.kind, reference.id
+    kind, artifact_id = artifact.kind, artifact.id
     nodes, relationships = 0, 0
     with stores.session() as session:
-        require_plugins(reference.spec, recorded_plugins(session, "topology", reference.spec))
+        require_plugins(artifact.spec, recorded_plugins(session, "topology", artifact.spec))
         before = read_state(session, kind, artifact_id)
         row = session.get(models.Materialization, (kind, artifact_id))
         if row is not None:
@@ -245,7 +240,7 @@ def discard(stores: Stores, reference: Reference, error: str | None, reporter: R
             stores.graph,
             kind,
             artifact_id,
-            parse_topology(reference.spec),
+            artifact.topology,
             stores.batch,
             task,
             relationships,
@@ -257,13 +252,13 @@ def discard(stores: Stores, reference: Reference, error: str | None, reporter: R
             _DELETE[kind](session, artifact_id)
             set_state(session, kind, artifact_id, LoadState.FAILED, error=error)
         else:
-            forget(session, reference)
+            forget(session, artifact)
 
 
-def forget(session: Session, reference: Reference) -> None:
+def forget(session: Session, artifact: Artifact) -> None:
     """Delete an artifact that is not complete from the relational store, with its record."""
-    _DELETE[reference.kind](session, reference.id)
-    delete_row(session, reference.kind, reference.id)
+    _DELETE[artifact.kind](session, artifact.id)
+    delete_row(session, artifact.kind, artifact.id)
 
 
 _DELETE = {
@@ -273,12 +268,11 @@ _DELETE = {
 }
 
 
-def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
+def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     """Delete everything that is not complete in both stores, and what depends on it.
 
-    The stores must be locked. Imported artifacts that were not compared yet are kept, unless they
-    depend on something that is deleted. Artifacts that were complete and are missing in the graph
-    stay known as failed; the others leave no trace.
+    The stores must be locked. Artifacts that were complete and are missing in the graph stay known
+    as failed; the others leave no trace.
 
     Returns:
         The deleted artifacts, in the order of deletion.
@@ -286,37 +280,31 @@ def recover(stores: Stores, reporter: Reporter) -> list[Reference]:
     with stores.session() as session:
         # Nothing is decided about topologies of plug-ins that are not loaded.
         known = {
-            reference: state
-            for reference, state in _read_states(session).items()
-            if is_well_formed(reference.id)
+            artifact: state
+            for artifact, state in read_states(session).items()
+            if is_well_formed(artifact.id)
         }
         forest_of = _read_forests(session)
-    in_graph: dict[Reference, str] = {}
+    in_graph: dict[Artifact, str] = {}
     for (kind, artifact_id), row in reader.read_states(stores.graph).items():
         if kind == "schedule" and row["forest"]:
             forest_of[artifact_id] = row["forest"]
         if is_well_formed(artifact_id):
-            in_graph[Reference(kind, artifact_id)] = row["state"] or ""
+            in_graph[Artifact(kind, artifact_id)] = row["state"] or ""
     everything = known.keys() | in_graph.keys()
-    deleted = {
-        reference
-        for reference in everything
-        if _is_unusable(known.get(reference), in_graph.get(reference))
-    }
-    deleted |= {reference for reference in everything if _depends_on(reference, deleted, forest_of)}
-    ordered = sorted(deleted, key=lambda reference: reference.deletion_order)
-    for reference in ordered:
-        is_lost = known.get(reference) is LoadState.COMPLETE
+    deleted = {each for each in everything if _is_unusable(known.get(each), in_graph.get(each))}
+    deleted |= {each for each in everything if _depends_on(each, deleted, forest_of)}
+    ordered = sorted(deleted, key=lambda artifact: artifact.deletion_order)
+    for artifact in ordered:
+        is_lost = known.get(artifact) is LoadState.COMPLETE
         reason = LOST if is_lost else "deleting what an interrupted process left"
-        reporter.say(f"{reference.kind} {reference.id}: {reason}")
-        discard(stores, reference, LOST if is_lost else None, reporter)
+        reporter.say(f"{artifact.kind} {artifact.id}: {reason}")
+        discard(stores, artifact, LOST if is_lost else None, reporter)
     return ordered
 
 
 def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
     """Return whether an artifact with these states in PostgreSQL and Neo4j must be deleted."""
-    if in_graph == GraphState.IMPORTED:
-        return False  # `starcast.ingest.offline.adopt` compares it
     if known in {LoadState.PLANNED, LoadState.LOADING}:
         return True
     if known is LoadState.COMPLETE:
@@ -330,29 +318,29 @@ def is_well_formed(artifact_id: str | None) -> bool:
     Malformed ids come from manual edits; they are reported by verification and never deleted.
     """
     with suppress(InputError):
-        return artifact_id is not None and bool(parse_topology(artifact_id.partition(":")[0]))
+        return artifact_id is not None and bool(Artifact("topology", artifact_id).topology)
     return False
 
 
-def find_dependents(session: Session, reference: Reference) -> list[Reference]:
+def find_dependents(session: Session, artifact: Artifact) -> list[Artifact]:
     """Return the known artifacts that depend on an artifact, in the order of deletion."""
     forest_of = _read_forests(session)
     dependents = [
-        other for other in _read_states(session) if _depends_on(other, {reference}, forest_of)
+        other for other in read_states(session) if _depends_on(other, {artifact}, forest_of)
     ]
     return sorted(dependents, key=lambda other: other.deletion_order)
 
 
-def find_references(session: Session, ids: Sequence[str]) -> set[Reference]:
+def find_artifacts(session: Session, ids: Sequence[str]) -> set[Artifact]:
     """Return the known artifacts with these ids and their dependents; without ids, all.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.
     """
-    known = set(_read_states(session))
+    known = set(read_states(session))
     if not ids:
         return known
-    by_id = {reference.id: reference for reference in known}
+    by_id = {artifact.id: artifact for artifact in known}
     for artifact_id in ids:
         if artifact_id not in by_id:
             raise NotFoundError(
@@ -360,12 +348,13 @@ def find_references(session: Session, ids: Sequence[str]) -> set[Reference]:
                 hint=f"{did_you_mean(artifact_id, by_id)}see 'starcast topology list'",
             )
     chosen = {by_id[artifact_id] for artifact_id in ids}
-    return chosen.union(*(find_dependents(session, reference) for reference in chosen))
+    return chosen.union(*(find_dependents(session, artifact) for artifact in chosen))
 
 
-def _read_states(session: Session) -> dict[Reference, LoadState]:
+def read_states(session: Session) -> dict[Artifact, LoadState]:
+    """Return all artifacts that PostgreSQL records, with their sizes, and their states."""
     rows = session.scalars(select(models.Materialization))
-    return {Reference(row.kind, row.id): LoadState(row.state) for row in rows}
+    return {recorded_artifact(row): LoadState(row.state) for row in rows}
 
 
 def _read_forests(session: Session) -> dict[str, str]:
@@ -375,13 +364,12 @@ def _read_forests(session: Session) -> dict[str, str]:
 
 
 def _depends_on(
-    reference: Reference, others: Collection[Reference], forest_of: Mapping[str, str]
+    artifact: Artifact, others: Collection[Artifact], forest_of: Mapping[str, str]
 ) -> bool:
-    if reference.kind == "topology":
+    if artifact.kind == "topology":
         return False
-    if Reference("topology", reference.spec) in others:
+    if Artifact("topology", artifact.spec) in others:
         return True
     return (
-        reference.kind == "schedule"
-        and Reference("forest", forest_of.get(reference.id, "")) in others
+        artifact.kind == "schedule" and Artifact("forest", forest_of.get(artifact.id, "")) in others
     )

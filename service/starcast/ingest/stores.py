@@ -145,29 +145,6 @@ TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
 }
 
 
-@dataclass(frozen=True)
-class Reference:
-    """An artifact by kind and id."""
-
-    kind: str
-    id: str
-
-    @property
-    def spec(self) -> str:
-        """Spec of its topology, with which every id begins."""
-        return self.id.partition(":")[0]
-
-    @property
-    def build_order(self) -> tuple[int, str]:
-        """Sort key: topologies, then forests, then schedules."""
-        return (models.KINDS.index(self.kind), self.id)
-
-    @property
-    def deletion_order(self) -> tuple[int, str]:
-        """Sort key: schedules, then forests, then topologies."""
-        return (-models.KINDS.index(self.kind), self.id)
-
-
 def read_state(session: Session, kind: str, artifact_id: str) -> LoadState | None:
     """Return the state of an artifact, and lock its row; None if it has no row."""
     row = session.get(models.Materialization, (kind, artifact_id), with_for_update=True)
@@ -226,15 +203,6 @@ def delete_row(session: Session, kind: str, artifact_id: str) -> None:
     if row is not None:
         session.delete(row)
         session.flush()
-
-
-def complete_rows(session: Session) -> list[models.Materialization]:
-    """Return the rows of all complete artifacts, in the order of building."""
-    query = select(models.Materialization).where(
-        models.Materialization.state == LoadState.COMPLETE.value
-    )
-    rows = session.scalars(query)
-    return sorted(rows, key=lambda row: Reference(row.kind, row.id).build_order)
 
 
 def _check_transition(

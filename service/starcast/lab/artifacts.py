@@ -1,6 +1,6 @@
 """The operations on stored topologies, forests and schedules: ingest, list, show and drop."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, cast
 
@@ -20,8 +20,7 @@ from starcast.support.text import pluralize
 from starcast.vocabulary import LoadMethod
 
 if TYPE_CHECKING:
-    from starcast.ingest import IngestRequest
-    from starcast.ingest.artifacts import ForestArtifact
+    from starcast.ingest import Plan
     from starcast.ingest.loading import Loaded
     from starcast.trees import Forest
 
@@ -110,39 +109,39 @@ class Artifacts(Connection):
         """
         from starcast.ingest import ingest
 
-        request = self._request(topology, trees, schedules, forest, options)
+        plan = self._plan(topology, trees, schedules, forest, options)
         chosen = choose(LoadMethod, method, "load method")
         if dry_run:
-            return self._estimate(request, chosen)
-        request.sizes()  # raises for invalid arguments before a server is needed
+            return self._estimate(plan, chosen)
         with self._stores() as stores:
-            summary = ingest(stores, request, wait, self.reporter, method=chosen)
+            summary = ingest(stores, plan, wait, self.reporter, method=chosen)
         return list_loaded(summary.created, str(summary))
 
-    def _estimate(self, request: "IngestRequest", method: LoadMethod) -> Table:
+    def _estimate(self, plan: "Plan", method: LoadMethod) -> Table:
         from starcast.ingest.load_methods import choose_method, list_estimates
 
-        sizes = request.sizes()
         is_embedded = self.settings.neo4j_uri is None
         try:
-            self.reporter.say(choose_method(method, sizes, [], embedded=is_embedded).reason)
+            self.reporter.say(
+                choose_method(method, plan.artifacts, [], embedded=is_embedded).reason
+            )
         except LimitError as error:
             self.reporter.say(f"too large to ingest: {error.message}")
-        estimates = list_estimates(sizes)
+        estimates = list_estimates(plan.artifacts)
         note = (
             "estimated for an empty store and two idle processors; an import also reloads what is"
             " already stored, and verification takes additional time"
         )
         return Table(estimates.columns, estimates.rows, note)
 
-    def _request(
+    def _plan(
         self,
         topology: TopologyName,
         trees: Trees,
         schedules: Schedules,
         files: Sequence[Path],
         options: IngestOptions,
-    ) -> "IngestRequest":
+    ) -> "Plan":
         from starcast.ingest import parse_request
         from starcast.support.spec_syntax import split_specs
         from starcast.topologies import as_topology
@@ -158,12 +157,12 @@ class Artifacts(Connection):
         forests += [Forest.open(file) for file in files]
         names = [each for each in texts if not _is_id(each)]
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
-        request = parse_request(
+        plan = parse_request(
             as_topology(topology).spec, names, algorithms, forests=forests, **given
         )
-        for reason in request.selection.skipped:
+        for reason in plan.skipped:
             self.reporter.say(f"omitted from 'all': {reason}")
-        return request
+        return plan
 
     def _forest_of(self, forest_id: str) -> "Forest":
         """Return the forest of an id, which need not be stored."""
@@ -172,7 +171,7 @@ class Artifacts(Connection):
 
         with self._session() as session:
             artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
-        return cast("ForestArtifact", artifact).forest
+        return cast("Callable[[], Forest]", artifact.make)()
 
     def drop(
         self,

@@ -274,7 +274,7 @@ def _ingest_command(network: Topology, of: str) -> str:
         return ""
     root = parts[-1] if parts[-1] != "expanded" else network.label(0)
     try:
-        artifacts = parse_request(network.spec, trees, schedules, root, ports).sizes()
+        artifacts = parse_request(network.spec, trees, schedules, root, ports).artifacts
     except StarcastError:
         return ""
     if of not in {artifact.id for artifact in artifacts}:

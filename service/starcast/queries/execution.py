@@ -117,11 +117,6 @@ def require_complete(
 
 
 def _incomplete(kind: str, artifact_id: str, state: str) -> NotFoundError:
-    if state == GraphState.IMPORTED:
-        return NotFoundError(
-            f"the {kind} '{artifact_id}' was imported but not verified yet",
-            hint="run 'starcast graph adopt', which verifies it and marks it complete",
-        )
     command = ingest_command(kind, artifact_id)
     return NotFoundError(
         f"the {kind} '{artifact_id}' is not complete in the graph: its state is '{state}'",

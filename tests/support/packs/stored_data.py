@@ -7,13 +7,12 @@ from typing import Any
 
 import starcast
 from starcast.collectives import Schedule, schedule
-from starcast.graph.artifact_nodes import ArtifactNode, forest_node, schedule_node, topology_node
+from starcast.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.graph.connection import Graph
-from starcast.graph.rows import Rows, link_rows, send_rows, tree_rows
 from starcast.graph.writer import BoltWriter, refresh_plans
 from starcast.plugins import load as load_plugins
 from starcast.progress import Silent
-from starcast.topologies import Topology, topology
+from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 from support.fix_plugins import EXAMPLES, restored_registries
 
@@ -164,25 +163,18 @@ def _fill(graph: Graph, specs: Sequence[str]) -> None:
     way = BoltWriter(graph, 20_000)
     way.prepare()
     for spec in specs:
-        _load_topology(way, topology(spec))
+        _load(way, graph_artifact(topology(spec)))
         for each in forests(spec):
-            _load(way, forest_node(each), tree_rows(each))
+            _load(way, graph_artifact(each))
         for plan in schedules(spec):
-            _load(way, schedule_node(plan), send_rows(plan))
+            _load(way, graph_artifact(plan))
     refresh_plans(graph)
 
 
-def _load_topology(way: BoltWriter, network: Topology) -> None:
-    owner = topology_node(network)
-    way.begin(owner)
-    with Silent().task("", network.nodes) as task:
-        way.write_nodes(network, task)
-        way.write_relationships(link_rows(network), task)
-    way.finish(owner)
-
-
-def _load(way: BoltWriter, owner: ArtifactNode, rows: Rows) -> None:
-    way.begin(owner)
-    with Silent().task("", len(rows)) as task:
-        way.write_relationships(rows, task)
-    way.finish(owner)
+def _load(way: BoltWriter, artifact: GraphArtifact) -> None:
+    way.begin(artifact)
+    with Silent().task("", 0) as task:
+        if artifact.kind == "topology":
+            way.write_nodes(artifact.topology, task)
+        way.write_relationships(artifact.rows, task)
+    way.finish(artifact)

@@ -1,0 +1,114 @@
+"""Stored artifacts, read back from the graph as arrays."""
+
+from typing import Any
+
+import numpy as np
+
+from starcast.collectives import Schedule
+from starcast.errors import NotFoundError
+from starcast.graph.artifacts import id_property
+from starcast.graph.connection import Graph
+from starcast.graph.reader import pages
+from starcast.graph.rows import Rows
+from starcast.graph.schema import FOREST, LINK, NODE, SCHEDULE, SEND, TREE_EDGE, Label, Relationship
+from starcast.support.spec_syntax import parse_arguments
+from starcast.topologies import Topology
+from starcast.topologies import topology as parse_topology
+from starcast.trees import Forest
+
+
+def read_labels(graph: Graph, topology: Topology) -> list[str]:
+    """Return the labels of the stored nodes of a topology, by rank."""
+    cypher = (
+        f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high AND n.topology = $topology "
+        "RETURN n.label AS label ORDER BY n.rank"
+    )
+    results = (graph.read(cypher, {**page, "topology": topology.spec}) for page in pages(topology))
+    return [row["label"] for rows in results for row in rows]
+
+
+def read_links(graph: Graph, topology: Topology) -> Rows:
+    """Return the stored links of a topology, sorted."""
+    return read_rows(graph, LINK, topology.spec, topology)
+
+
+def read_rows(
+    graph: Graph, relationship: Relationship, artifact_id: str, topology: Topology
+) -> Rows:
+    """Return the stored relationships of an artifact, sorted."""
+    names = ["a.rank", "b.rank", *(f"r.{name}" for name in relationship.columns)]
+    cypher = (
+        f"MATCH (a:{NODE.name})-[r:{relationship.name}]->(b) WHERE $low <= a.key < $high "
+        f"AND r.{relationship.artifact_property} = $artifact RETURN [{', '.join(names)}] AS row"
+    )
+    found = []
+    for page in pages(topology):
+        found += [row["row"] for row in graph.read(cypher, {**page, "artifact": artifact_id})]
+    columns = np.array(found, dtype=np.int64).reshape(-1, len(names)).T
+    others = dict(zip(relationship.columns, columns[2:], strict=True))
+    return Rows(relationship, artifact_id, topology, columns[0], columns[1], others).sorted()
+
+
+def read_forest(graph: Graph, forest_id: str) -> Forest:
+    """Return a stored forest, rebuilt from its tree edges.
+
+    Raises:
+        NotFoundError: the graph has no such forest.
+    """
+    node = _read_node(graph, FOREST, forest_id)
+    topology = parse_topology(node["topology"])
+    rows = read_rows(graph, TREE_EDGE, forest_id, topology)
+    ports = np.zeros((node["trees"], topology.nodes), dtype=np.uint8)
+    ports[rows.columns["tree"], rows.end] = topology.reverse_ports()[rows.columns["port"]]
+    return Forest(
+        topology,
+        ports,
+        node["root"],
+        construction=node["construction"],
+        arguments=parse_arguments(node["arguments"]),
+        spanning=len(rows) == node["trees"] * (topology.nodes - 1),
+    )
+
+
+def read_schedule(graph: Graph, schedule_id: str) -> Schedule:
+    """Return a stored schedule, its rows sorted by step, sender, port and tree.
+
+    Raises:
+        NotFoundError: the graph has no such schedule.
+    """
+    node = _read_node(graph, SCHEDULE, schedule_id)
+    topology = parse_topology(node["topology"])
+    rows = read_rows(graph, SEND, schedule_id, topology)
+    columns = rows.columns
+    order = np.lexsort((columns["tree"], columns["port"], rows.start, columns["step"]))
+    return Schedule(
+        topology=topology,
+        collective=node["collective"],
+        algorithm=node["algorithm"],
+        ports=node["ports"],
+        units=node["units"],
+        packets=node["packets"],
+        step=columns["step"][order].astype(np.int32),
+        sender=rows.start[order].astype(np.int32),
+        port=columns["port"][order].astype(np.uint8),
+        receiver=rows.end[order].astype(np.int32),
+        tree=columns["tree"][order].astype(np.uint8),
+        unit=columns["unit"][order].astype(np.int32),
+        root=node["root"],
+        arguments=parse_arguments(node["arguments"]),
+        symmetric=node["symmetric"],
+    )
+
+
+def _read_node(graph: Graph, label: Label, artifact_id: str) -> dict[str, Any]:
+    found = graph.read(
+        f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) RETURN properties(o) AS node",
+        {"id": artifact_id},
+    )
+    if not found:
+        kind = label.name.lower()
+        raise NotFoundError(
+            f"the graph has no {kind} '{artifact_id}'", hint=f"see 'starcast {kind} list'"
+        )
+    node: dict[str, Any] = found[0]["node"]
+    return node
