@@ -101,7 +101,7 @@ def test_no_simulate_executes_no_schedule(
         raise AssertionError("executed")
 
     monkeypatch.setattr("starcast.costs.tables.execute_row", fail)
-    for row in rows_of(starcast, "S12", "--no-simulate"):
+    for row in rows_of(starcast, "S8", "--no-simulate"):
         assert row["simulated_steps"] is None
 
 
