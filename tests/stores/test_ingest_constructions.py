@@ -18,7 +18,13 @@ from support import readback
 from support.checks import assert_stored, check_nodes
 from support.plans import plan
 
-SPECS = ("S4", "S5", "S4,2", "Q3")
+SPECS = (
+    "S3",
+    pytest.param("S4", marks=pytest.mark.slow),
+    pytest.param("S5", marks=pytest.mark.slow),
+    "S4,2",
+    "Q3",
+)
 
 
 def words(spec: str) -> list[str]:

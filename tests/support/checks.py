@@ -115,7 +115,9 @@ def assert_stored(stores: Stores, stored_plan: Plan) -> None:
         artifact.id for artifact in stored_plan.artifacts
     }
     assert {row["state"] for row in reader.read_states(stores.graph).values()} == {"complete"}
-    owned = sum(_has_parent(artifact) for artifact in stored_plan.artifacts)
+    structures = [artifact.make() for artifact in stored_plan.artifacts if artifact.make]
+    sketches = [graph_artifact(structure) for structure in structures]
+    owned = sum(sketch.parent is not None for sketch in sketches)
     nodes = (
         sum(artifact.nodes for artifact in stored_plan.artifacts) + len(stored_plan.artifacts) + 1
     )
@@ -124,11 +126,11 @@ def assert_stored(stores: Stores, stored_plan: Plan) -> None:
         sum(artifact.relationships for artifact in stored_plan.artifacts) + owned,
     )
     nodes_of = reader.read_artifact_nodes(stores.graph)
-    for artifact in stored_plan.artifacts:
-        expected = artifact.sketch()
+    for artifact, structure, expected in zip(
+        stored_plan.artifacts, structures, sketches, strict=True
+    ):
         found = nodes_of[artifact.kind, artifact.id]
         assert reader.find_node_differences(expected, found) == []
-        structure = artifact.make and artifact.make()
         if isinstance(structure, Forest):
             _forest_stored(stores, artifact, structure)
         elif isinstance(structure, Schedule):
@@ -137,11 +139,6 @@ def assert_stored(stores: Stores, stored_plan: Plan) -> None:
             topology = artifact.topology
             assert readback.read_labels(stores.graph, topology) == topology.labels().tolist()
             assert same_rows(readback.read_links(stores.graph, topology), expected.rows)
-
-
-def _has_parent(artifact: Artifact) -> bool:
-    """Return whether an artifact's node has a parent: a forest always, a schedule may."""
-    return artifact.sketch().parent is not None
 
 
 def _forest_stored(stores: Stores, artifact: Artifact, forest: Forest) -> None:
