@@ -71,7 +71,7 @@ def test_a_stored_forest_is_the_stored_array(engine: Engine, stores: Stores) -> 
         build_and_save(stores, LoadMethod.BOLT, artifact, lambda _stage, _thing: None)
     with session(engine) as opened:
         actual = artifact_from_id(opened, "forest", built_forest.id)
-        structure = actual.make and actual.make()
+        structure = actual.structure()
         assert isinstance(structure, Forest)
         assert (structure.parent_port == other.parent_port).all()
 

@@ -213,8 +213,7 @@ def test_sizes_of_forests_need_no_building(spec: str) -> None:
     forests = [each for each in plan(spec, ["all", *words]).artifacts if each.kind == "forest"]
     assert len(forests) == len(words) + len(plain_constructions(spec))
     for artifact in forests:
-        assert artifact.make is not None
-        built = forest_artifact(artifact.make())  # type: ignore[arg-type]
+        built = forest_artifact(artifact.structure())  # type: ignore[arg-type]
         assert (built.id, built.rows) == (artifact.id, artifact.rows)
 
 

@@ -115,7 +115,7 @@ def assert_stored(stores: Stores, stored_plan: Plan) -> None:
         artifact.id for artifact in stored_plan.artifacts
     }
     assert {row["state"] for row in reader.read_states(stores.graph).values()} == {"complete"}
-    structures = [artifact.make() for artifact in stored_plan.artifacts if artifact.make]
+    structures = [artifact.structure() for artifact in stored_plan.artifacts]
     sketches = [graph_artifact(structure) for structure in structures]
     owned = sum(sketch.parent is not None for sketch in sketches)
     nodes = (

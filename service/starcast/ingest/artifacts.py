@@ -96,11 +96,15 @@ class Artifact:
         """Sort key: schedules, then forests, then topologies."""
         return (-models.KINDS.index(self.kind), self.id)
 
-    def sketch(self) -> GraphArtifact:
-        """Return what the graph is to hold, without verifying it."""
+    def structure(self) -> Structure:
+        """Build the topology, the forest or the schedule, without verifying it."""
         if self.make is None:
             raise ValueError(f"{self.kind} {self.id} is only named")
-        return graph_artifact(self.make())
+        return self.make()
+
+    def sketch(self) -> GraphArtifact:
+        """Return what the graph is to hold, without verifying it."""
+        return graph_artifact(self.structure())
 
     def build(self) -> Built:
         """Build and verify it.
@@ -108,9 +112,7 @@ class Artifact:
         Raises:
             RejectedError: the verification failed.
         """
-        if self.make is None:
-            raise ValueError(f"{self.kind} {self.id} is only named")
-        structure = self.make()
+        structure = self.structure()
         save = _verify(structure)
         graph = graph_artifact(structure)
         content = graph.content

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from starcast.database.listing import find
 from starcast.errors import LimitError, RejectedError
 from starcast.graph import audit, ownership
-from starcast.ingest.artifacts import Artifact, recorded_artifacts
+from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
 from starcast.ingest.load_methods import ChosenMethod, choose_deletion
-from starcast.ingest.loading import discard, find_dependents, read_states, recover
+from starcast.ingest.loading import discard, find_dependents, recover
 from starcast.ingest.offline import check_space, import_remaining
 from starcast.ingest.stores import Stores, delete_row, lock_stores
 from starcast.progress import Reporter, Silent
@@ -63,9 +63,7 @@ def drop(
         ownership.claim(locked.graph, locked.id)
         recover(locked, listener)
         with locked.session() as session:
-            find(session, kind, artifact_id)
-            known = {artifact: artifact for artifact in read_states(session)}
-            target = known[Artifact(kind, artifact_id)]
+            target = recorded_artifact(find(session, kind, artifact_id))
             dependents = find_dependents(session, target)
         if dependents and not cascade:
             raise RejectedError(

@@ -247,7 +247,7 @@ def rebuild(
         if is_outdated:
             listener.say(f"the graph has an older schema than {VERSION}: rebuilding everything")
             ids = ()
-        artifacts, others = _find_artifacts(locked, ids)
+        artifacts, others = _choose_artifacts(locked, ids)
         embedded = locked.embedded is not None
         chosen = choose_method(request.method, artifacts, others, embedded=embedded)
         # Without artifacts there is nothing to import, but an outdated graph must be cleaned.
@@ -300,7 +300,7 @@ def _knows_all_artifacts(stores: Stores) -> bool:
     return bool(in_graph) and is_known and (owner is None or owner[1] <= VERSION)
 
 
-def _find_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
+def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
     """Return the artifacts to rebuild and the other complete ones, in the order of building.
 
     Artifacts that were complete and are lost, or that an interrupted rebuild deleted, can be

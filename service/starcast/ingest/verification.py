@@ -222,7 +222,7 @@ class _Verification:
         """Generate an artifact, and report if PostgreSQL stores another forest."""
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
-        trees = stored.make() if stored.make and stored.kind == "forest" else None
+        trees = stored.structure() if stored.kind == "forest" else None
         if not isinstance(trees, Forest) or trees.construction not in constructions():
             return stored, []
         generated = forest(trees.topology, trees.construction, trees.root, **trees.arguments)

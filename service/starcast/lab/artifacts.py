@@ -1,6 +1,6 @@
 """The operations on stored topologies, forests and schedules: ingest, list, show and drop."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack, cast
 
@@ -171,7 +171,7 @@ class Artifacts(Connection):
 
         with self._session() as session:
             artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
-        return cast("Callable[[], Forest]", artifact.make)()
+        return cast("Forest", artifact.structure())
 
     def drop(
         self,
