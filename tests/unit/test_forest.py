@@ -87,6 +87,7 @@ def assert_loads_agree(both: Pair) -> None:
     assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, both.n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 def test_s7_follows_the_definition_for_every_cyclic_root(construction: str) -> None:
     for root in oracles.cyclic_roots(7):
