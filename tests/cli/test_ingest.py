@@ -4,12 +4,16 @@ import csv
 import io
 import json
 import socket
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import URL
 
 from starcast.graph.address import GraphAddress
+from starcast.graph.writer import BoltWriter
 from starcast.ingest import Stores
 from starcast.ingest.stores import lock_stores
 from starcast.progress import Silent
@@ -18,6 +22,8 @@ from support.checks import assert_stored, counts, states, stored_counts
 from support.fix_cli import Result, Starcast, name_store
 from support.fix_servers import without_password
 from support.plans import plan
+from support.silent_proxy import SilentProxy
+from support.striking import ctrl_c
 
 
 @pytest.fixture
@@ -264,6 +270,49 @@ def test_ctrl_c_during_an_ingest(
     assert states(stores) == {"S4": "complete", "S4:greedy:1234": "failed"}
     assert starcast("ingest", "S4", "--trees", "greedy").code == 0
     assert_stored(stores, plan("S4", "greedy"))
+
+
+@pytest.fixture
+def silent(
+    starcast: Starcast, graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """A Neo4j behind a proxy that forwards nothing once the nodes are written."""
+    del starcast
+    host, _, port = graph_address.uri.partition("://")[2].partition(":")
+    proxy = SilentProxy((host, int(port)))
+    monkeypatch.setenv("STARCAST_NEO4J_URI", f"bolt://{host}:{proxy.port}")
+    write_nodes = BoltWriter.write_nodes
+
+    def write_and_freeze(self: BoltWriter, *arguments: Any) -> None:
+        write_nodes(self, *arguments)
+        proxy.frozen = True
+
+    monkeypatch.setattr(BoltWriter, "write_nodes", write_and_freeze)
+    yield
+    proxy.close()
+
+
+@pytest.mark.slow
+def test_an_ingest_ends_when_neo4j_becomes_silent(starcast: Starcast, silent: None) -> None:
+    """Within a minute, with one sentence."""
+    del silent
+    began = time.monotonic()
+    result = starcast("ingest", "S4", "--method", "bolt")
+    assert time.monotonic() - began < 60
+    assert result.code == 4
+    assert "cannot be reached or closed the connection" in result.err.splitlines()[-2]
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_an_ingest_whose_neo4j_is_silent(starcast: Starcast, silent: None) -> None:
+    """At once, and not after the seconds of silence."""
+    del silent
+    with ctrl_c(5) as striking:
+        striking.start()
+        began = time.monotonic()
+        result = starcast("ingest", "S4", "--method", "bolt")
+    assert result.code == 130
+    assert time.monotonic() - began < 12
 
 
 def test_list_commands(starcast: Starcast, stores: Stores) -> None:

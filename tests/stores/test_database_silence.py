@@ -1,7 +1,5 @@
-"""A server that is silent: a proxy that keeps all connections open and forwards nothing."""
+"""A PostgreSQL that is silent."""
 
-import selectors
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -13,68 +11,16 @@ from starcast.database import migrations, sessions, watched
 from starcast.errors import BusyError, UnavailableError
 from starcast.progress import Silent
 from support.fix_cli import Starcast, name_store
+from support.silent_proxy import SilentProxy
 from support.striking import ctrl_c
 
 pytestmark = pytest.mark.slow
 
 
-class Proxy:
-    """A TCP proxy in front of PostgreSQL.
-
-    Attributes:
-        frozen: whether it forwards nothing; it still accepts connections.
-    """
-
-    def __init__(self, target: tuple[str, int]) -> None:
-        self._target = target
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self.frozen = False
-        self._pairs: dict[socket.socket, socket.socket] = {}
-        self._running = True
-        self._thread = threading.Thread(target=self._forward)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._running = False
-        self._thread.join()
-        for each in (*self._pairs, self._listener):
-            each.close()
-
-    def _forward(self) -> None:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._listener, selectors.EVENT_READ)
-            while self._running:
-                for key, _ in selector.select(0.05):
-                    self._handle(selector, key.fileobj)
-
-    def _handle(self, selector: selectors.BaseSelector, ready: object) -> None:
-        if ready is self._listener:
-            client, _ = self._listener.accept()
-            server = socket.create_connection(self._target)
-            self._pairs |= {client: server, server: client}
-            for each in (client, server):
-                selector.register(each, selectors.EVENT_READ)
-            return
-        assert isinstance(ready, socket.socket)
-        if self.frozen:
-            time.sleep(0.01)
-            return
-        try:
-            data = ready.recv(65_536)
-            self._pairs[ready].sendall(data)
-        except OSError:
-            data = b""
-        if not data:
-            selector.unregister(ready)
-            ready.shutdown(socket.SHUT_RDWR) if ready.fileno() >= 0 else None
-
-
 @pytest.fixture
-def proxy(fresh_database: URL) -> Iterator[Proxy]:
+def proxy(fresh_database: URL) -> Iterator[SilentProxy]:
     assert fresh_database.port is not None
-    opened = Proxy(("127.0.0.1", fresh_database.port))
+    opened = SilentProxy(("127.0.0.1", fresh_database.port))
     yield opened
     opened.close()
 
@@ -87,7 +33,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def through(proxy: Proxy, fresh_database: URL, impatient: None) -> Iterator[Engine]:
+def through(proxy: SilentProxy, fresh_database: URL, impatient: None) -> Iterator[Engine]:
     """An engine whose connections go through the proxy."""
     del impatient
     engine = sessions.connect(fresh_database.set(port=proxy.port))
@@ -103,7 +49,7 @@ def test_the_deadline_is_thirty_seconds() -> None:
 
 
 def test_a_server_that_becomes_silent_ends_a_statement_in_one_sentence(
-    through: Engine, proxy: Proxy
+    through: Engine, proxy: SilentProxy
 ) -> None:
     with sessions.session(through) as opened:
         opened.execute(text("select 1"))
@@ -118,7 +64,7 @@ def test_a_server_that_becomes_silent_ends_a_statement_in_one_sentence(
 
 
 def test_a_silent_server_is_not_waited_for_again_when_a_lock_is_released(
-    through: Engine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+    through: Engine, proxy: SilentProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection that holds the lock is silent too."""
     monkeypatch.setattr(watched, "SILENT_SECONDS", 6.0)
@@ -128,7 +74,7 @@ def test_a_silent_server_is_not_waited_for_again_when_a_lock_is_released(
     assert time.monotonic() - began < 12
 
 
-def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: Proxy, fresh_database: URL) -> None:
+def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: SilentProxy, fresh_database: URL) -> None:
     """At once, and not after the seconds of silence."""
     engine = sessions.connect(fresh_database.set(port=proxy.port))
     with ctrl_c(1) as striking:
@@ -140,7 +86,7 @@ def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: Proxy, fresh_database: 
     engine.dispose()
 
 
-def work_with_a_lock(engine: Engine, proxy: Proxy) -> None:
+def work_with_a_lock(engine: Engine, proxy: SilentProxy) -> None:
     """Execute a statement, under a lock, that the proxy does not forward."""
     with (
         sessions.advisory_lock(engine, "experiment a", BusyError("busy")),
@@ -168,7 +114,7 @@ def test_a_lock_is_waited_for(through: Engine, bare: Engine) -> None:
 
 
 def test_the_command_line_ends_with_a_sentence(
-    proxy: Proxy,
+    proxy: SilentProxy,
     bare: Engine,
     impatient: None,
     starcast: Starcast,

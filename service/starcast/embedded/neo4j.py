@@ -84,6 +84,9 @@ dbms.security.procedures.allowlist={procedures}
 # No usage reports, no discovery on the network.
 dbms.usage_report.enabled=false
 server.fleet_discovery.enabled=false
+# It sends a sign of life while a statement runs; drivers give up after two that they miss.
+server.bolt.connection_keep_alive=15s
+server.bolt.connection_keep_alive_streaming_scheduling_interval=15s
 # Stops within 1 to 3 seconds; by default it waits ten seconds for idle clients.
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 """

@@ -109,6 +109,7 @@ class Graph:
         self.user = address.user
         self.version = ""
         self._connections_killed = False
+        self._forbid_new_connections()
 
     @classmethod
     def open(cls, address: GraphAddress) -> Self:
@@ -227,6 +228,18 @@ class Graph:
         for connections in self.driver._pool.connections.values():  # noqa: SLF001
             for connection in connections:
                 connection.kill()
+
+    def _forbid_new_connections(self) -> None:
+        """Open no connection once they are killed: the driver would wait for a silent server."""
+        pool = self.driver._pool  # noqa: SLF001
+        open_connection = pool.opener
+
+        def open_unless_killed(*arguments: Any) -> Any:
+            if self._connections_killed:
+                raise KeyboardInterrupt
+            return open_connection(*arguments)
+
+        pool.opener = open_unless_killed
 
     def _work(
         self,

@@ -41,8 +41,9 @@ class BoltWriter:
         self._batch = batch
 
     def prepare(self) -> None:
-        """Create missing constraints and indexes; see `create_indexes`."""
+        """Create missing constraints and indexes."""
         create_indexes(self._graph)
+        await_indexes(self._graph)
 
     def begin(self, artifact: GraphArtifact) -> None:
         """Create the artifact's node, in state loading.
@@ -113,10 +114,14 @@ class BoltWriter:
 
 
 def create_indexes(graph: Graph) -> None:
-    """Create missing constraints and indexes, and wait until all are online."""
+    """Create missing constraints, and begin to create missing indexes."""
     # Indexes are filled in the background, constraints while their statement runs: both at once.
     for statement in sorted(statements(), key=lambda each: each.startswith("CREATE CONSTRAINT")):
         graph.write(statement)
+
+
+def await_indexes(graph: Graph) -> None:
+    """Wait until all indexes are online."""
     graph.read("CALL db.awaitIndexes($seconds)", {"seconds": _INDEX_SECONDS})
 
 

@@ -238,7 +238,9 @@ class _Import:
         """
         self._reporter.say("creating indexes, and comparing what was imported with its generators")
         writer.create_indexes(graph)
+        # The comparison finds nodes by their keys, so it need not wait for the other indexes.
         problems = [*compare_counts(graph, artifacts), *self._sample.compare(graph)]
+        writer.await_indexes(graph)
         if problems:
             described = "; ".join(f"{one.artifact}: {one.problem}" for one in problems[:_DESCRIBED])
             more = len(problems) - _DESCRIBED
