@@ -73,6 +73,7 @@ def test_arrays_over_all_nodes_are_refused_and_single_nodes_are_not(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     t = topology(spec)
+    t.neighbours(2, [0])  # builds the small table that is kept
     machine_of(monkeypatch, t.nodes - 1)
     for ask in (lambda: t.neighbours(2), t.distances, lambda: t.translation(1), t.labels):
         with refused(spec, exit_code=7):

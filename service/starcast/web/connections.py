@@ -25,7 +25,7 @@ READ_SECONDS = 10.0
 #: Greatest number of open connections, if the system allows as many files.
 MOST_CONNECTIONS = 600
 #: Greatest number of bytes in memory that clients have not read yet.
-MOST_UNREAD_BYTES = 200_000_000
+MOST_UNREAD_BYTES = 120_000_000
 #: Connections that may be accepted before any of them is handled.
 BACKLOG = 128
 
