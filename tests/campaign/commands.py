@@ -56,7 +56,7 @@ def experiment(draw: Random) -> tuple[str, ...]:
 
 def claims(draw: Random) -> tuple[str, ...]:
     """Return a verification of claims in two processes."""
-    return "claims", "check", *_some(draw, _CLAIMS), "--jobs", "2", "--again"
+    return "claims", "check", *_some(draw, _CLAIMS), "--jobs", "2"
 
 
 def change(draw: Random, *, embedded: bool = False) -> tuple[str, ...]:

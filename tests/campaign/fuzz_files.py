@@ -18,8 +18,6 @@ from typing import Any, get_args
 import numpy as np
 
 from starcast.blockwise import closed_form, merge_blocks, verify_shard
-from starcast.claims import catalogue, parallel
-from starcast.claims.sharding import check_shard, merge_claims
 from starcast.database import sessions
 from starcast.database.backup import read_manifest
 from starcast.experiments.design import Design
@@ -170,8 +168,6 @@ def _write_shard(kind: Kind, file: Path) -> None:
     match kind:
         case "experiment":
             run_shard("a", Design((_SMALL,)), only, file, Silent(), jobs=1)
-        case "claims":
-            check_shard(["TS.L5", "TS.h"], "quick", ["S3", "S4"], only, file, Silent(), jobs=1)
         case "search":
             tasks = plan_searches(["edge-disjoint-trees"], ["S3"], {}, [1])
             search_shard(tasks, only, file, Budget(seconds=5), lambda _: _record())
@@ -184,9 +180,6 @@ def _merge(kind: Kind, file: Path) -> object:
     match kind:
         case "experiment":
             return read_shards([file])
-        case "claims":
-            merged = merge_claims([file])
-            return parallel.judge_claims(catalogue.select_claims(merged.names), merged.evidence)
         case "search":
             return merge_searches([file])
         case "forest":

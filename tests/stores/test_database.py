@@ -57,12 +57,12 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
     run_experiment(engine, "e", points, Silent())
     before = everything(engine)
     add_revision()
-    with pytest.raises(RejectedError, match="is 0009, this starcast needs 0010") as refused:
+    with pytest.raises(RejectedError, match="is 0010, this starcast needs 0011") as refused:
         sessions.check(engine)
     assert "starcast db upgrade" in refused.value.hint
     recorder = Recorder()
     assert migrations.upgrade(engine, recorder)
-    assert recorder.lines == ["the schema was upgraded from 0009 to 0010"]
+    assert recorder.lines == ["the schema was upgraded from 0010 to 0011"]
     assert everything(engine) == before
     assert run_experiment(engine, "e", points, Silent()).kept == 2
 
@@ -75,7 +75,7 @@ def test_an_upgrade_names_the_rows_that_do_not_fit(
     add_revision()
     with pytest.raises(RejectedError, match="ck_experiment_next"):
         migrations.upgrade(engine, Silent())
-    assert sessions.current(engine) == "0009"
+    assert sessions.current(engine) == "0010"
 
 
 def test_a_downgrade_names_the_command_that_restores_a_backup(engine: Engine) -> None:
@@ -99,7 +99,7 @@ def everything(engine: Engine) -> dict[str, list[str]]:
 
 def test_deleting_a_verification_run_deletes_its_evidence_and_verdicts(engine: Engine) -> None:
     with sessions.session(engine) as session:
-        session.add(models.ClaimRun(level="quick", version="1", fingerprint="f"))
+        session.add(models.ClaimRun(level="quick", version="1"))
         session.flush()
         claim = {"claim_run": 1, "claim": "TS.L5"}
         session.add(models.ClaimEvidence(**claim, size="S3", evidence={}, seconds=0.5))
@@ -114,15 +114,12 @@ def test_deleting_a_verification_run_deletes_its_evidence_and_verdicts(engine: E
     ("row", "constraint"),
     [
         (
-            (
-                "insert into claim_run (level, sizes, version, fingerprint)"
-                " values ('quick', '[]', '1', 'f')"
-            ),
+            ("insert into claim_run (level, sizes, version) values ('quick', '[]', '1')"),
             "ck_claim_run_sizes",
         ),
-        ("insert into claim_run (version, fingerprint) values ('1', 'f')", "ck_claim_run_sizes"),
+        ("insert into claim_run (version) values ('1')", "ck_claim_run_sizes"),
         (
-            "insert into claim_run (level, version, fingerprint) values ('slow', '1', 'f')",
+            "insert into claim_run (level, version) values ('slow', '1')",
             "ck_claim_run_level",
         ),
         (
@@ -145,9 +142,7 @@ def test_verification_runs_refuse_impossible_rows(
     engine: Engine, row: str, constraint: str
 ) -> None:
     with engine.begin() as connection:
-        connection.execute(
-            text("insert into claim_run (level, version, fingerprint) values ('quick', '1', 'f')")
-        )
+        connection.execute(text("insert into claim_run (level, version) values ('quick', '1')"))
     with pytest.raises(IntegrityError, match=constraint), engine.begin() as connection:
         connection.execute(text(row))
 

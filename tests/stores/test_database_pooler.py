@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL, Engine, select, text
 
-from starcast.claims.claim_run import verify_claims
 from starcast.database import backup, migrations, models, sessions, watched
 from starcast.doctor import Verdict, examine
 from starcast.embedded.packages import find_client_programs
@@ -19,6 +18,7 @@ from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.progress import Silent
 from starcast.settings import Settings
+from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_servers import without_password
 
@@ -111,7 +111,7 @@ def test_both_stores_are_filled(
             parse_request("S4", trees="multiple", schedules="multiple"),
         )
     assert len(summary.created) == 3
-    verify_claims(pooled_engine, ["TS.L1"], "quick", None, reporter=Silent(), jobs=1)
+    check_and_store(pooled_engine, ["TS.L1"])
     assert starcast("claims", "show", "TS.L1").code == 0
 
 

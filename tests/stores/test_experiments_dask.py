@@ -16,7 +16,6 @@ from sqlalchemy import URL, Engine
 from starcast import plugins
 from starcast.blockwise import BlockVerification, Source, closed_form, combine, run_ranges
 from starcast.claims import parallel, select_claims
-from starcast.claims.claim_run import verify_claims
 from starcast.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.experiments.design import Design
 from starcast.experiments.grid import Grid
@@ -117,16 +116,15 @@ def test_an_experiment_whose_worker_is_killed_stores_the_same_runs(
 
 
 def test_claims_whose_worker_is_killed_have_the_same_evidence(
-    engine: Engine, cluster_of_two: Cluster, executor: DaskExecutor
+    cluster_of_two: Cluster, executor: DaskExecutor
 ) -> None:
     """A smaller part of the level full (see `CLAIMS`)."""
-    outcome = verify_claims(
-        engine, CLAIMS, sizes=SIZES, reporter=Killer(cluster_of_two), executor=executor
-    )
-    alone = parallel.verify_claims(select_claims(CLAIMS), sizes=SIZES, jobs=1)
-    assert outcome.known == 0
-    assert [verdict.claim for verdict in outcome.verdicts] == [verdict.claim for verdict in alone]
-    for verdict, expected in zip(outcome.verdicts, alone, strict=True):
+    claims = select_claims(CLAIMS)
+    killer = Killer(cluster_of_two)
+    verdicts = parallel.verify_claims(claims, sizes=SIZES, reporter=killer, executor=executor)
+    alone = parallel.verify_claims(claims, sizes=SIZES, jobs=1)
+    assert [verdict.claim for verdict in verdicts] == [verdict.claim for verdict in alone]
+    for verdict, expected in zip(verdicts, alone, strict=True):
         assert (verdict.verdict, verdict.detail) == (expected.verdict, expected.detail)
         assert verdict.evidence == expected.evidence
 

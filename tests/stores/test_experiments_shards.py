@@ -1,13 +1,10 @@
-"""Experiments and checks of claims in shards: merged, they are those of one undivided run."""
+"""Experiments in shards: merged, they are those of one undivided run."""
 
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
-from starcast.claims import storage
-from starcast.claims.claim_run import store_evidence, verify_claims
-from starcast.claims.sharding import check_shard, merge_claims
 from starcast.database import repository
 from starcast.database.sessions import session
 from starcast.errors import InputError, NotFoundError
@@ -20,7 +17,6 @@ from support.experiments import FAULTY, figures, runs
 from support.fix_cli import Starcast
 
 DESIGN = Design((FAULTY,))
-CLAIMS = ["TS.L5", "TS.h", "TS.T1"]
 
 
 @pytest.fixture(scope="module")
@@ -58,45 +54,14 @@ def test_an_incomplete_experiment_stores_nothing(engine: Engine, parts: list[Pat
         repository.load_experiment(opened, "divided")
 
 
-def test_merged_shards_of_claims_have_the_same_verdicts(engine: Engine, tmp_path: Path) -> None:
-    sizes = ["S3", "S4"]
-    files = [tmp_path / f"{index}.json" for index in (1, 2)]
-    for index, file in enumerate(files, start=1):
-        check_shard(CLAIMS, "quick", sizes, Shard(index, 2), file, Silent(), jobs=1)
-    merged = merge_claims(files)
-    outcome = store_evidence(engine, merged.names, merged.level, merged.sizes, merged.evidence)
-    assert (outcome.known, outcome.found) == (0, len(merged.evidence))
-    expected = verify_claims(engine, CLAIMS, sizes=sizes, reporter=Silent(), again=True, jobs=1)
-    assert [(one.claim, one.verdict, one.detail) for one in outcome.verdicts] == [
-        (one.claim, one.verdict, one.detail) for one in expected.verdicts
-    ]
-    with session(engine) as opened:
-        first = storage.load_claim_run(opened, outcome.claim_run)
-        assert first.finished_at is not None
-        pairs = storage.known_pairs(opened, outcome.claim_run)
-        assert pairs == storage.known_pairs(opened, expected.claim_run)
-    with pytest.raises(InputError, match="1 shard is missing: 1/2"):
-        merge_claims(files[1:])
-
-
-def test_the_commands_write_and_merge_shards(
+def test_the_command_writes_and_merges_shards(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Without any server."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://starcast@127.0.0.1:1/nothing")
-    for part in ("1", "2"):
-        checked = starcast(
-            "claims", "check", "TS.L5", "--sizes", "S3,S4", "--shard", f"{part}/2",
-            "--out", f"c{part}.json", "--jobs", "1",
-        )  # fmt: skip
-        assert checked.code == 0, checked.err
-    merged = starcast("claims", "merge", "c1.json", "c2.json", "--no-store", "--format", "json")
-    assert merged.code == 0, merged.err
-    alone = starcast("claims", "check", "TS.L5", "--sizes", "S3,S4", "--no-store", "-f", "json")
-    assert merged.out == alone.out
     grid = ("--topology", "S4", "--algorithm", "multiple", "--segments", "2", "-m", "8")
     written = starcast("experiment", "run", "e", *grid, "--shard", "1/2", "--out", "e.json")
     assert (written.code, written.err) == (0, "shard 1/2 of 'e': 1 run written to e.json\n")
-    refused = starcast("experiment", "merge", "e.json", "c1.json")
+    refused = starcast("experiment", "merge", "e.json")
     assert refused.code in {2, 4}

@@ -117,7 +117,6 @@ FILE_SCHEMAS = {"starcast.records.schema"}
 #: The modules of claims that store and list verification runs.
 CLAIMS_IN_DATABASE = {
     "starcast.claims.storage",
-    "starcast.claims.claim_run",
     "starcast.claims.listing",
 }
 

@@ -104,13 +104,6 @@ def test_tasks_are_sections_at_sizes_the_largest_first() -> None:
     )
 
 
-def test_known_evidence_is_not_planned() -> None:
-    pairs = parallel.plan_pairs(CLAIMS, sizes=SIZES)
-    remaining = parallel.plan_tasks(pairs, set(pairs[1:]))
-    assert [(task.size, task.claims) for task in remaining] == [(pairs[0][1], (pairs[0][0],))]
-    assert parallel.plan_tasks(pairs, set(pairs)) == []
-
-
 def test_claims_that_are_too_large_together_do_not_share_a_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

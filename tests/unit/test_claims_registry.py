@@ -11,7 +11,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.claim_files import parse_entry, parse_sizes
 from starcast.claims.model import Paper
 from starcast.claims.object_cache import ObjectCache
-from starcast.claims.providers import all_of, executions, forests, sample_roots
+from starcast.claims.providers import executions, forests, sample_roots
 from starcast.trees.model import Forest
 
 PAPER = Paper("TS", "Tseng & Sheu 1997", (), "", 1997, "")
@@ -117,7 +117,6 @@ def test_a_check_is_called_for_every_pair_of_prepared_objects() -> None:
 
 def test_executions_record_that_schedules_are_carried_out() -> None:
     check = ClaimCheck(topology("S4"), ObjectCache())
-    provider = all_of(executions("broadcast", "recursive-substar", messages=(1, 2)))
-    (found,) = provider(check)
+    found = list(executions("broadcast", "recursive-substar", messages=(1, 2))(check))
     assert [execution.arguments for execution in found] == [{"messages": 1}, {"messages": 2}]
     assert [finding.met for finding in check.evidence("TS.X1").findings] == [True, True]

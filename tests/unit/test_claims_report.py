@@ -1,20 +1,15 @@
-"""Evidence as JSON, differences, reports, queries for counterexamples, and the fingerprint."""
+"""Evidence as JSON, reports, and queries for counterexamples."""
 
 import json
-import os
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
-from starcast.claims import Verdict, claims, parallel, report, select_claims, serialization
-from starcast.claims.diff import changes, is_requested
+from starcast.claims import Verdict, parallel, report, select_claims, serialization
 from starcast.claims.evidence import Aside, Evidence, Finding
-from starcast.claims.fingerprint import demand_same, fingerprint
-from starcast.errors import NotFoundError, RejectedError
+from starcast.errors import NotFoundError
 from starcast.queries.counterexample import quote_string, to_cypher
 from starcast.support.html import inline_html
 from starcast.vocabulary import VERDICT_WORDS
@@ -64,46 +59,6 @@ def test_evidence_is_converted_to_json_and_back_in_order(
         assert (again, again.seconds) == (one, one.seconds)
         for old, new in zip(one.findings, again.findings, strict=True):
             assert list(old.counterexample or ()) == list(new.counterexample or ())
-
-
-# Differences.
-
-
-def test_changes_are_verdicts_counterexamples_and_sizes() -> None:
-    holds = Verdict("TS.L5", "holds", ("S3",), None, "")
-    assert changes([holds], [holds]) == []
-    larger = replace(holds, sizes=("S3", "S4"))
-    assert [change.row() for change in changes([holds], [larger])] == [
-        {"id": "TS.L5", "change": "sizes", "before": "S3", "after": "S3 S4"}
-    ]
-    fails = failed({"n": 3}, sizes=("S3",))
-    assert [(one.kind, one.before, one.after) for one in changes([holds], [fails])] == [
-        ("verdict", "holds", "fails"),
-        ("counterexample", "", "n = 3: found 1, stated 2"),
-    ]
-
-
-def test_claims_that_were_not_requested_are_not_gone() -> None:
-    both = [Verdict(name, "holds", ("S3",), None, "") for name in ("TS.L5", "NK.L1")]
-    assert [(one.claim, one.kind) for one in changes(both, both[:1])] == [("NK.L1", "gone")]
-    assert changes(both, both[:1], ["TS"]) == []
-    assert [(one.claim, one.kind) for one in changes(both[:1], both)] == [("NK.L1", "appeared")]
-
-
-@pytest.mark.parametrize(
-    "name", ["TS", "TS.L5", "TS.L5-path", "TS.T1", "NK.Tab1", "NK.Tab1.allport-chen", "TS.opt"]
-)
-def test_requested_claims_are_the_selected_claims(name: str) -> None:
-    """TS.L5 is an id and selects itself alone: TS.L5-path is not gone from a run of TS.L5."""
-    assert [known for known in claims() if is_requested(known, [name])] == [
-        one.id for one in select_claims([name])
-    ]
-
-
-def test_what_is_a_statement_no_more_is_gone_if_it_was_is_requested() -> None:
-    assert is_requested("TS.L99", ["TS.L99"])
-    assert is_requested("TS.L99-path", ["TS.L99"])
-    assert not is_requested("TS.L999", ["TS.L99"])
 
 
 # Pages.
@@ -252,73 +207,3 @@ def test_what_no_ingest_builds_is_shown_on_the_topology() -> None:
         "// starcast ingest S4\n" in text
     )
     assert "TREE_EDGE" not in text
-
-
-# The fingerprint.
-
-
-def test_the_fingerprint_covers_the_sources_of_evidence(tmp_path: Path) -> None:
-    package = tmp_path
-    (package / "claims").mkdir()
-    for name in ("permutations.py", "claims/check.py", "claims/report.py", "settings.py"):
-        (package / name).write_text("a")
-    before = fingerprint(package)
-    for name in ("claims/report.py", "settings.py"):
-        (package / name).write_text("b")
-    assert fingerprint(package) == before
-    (package / "claims" / "check.py").write_text("b")
-    assert fingerprint(package) != before
-    assert len(fingerprint()) == 64
-
-
-@pytest.fixture
-def package(tmp_path: Path) -> Path:
-    """Sources of a package in a temporary directory."""
-    (tmp_path / "claims" / "papers").mkdir(parents=True)
-    for name in (
-        "permutations.py",
-        "claims/check.py",
-        "claims/papers/claims.toml",
-        "claims/papers/paper.py",
-    ):
-        (tmp_path / name).write_text("a")
-    return tmp_path
-
-
-def test_unchanged_sources_are_read_once(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = fingerprint(package)
-    demand_same(before, package)
-    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
-    demand_same(before, package)
-
-
-def test_touched_sources_are_unchanged(package: Path) -> None:
-    before = fingerprint(package)
-    demand_same(before, package)
-    os.utime(package / "permutations.py", ns=(1, 1))
-    demand_same(before, package)
-
-
-def _of_the_same_time_and_size(package: Path) -> None:
-    old, new = package / "claims" / "check.py", package / "new"
-    new.write_text("b")
-    os.utime(new, ns=(old.stat().st_atime_ns, old.stat().st_mtime_ns))
-    new.replace(old)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda package: (package / "permutations.py").write_text("other"),
-        lambda package: (package / "claims" / "papers" / "another.py").write_text(""),
-        lambda package: (package / "claims" / "papers" / "claims.toml").unlink(),
-        _of_the_same_time_and_size,
-    ],
-    ids=["written", "another", "gone", "of the same time and size"],
-)
-def test_changed_sources_are_an_error(package: Path, change: Callable[[Path], object]) -> None:
-    before = fingerprint(package)
-    demand_same(before, package)
-    change(package)
-    with pytest.raises(RejectedError, match="were changed"):
-        demand_same(before, package)

@@ -18,8 +18,6 @@ import pytest
 
 from starcast import plugins
 from starcast.blockwise import merge_blocks
-from starcast.claims import catalogue, parallel
-from starcast.claims.sharding import check_shard, merge_claims
 from starcast.collectives import schedule
 from starcast.database.backup import read_manifest
 from starcast.errors import InputError, RejectedError, StarcastError
@@ -145,8 +143,6 @@ def shard_content(kind: Kind) -> str:
         only = Shard(1, 1)
         if kind == "experiment":
             run_shard("a", Design((GRID,)), only, file, Silent(), jobs=1)
-        elif kind == "claims":
-            check_shard(["TS.L5"], "quick", ["S3"], only, file, Silent(), jobs=1)
         elif kind == "search":
             known = load_record(path_of(shipped_folder(), "edge-disjoint-trees", "S3"))
             path = path_of(shipped_folder(), "edge-disjoint-trees", "S3")
@@ -168,9 +164,6 @@ def merge(kind: Kind, file: Path) -> object:
     """Merge a shard as its command does."""
     if kind == "experiment":
         return read_shards([file])
-    if kind == "claims":
-        merged = merge_claims([file])
-        return parallel.judge_claims(catalogue.select_claims(merged.names), merged.evidence)
     if kind == "search":
         return merge_searches([file])
     return merge_blocks([file])
@@ -197,39 +190,22 @@ def set_result(value: object) -> Callable[[dict[str, Any]], None]:
     return lambda content: content.update(results={"0": value})
 
 
-def finding(**fields: Any) -> Callable[[dict[str, Any]], None]:
-    """Return the change of the first finding of a shard of claims."""
-    return lambda content: content["results"]["0"][0]["evidence"]["findings"][0].update(fields)
-
-
 SHARDS = {
-    "a kind of another type": Case(shard("claims", lambda all_: all_.update(kind=[])), "kind"),
-    "an unknown kind": Case(shard("claims", lambda all_: all_.update(kind="x")), "kind"),
-    "no kind": Case(shard("claims", lambda all_: all_.pop("kind")), "no 'kind'"),
-    "tasks in words": Case(shard("claims", lambda all_: all_.update(tasks="1")), "tasks"),
+    "a kind of another type": Case(shard("experiment", lambda all_: all_.update(kind=[])), "kind"),
+    "an unknown kind": Case(shard("experiment", lambda all_: all_.update(kind="x")), "kind"),
+    "no kind": Case(shard("experiment", lambda all_: all_.pop("kind")), "no 'kind'"),
+    "tasks in words": Case(shard("experiment", lambda all_: all_.update(tasks="1")), "tasks"),
     "fewer than no tasks": Case(
-        shard("claims", lambda all_: all_.update(tasks=-1, results={})), "tasks"
+        shard("experiment", lambda all_: all_.update(tasks=-1, results={})), "tasks"
     ),
-    "a list of results": Case(shard("claims", lambda all_: all_.update(results=[1])), "results"),
+    "a list of results": Case(
+        shard("experiment", lambda all_: all_.update(results=[1])), "results"
+    ),
     "a result with a long number": Case(
-        shard("claims", lambda all_: all_["results"].update({"9" * 5_000: []})), "unexpected result"
+        shard("experiment", lambda all_: all_["results"].update({"9" * 5_000: []})),
+        "unexpected result",
     ),
-    "a number as the shard": Case(shard("claims", lambda all_: all_.update(shard=1)), "shard"),
-    "half a character": Case(
-        shard("claims", lambda all_: all_["job"].update(level="\ud800")), "incomplete"
-    ),
-    "a job without names": Case(shard("claims", lambda all_: all_["job"].pop("names")), "names"),
-    "a level in numbers": Case(shard("claims", lambda all_: all_["job"].update(level=1)), "level"),
-    "sizes in words": Case(shard("claims", lambda all_: all_["job"].update(sizes="S3")), "sizes"),
-    "evidence as text": Case(shard("claims", set_result("evidence")), "is not a list"),
-    "evidence without findings": Case(shard("claims", set_result([{"claim": "TS.L5"}])), "no '"),
-    "a relation that does not exist": Case(shard("claims", finding(relation="<")), "relation"),
-    "a very long time": Case(
-        shard("claims", lambda all_: all_["results"]["0"][0].update(seconds=10**400)), "seconds"
-    ),
-    "a place in words": Case(
-        shard("claims", finding(counterexample=[["n", "three"]])), "counterexample"
-    ),
+    "a number as the shard": Case(shard("experiment", lambda all_: all_.update(shard=1)), "shard"),
     "a run as a number": Case(shard("experiment", set_result([1])), "is not valid"),
     "a run without fields": Case(shard("experiment", set_result([{}])), "Field required"),
     "no runs": Case(shard("experiment", set_result([])), "no runs"),
@@ -418,7 +394,7 @@ def test_an_input_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
     assert "\n" not in error.message
 
 
-@pytest.mark.parametrize("kind", ["experiment", "claims", "search"])
+@pytest.mark.parametrize("kind", ["experiment", "search"])
 def test_an_unchanged_shard_is_merged(kind: Kind, tmp_path: Path) -> None:
     assert json.loads(shard_content(kind))["sources"] == source_digest()
     assert shard(kind, lambda _: None)(tmp_path) is not None

@@ -37,7 +37,7 @@ def claims() -> dict[str, Claim]:
             continue
         if entry.id not in checks:
             raise StarcastError(
-                f"claim {entry.id} has no check", hint=f'write one with @check("{entry.id}")'
+                f"claim {entry.id} has no check", hint=f'write one with @checks("{entry.id}")'
             )
         single[entry.id] = _claim(entry)
     return {

@@ -6,10 +6,8 @@ from dataclasses import replace
 from sqlalchemy.orm import Session
 
 from starcast.claims import report, storage
-from starcast.claims.catalogue import claims
+from starcast.claims.catalogue import claims, covers
 from starcast.claims.describe import describe_place, describe_span
-from starcast.claims.diff import COLUMNS, changes, is_requested
-from starcast.claims.fingerprint import fingerprint
 from starcast.claims.model import Claim
 from starcast.claims.verdict import Verdict
 from starcast.database import models
@@ -132,43 +130,31 @@ def claim_facts(claim: Claim, stored: Stored) -> Row:
         "of": "" if found is None else found.of,
         "detail": "" if found is None else found.detail,
         "run": run and run.id,
-        "verified_by": "" if run is None else _describe_code(run),
+        "verified_by": "" if run is None else f"starcast {run.version}",
     }
     return {name: value for name, value in facts.items() if value not in ("", [], None)}
-
-
-def _describe_code(run: models.ClaimRun) -> str:
-    is_current = run.fingerprint == fingerprint()
-    return f"starcast {run.version}, {'this code' if is_current else 'other code'}"
 
 
 def list_claim_runs(session: Session) -> Table:
     """Return the stored verification runs: requested claims, code, and number of verdicts."""
     counts = storage.count_verdicts(session)
     rows = [_run_row(run, counts.get(run.id, {})) for run in storage.list_claim_runs(session)]
-    code = ("version", "revision", "dirty", "fingerprint")
     verdicts = map(_verdict_column, VERDICT_WORDS)
-    columns = ("run", "claims", "at", *verdicts, *code, "started", "finished")
-    return Table.of(rows, columns, spare=("fingerprint", "revision", "dirty", "started"))
+    columns = ("run", "claims", "at", *verdicts, "version", "revision", "dirty", "finished")
+    return Table.of(rows, columns, spare=("revision", "dirty"))
 
 
 def _run_row(run: models.ClaimRun, counts: Mapping[str, int]) -> Row:
     asked = storage.question(run)
-    finished = run.finished_at and run.finished_at.astimezone()
     return {
         "run": run.id,
         "claims": " ".join(asked.names) or "all",
         "at": asked.level or " ".join(asked.sizes or ()),
-        **{
-            _verdict_column(word): counts.get(word, 0) if finished else None
-            for word in VERDICT_WORDS
-        },
+        **{_verdict_column(word): counts.get(word, 0) for word in VERDICT_WORDS},
         "version": run.version,
         "revision": run.revision and run.revision[:12],
         "dirty": run.dirty,
-        "fingerprint": run.fingerprint,
-        "started": run.started_at.astimezone(),
-        "finished": finished,
+        "finished": run.finished_at.astimezone(),
     }
 
 
@@ -178,58 +164,56 @@ def _verdict_column(verdict: str) -> str:
 
 
 def list_changes(session: Session, before: int | None = None, after: int | None = None) -> Table:
-    """Return the differences between two stored verification runs.
+    """Return the claims whose verdicts differ between two stored verification runs.
 
     The note of the table names the runs, and says how many claims were not requested again.
 
     Args:
         session: a session of the database.
         before: number of the first run; by default the run before ``after``.
-        after: number of the second run; by default the newest finished one.
+        after: number of the second run; by default the newest.
 
     Raises:
-        NotFoundError: there is no such finished run.
+        NotFoundError: there is no such run.
     """
-    new = storage.load_newest(session) if after is None else storage.load_finished(session, after)
+    new = storage.load_newest(session) if after is None else storage.load_claim_run(session, after)
     old = (
         storage.load_newest(session, before=new.id)
         if before is None
-        else storage.load_finished(session, before)
+        else storage.load_claim_run(session, before)
     )
-    verdicts, others = (storage.load_verdicts(session, run.id) for run in (old, new))
-    found = changes(_in_order(verdicts), _in_order(others), new.names)
+    first, second = (storage.load_words(session, run.id) for run in (old, new))
+    unasked = {claim for claim in first if not _is_requested(claim, new)}
+    # Claims that no longer exist are last.
+    names = [claim for claim in dict.fromkeys([*claims(), *sorted(first)]) if claim not in unasked]
+    verdicts = [(claim, first.get(claim, ""), second.get(claim, "")) for claim in names]
+    rows = [
+        {"id": claim, "before": word, "after": other}
+        for claim, word, other in verdicts
+        if word != other
+    ]
     asked = storage.question(old), storage.question(new)
     notes = [f"verification run {old.id} ({asked[0]}) against run {new.id} ({asked[1]})"]
-    unasked = sum(not is_requested(verdict.claim, new.names) for verdict in verdicts)
     if unasked:
-        notes.append(
-            f"{pluralize(unasked, 'claim')} of run {old.id} were not requested in run {new.id}"
-        )
-    if not found:
+        of_run = f"of run {old.id}"
+        claims_are = pluralize(len(unasked), f"claim {of_run} is", f"claims {of_run} are")
+        notes.append(f"{claims_are} not requested in run {new.id}")
+    if not rows:
         notes.append("no differences")
-    return Table.of((change.row() for change in found), COLUMNS, "\n".join(notes))
+    return Table.of(rows, ("id", "before", "after"), "\n".join(notes))
 
 
-def _in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Return verdicts in the order of the papers, those on claims that no longer exist last."""
-    places = {name: place for place, name in enumerate(claims())}
-    return sorted(
-        verdicts, key=lambda verdict: (places.get(verdict.claim, len(places)), verdict.claim)
-    )
+def _is_requested(claim: str, run: models.ClaimRun) -> bool:
+    return not run.names or any(covers(name, claim) for name in run.names)
 
 
 def run_provenance(run: models.ClaimRun) -> dict[str, str]:
     """Return what a report says about its verification run."""
-    revision = (
-        ""
-        if run.revision is None
-        else f", revision {run.revision[:12]}{' with changes' if run.dirty else ''}"
-    )
-    finished = run.finished_at
+    revision = ""
+    if run.revision is not None:
+        revision = f", revision {run.revision[:12]}{' with changes' if run.dirty else ''}"
     return {
         "Verification run": f"{run.id} ({storage.question(run)})",
         "Code": f"starcast {run.version}{revision}",
-        "Finished": ""
-        if finished is None
-        else finished.astimezone().isoformat(sep=" ", timespec="seconds"),
+        "Finished": run.finished_at.astimezone().isoformat(sep=" ", timespec="seconds"),
     }

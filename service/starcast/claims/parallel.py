@@ -1,10 +1,10 @@
 """Verification of many claims, in parallel processes if that is faster.
 
 A task consists of the claims of one section at one size: they share an `ObjectCache`, and so the
-objects that they use. Evidence that is known already is not computed again.
+objects that they use.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -88,13 +88,12 @@ def plan_pairs(
     return tuple((claim.id, spec) for claim, spec in pairs)
 
 
-def plan_tasks(pairs: Iterable[Pair], known: Collection[Pair] = ()) -> list[Task]:
-    """Return tasks for the pairs without known evidence, those with the largest estimate first."""
+def plan_tasks(pairs: Iterable[Pair]) -> list[Task]:
+    """Return tasks for the pairs, those with the largest estimate first."""
     groups: dict[tuple[str, str], list[Claim]] = {}
     for claim_id, spec in pairs:
-        if (claim_id, spec) not in known:
-            claim = catalogue.find_claim(claim_id)
-            groups.setdefault((claim.section, spec), []).append(claim)
+        claim = catalogue.find_claim(claim_id)
+        groups.setdefault((claim.section, spec), []).append(claim)
     tasks = [task for (_, spec), claims in groups.items() for task in _split(claims, spec)]
     return sorted(tasks, key=lambda task: -task.total_bytes)
 

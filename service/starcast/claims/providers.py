@@ -1,6 +1,6 @@
 """Providers of prepared objects for checks.
 
-A provider is the ``given`` argument of `starcast.claims.registry.check`, or is called in a check:
+A provider is the ``given`` argument of `starcast.claims.registry.checks`, or is called in a check:
 ``for execution in broadcasts(check)``. It yields objects at the size of a `ClaimCheck`. Sample
 roots are those of `starcast.claims.reference.bfs.roots`: all nodes of small topologies, otherwise
 a few.
@@ -9,7 +9,6 @@ a few.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeVar
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.reference import bfs
@@ -19,7 +18,6 @@ from starcast.permutations import Ranks
 from starcast.simulator import Simulation
 from starcast.trees.model import Forest
 
-Object = TypeVar("Object")
 Argument = int | str
 
 
@@ -118,15 +116,6 @@ def sample_roots(count: int | None = None) -> Provider[int]:
 
     def provide(check: ClaimCheck) -> Iterable[int]:
         return _sample_roots(check, count)
-
-    return provide
-
-
-def all_of(provider: Provider[Object]) -> Provider[list[Object]]:
-    """Yield all objects of a provider once, as a list."""
-
-    def provide(check: ClaimCheck) -> Iterator[list[Object]]:
-        yield list(provider(check))
 
     return provide
 

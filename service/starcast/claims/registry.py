@@ -1,4 +1,4 @@
-"""Registration of checks: the decorator `check`, and `check_rows` for rows of tables."""
+"""Registration of checks: the decorator `checks`, and `check_rows` for rows of tables."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def registered_checks() -> Mapping[str, RegisteredCheck]:
     return _CHECKS
 
 
-def check(
+def checks(
     claim_id: str,
     *,
     given: Provider[Any] | tuple[Provider[Any], ...] | None = None,
@@ -53,7 +53,7 @@ def check(
         StarcastError: the claim already has a check.
 
     Example:
-        >>> @check("TS.L6", given=forests("multiple", roots=2))
+        >>> @checks("TS.L6", given=forests("multiple", roots=2))
         ... def link_congestion(check: ClaimCheck, forest: Forest) -> None:
         ...     loads = checkers.loads(forest.topology, forest.parent_port, forest.root)
         ...     check.at_most("trees on a link", loads, 2, of=forest)
@@ -93,7 +93,7 @@ def register(
     bytes_per_node: BytesPerNode | None = None,
     section: str = "",
 ) -> None:
-    """Register a check function for a claim; `check` and `check_rows` are the usual ways.
+    """Register a check function for a claim; `checks` and `check_rows` are the usual ways.
 
     Raises:
         StarcastError: the claim already has a check.

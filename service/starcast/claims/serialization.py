@@ -4,41 +4,9 @@ Places become lists of pairs, because PostgreSQL does not keep the order of obje
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+from typing import Any
 
-from starcast.claims.evidence import Aside, Evidence, Finding, Relation
-from starcast.support.shapes import check_shape, is_count, one_of
-
-
-def _is_place(value: object) -> bool:
-    """Return whether a value is a list of pairs of a name and a value; n and k are counts."""
-    try:
-        check_shape(value, [list], "the place")
-    except ValueError:
-        return False
-    pairs: list[list[Any]] = value  # type: ignore[assignment]
-    return all(
-        len(pair) == 2
-        and type(pair[0]) is str
-        and (is_count(pair[1]) if pair[0] in ("n", "k") else type(pair[1]) in (bool, int, str))
-        for pair in pairs
-    )
-
-
-_FINDING_SHAPE = {
-    "what": str,
-    "relation": one_of(*get_args(Relation)),
-    "compared": is_count,
-    "measured": str,
-    "counterexample": (None, _is_place),
-    "of": str,
-}
-#: The shape of what `evidence_to_json` returns.
-EVIDENCE_SHAPE = {
-    "findings": [_FINDING_SHAPE],
-    "asides": [{"kind": one_of("reading", "instead"), "words": str, "findings": [_FINDING_SHAPE]}],
-    "undefined": str,
-}
+from starcast.claims.evidence import Aside, Evidence, Finding
 
 
 def evidence_to_json(evidence: Evidence) -> dict[str, Any]:

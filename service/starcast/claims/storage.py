@@ -3,27 +3,24 @@
 As in `starcast.database.repository`, every function works in the given session and never commits.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from sqlalchemy import func, insert, literal, select, tuple_
+from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
 from starcast.claims import serialization
 from starcast.claims.evidence import Evidence
 from starcast.claims.model import size_order
-from starcast.claims.parallel import Pair
 from starcast.claims.verdict import Verdict
 from starcast.database import models
 from starcast.database.models import ClaimEvidence, ClaimRun, ClaimVerdict
 from starcast.errors import NotFoundError
 from starcast.support.provenance import provenance
+from starcast.topologies import topology
 
 #: The largest value of PostgreSQL's type integer.
 _LARGEST_ID = 2**31 - 1
-#: Rows selected by one statement.
-_BATCH = 1_000
 
 
 @dataclass(frozen=True)
@@ -38,14 +35,22 @@ class Question:
         return f"{' '.join(self.names) or 'all'}, {self.level or ' '.join(self.sizes or ())}"
 
 
+def question_of(names: Sequence[str], level: str, sizes: Sequence[str] | None) -> Question:
+    """Return what is asked for by names, and by a level or the sizes that replace it."""
+    if sizes is None:
+        return Question(tuple(names), level, None)
+    specs = {topology(spec).spec for spec in sizes}
+    return Question(tuple(names), None, tuple(sorted(specs, key=size_order)))
+
+
 def question(run: ClaimRun) -> Question:
     """Return what a verification run checks."""
     sizes = None if run.sizes is None else tuple(run.sizes)
     return Question(tuple(run.names), run.level, sizes)
 
 
-def save_claim_run(session: Session, asked: Question, fingerprint: str) -> ClaimRun:
-    """Store a new verification run without evidence."""
+def save_claim_run(session: Session, asked: Question, verdicts: Sequence[Verdict]) -> ClaimRun:
+    """Store a verification run: its verdicts, and the evidence that they follow from."""
     code = provenance()
     run = ClaimRun(
         names=list(asked.names),
@@ -54,17 +59,35 @@ def save_claim_run(session: Session, asked: Question, fingerprint: str) -> Claim
         version=code["version"],
         revision=code["revision"],
         dirty=code["dirty"],
-        fingerprint=fingerprint,
     )
     session.add(run)
     session.flush()
+    alone = [part for verdict in verdicts for part in verdict.parts or (verdict,)]
+    evidence = {(each.claim, each.size): each for verdict in alone for each in verdict.evidence}
+    session.add_all(
+        ClaimEvidence(
+            claim_run=run.id,
+            claim=each.claim,
+            size=each.size,
+            evidence=serialization.evidence_to_json(each),
+            seconds=each.seconds,
+        )
+        for each in evidence.values()
+    )
+    session.add_all(
+        ClaimVerdict(
+            claim_run=run.id,
+            claim=each.claim,
+            verdict=each.verdict,
+            sizes=list(each.sizes),
+            counterexample=None if each.counterexample is None else dict(each.counterexample),
+            detail=each.detail,
+            subject=each.of,
+        )
+        for each in verdicts
+    )
+    session.flush()
     return run
-
-
-def find_claim_run(session: Session, asked: Question, fingerprint: str) -> ClaimRun | None:
-    """Return the newest verification run of this code with this question, or None."""
-    query = select(ClaimRun).where(ClaimRun.fingerprint == fingerprint).order_by(ClaimRun.id.desc())
-    return next((run for run in session.scalars(query) if question(run) == asked), None)
 
 
 def load_claim_run(session: Session, number: int) -> ClaimRun:
@@ -81,36 +104,20 @@ def load_claim_run(session: Session, number: int) -> ClaimRun:
     return run
 
 
-def load_finished(session: Session, number: int) -> ClaimRun:
-    """Return the verification run with this number if it has its verdicts.
-
-    Raises:
-        NotFoundError: no such verification run is stored, or it was interrupted.
-    """
-    run = load_claim_run(session, number)
-    if run.finished_at is None:
-        raise NotFoundError(
-            f"verification run {number} was interrupted and has no verdicts",
-            hint="repeat the same 'starcast claims check' to continue it",
-        )
-    return run
-
-
 def load_newest(session: Session, before: int | None = None) -> ClaimRun:
-    """Return the newest finished verification run, or the newest before the run ``before``.
+    """Return the newest verification run, or the newest before the run ``before``.
 
     Raises:
         NotFoundError: there is none.
     """
-    query = select(ClaimRun).where(ClaimRun.finished_at.is_not(None)).order_by(ClaimRun.id.desc())
+    query = select(ClaimRun).order_by(ClaimRun.id.desc())
     if before is not None:
         query = query.where(ClaimRun.id < before)
     run = session.scalar(query.limit(1))
     if run is None:
         earlier = "" if before is None else f" before run {before}"
         raise NotFoundError(
-            f"no finished verification run is stored{earlier}",
-            hint="'starcast claims check' stores one",
+            f"no verification run is stored{earlier}", hint="'starcast claims check' stores one"
         )
     return run
 
@@ -131,58 +138,6 @@ def count_verdicts(session: Session) -> dict[int, dict[str, int]]:
     return counts
 
 
-def save_evidence(session: Session, run: int, evidence: Iterable[Evidence]) -> None:
-    """Store evidence in the verification run with this number."""
-    rows = [
-        ClaimEvidence(
-            claim_run=run,
-            claim=each.claim,
-            size=each.size,
-            evidence=serialization.evidence_to_json(each),
-            seconds=each.seconds,
-        )
-        for each in evidence
-    ]
-    session.add_all(rows)
-    session.flush()
-
-
-def known_pairs(session: Session, run: int) -> set[Pair]:
-    """Return the claims and sizes for which a verification run has evidence."""
-    query = select(ClaimEvidence.claim, ClaimEvidence.size).where(ClaimEvidence.claim_run == run)
-    return {(claim, size) for claim, size in session.execute(query)}
-
-
-def copy_evidence(session: Session, run: ClaimRun, pairs: Collection[Pair]) -> int:
-    """Copy the evidence of these pairs from other verification runs of the same code.
-
-    A verification run holds all evidence behind its verdicts, so that it can be read on its own.
-
-    Returns:
-        The number of pairs copied.
-    """
-    old = ClaimEvidence
-    query = (
-        select(old.claim, old.size, func.max(old.claim_run))
-        .join(ClaimRun, ClaimRun.id == old.claim_run)
-        .where(ClaimRun.fingerprint == run.fingerprint, old.claim_run != run.id)
-        .group_by(old.claim, old.size)
-    )
-    sources = [
-        (source, claim, size)
-        for claim, size, source in session.execute(query)
-        if (claim, size) in pairs
-    ]
-    for begin in range(0, len(sources), _BATCH):
-        batch = sources[begin : begin + _BATCH]
-        copied = select(literal(run.id), old.claim, old.size, old.evidence, old.seconds).where(
-            tuple_(old.claim_run, old.claim, old.size).in_(batch)
-        )
-        columns = ["claim_run", "claim", "size", "evidence", "seconds"]
-        session.execute(insert(old).from_select(columns, copied))
-    return len(sources)
-
-
 def load_evidence(
     session: Session, run: int, claims: Sequence[str] | None = None
 ) -> list[Evidence]:
@@ -196,23 +151,10 @@ def load_evidence(
     ]
 
 
-def finish(session: Session, run: ClaimRun, verdicts: Iterable[Verdict]) -> None:
-    """Store the verdicts of a verification run and mark it as finished."""
-    rows = [
-        ClaimVerdict(
-            claim_run=run.id,
-            claim=each.claim,
-            verdict=each.verdict,
-            sizes=list(each.sizes),
-            counterexample=None if each.counterexample is None else dict(each.counterexample),
-            detail=each.detail,
-            subject=each.of,
-        )
-        for each in verdicts
-    ]
-    session.add_all(rows)
-    run.finished_at = datetime.now(UTC)
-    session.flush()
+def load_words(session: Session, run: int) -> dict[str, str]:
+    """Return the verdicts of a verification run by claim id, without their evidence."""
+    query = select(ClaimVerdict.claim, ClaimVerdict.verdict).where(ClaimVerdict.claim_run == run)
+    return {claim: word for claim, word in session.execute(query)}  # noqa: C416 - rows, not pairs
 
 
 def load_verdicts(session: Session, run: int) -> list[Verdict]:

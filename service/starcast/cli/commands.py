@@ -215,7 +215,6 @@ def _claims(app: typer.Typer) -> None:
     command(noun, "list", Claims.claims, printer=results.wide_table)
     command(noun, "show", Claims.claim)
     command(noun, "check", Claims.check_claims, printer=results.wide_table)
-    command(noun, "merge", Claims.merge_claims, printer=results.wide_table)
     command(noun, "report", Claims.claim_report)
     command(noun, "changed", Claims.claim_changes)
     command(noun, "runs", Claims.claim_runs, printer=results.wide_table)

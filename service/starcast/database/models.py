@@ -370,7 +370,6 @@ class ClaimRun(Base):
         one_of("level", LEVELS),
         CheckConstraint("(level is null) = (sizes is not null)", name="sizes"),
         json_type("names", "array"),
-        Index("ix_claim_run_fingerprint", "fingerprint"),
     )
 
     id: Mapped[int] = mapped_column(
@@ -390,14 +389,7 @@ class ClaimRun(Base):
     dirty: Mapped[bool | None] = mapped_column(
         comment="whether the checkout had changes; null outside a checkout"
     )
-    fingerprint: Mapped[str] = mapped_column(
-        comment="SHA-256 of the source code that decides the findings; evidence with the same"
-        " fingerprint is reused"
-    )
-    started_at: Mapped[datetime] = moment("when it began")
-    finished_at: Mapped[datetime | None] = mapped_column(
-        comment="when its verdicts were stored; null if it was interrupted"
-    )
+    finished_at: Mapped[datetime] = moment("when its verdicts were stored")
 
 
 class _CheckedClaim:

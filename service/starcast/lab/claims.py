@@ -3,25 +3,22 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
 from starcast.lab.choices import as_specs
 from starcast.lab.connection import Connection
-from starcast.lab.signature import Jobs, ShardFiles, ShardName, Shell
+from starcast.lab.signature import Jobs, Shell
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.vocabulary import Level, VerdictWord
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
     from starcast.claims import Verdict, listing
 
 ClaimId = Annotated[str, Shell(metavar="ID", completes="claims")]
 ClaimName = Annotated[str, Shell(completes="claims")]
-RunNumber = Annotated[int | None, Shell(metavar="ID", default="the newest finished one")]
+RunNumber = Annotated[int | None, Shell(metavar="ID", default="the newest one")]
 
 
 class ClaimFacts(Facts):
@@ -154,15 +151,11 @@ class Claims(Connection):
         jobs: Jobs = None,
         executor: Executor | None = None,
         store: bool = True,
-        again: bool = False,
-        shard: ShardName = None,
-        out: Path | None = None,
     ) -> Table:
         """Verify claims by computation, and show their verdicts.
 
-        A claim holds, holds as a bound, fails, or is not checkable. Evidence is stored as it is
-        recorded: an interrupted run continues where it stopped, and evidence of the same code is
-        not computed again. The level deep omits sizes that exceed the memory.
+        A claim holds, holds as a bound, fails, or is not checkable. The level deep omits sizes that
+        exceed the memory.
 
         In a shell, the exit code is 0 even if claims fail.
 
@@ -172,17 +165,13 @@ class Claims(Connection):
             sizes: topologies to verify instead of a level; (n,k)-stars as S4,2.
             jobs: number of processes.
             executor: computes the checks instead of processes on this machine.
-            store: store evidence and verdicts; --no-store needs no server.
-            again: verify again what is stored for the same code.
-            shard: compute only part I of N and write it to ``out``; store nothing.
-            out: output file of ``shard``, such as part.json or part.json.gz.
+            store: store evidence and verdicts once all are computed; --no-store needs no server.
 
         Returns:
-            The verdicts; of a shard the number of its checks.
+            The verdicts.
 
         Raises:
             InputError: a claim, the level or a size is unknown, or options cannot be combined.
-            BusyError: another process is checking claims.
             LimitError: a size does not fit into memory.
 
         Example:
@@ -193,75 +182,24 @@ class Claims(Connection):
             $ starcast claims check TS.L5 NK.Tab1 --level full
             $ starcast claims check TS.L5 --sizes S4,S5 --no-store
         """
-        from starcast.claims import listing, parallel, select_claims
-        from starcast.support.shards import parse_shard
+        from starcast.claims import listing, parallel, select_claims, storage
 
         if level is not None and sizes is not None:
             raise InputError("--level and --sizes cannot be combined", hint="remove one")
-        part = parse_shard(shard, out)
         chosen, specs = level or "quick", as_specs(sizes)
         claims = select_claims(names)
-        if part is not None and out is not None:
-            from starcast.claims.sharding import check_shard
-
-            checks = check_shard(names, chosen, specs, part, out, self.reporter, jobs, executor)
-            columns = ("shard", "checks", "file")
-            return Table(columns, [{"shard": str(part), "checks": checks, "file": str(out)}])
-        engine = self._engine_for_evidence() if store else None
-        if engine is None:
-            verdicts = parallel.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
-            return listing.list_verdicts(verdicts, claims, specs)
-        from starcast.claims.claim_run import verify_claims
-
-        outcome = verify_claims(
-            engine,
-            names,
-            chosen,
-            specs,
-            reporter=self.reporter,
-            jobs=jobs,
-            again=again,
-            executor=executor,
-        )
-        return listing.list_verdicts(outcome.verdicts, claims, specs, str(outcome))
-
-    def merge_claims(self, *files: ShardFiles, store: bool = True) -> Table:
-        """Show the verdicts from the evidence of all shards of a verification, and store both.
-
-        Refused are incomplete, overlapping and damaged shards, and those of other versions.
-
-        Args:
-            files: the files of all shards, which ``starcast claims check --shard`` has written.
-            store: store evidence and verdicts; --no-store needs no server.
-
-        Returns:
-            The verdicts.
-
-        Raises:
-            InputError: the files are not all shards of one verification, or are damaged.
-            RejectedError: they were computed by other code.
-
-        Example:
-            $ starcast claims merge part-*.json
-        """
-        from starcast.claims import listing, parallel, select_claims, sharding
-
-        merged = sharding.merge_claims([Path(file) for file in files])
-        claims = select_claims(merged.names)
-        engine = self._engine_for_evidence() if store else None
-        if engine is None:
-            verdicts = parallel.judge_claims(claims, merged.evidence)
-            return listing.list_verdicts(verdicts, claims, merged.sizes)
-        from starcast.claims.claim_run import store_evidence
-
-        outcome = store_evidence(engine, merged.names, merged.level, merged.sizes, merged.evidence)
-        return listing.list_verdicts(outcome.verdicts, claims, merged.sizes, str(outcome))
+        store = store and self._can_store()
+        verdicts = parallel.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
+        stored = ""
+        if store:
+            asked = storage.question_of(names, chosen, specs)
+            with self._session() as session:
+                run = storage.save_claim_run(session, asked, verdicts)
+                stored = f"stored as verification run {run.id}"
+        return listing.list_verdicts(verdicts, claims, specs, stored)
 
     def claim_runs(self) -> Table:
-        """List the stored verification runs: requested claims, code, and number of verdicts.
-
-        An interrupted run has no verdicts; repeat its ``claims check`` to continue it.
-        """
+        """List the stored verification runs: requested claims, code, and number of verdicts."""
         from starcast.claims import listing
 
         with self._session() as session:
@@ -270,18 +208,18 @@ class Claims(Connection):
     def claim_changes(
         self,
         before: Annotated[int | None, Shell(default="the run before AFTER")] = None,
-        after: Annotated[int | None, Shell(default="the newest finished one")] = None,
+        after: Annotated[int | None, Shell(default="the newest one")] = None,
     ) -> Table:
-        """List the differences between two stored verification runs.
+        """List the claims whose verdicts differ between two stored verification runs.
 
-        These are verdicts, counterexamples, sizes, and claims that appeared or are gone.
+        A claim that only one of the runs has is listed too, with one verdict.
 
         Args:
             before: number of the first run.
             after: number of the second run.
 
         Raises:
-            NotFoundError: there is no such finished run.
+            NotFoundError: there is no such run.
 
         Example:
             $ starcast claims changed
@@ -302,7 +240,7 @@ class Claims(Connection):
             run: number of the verification run in ``claims runs``.
 
         Raises:
-            NotFoundError: there is no such finished run.
+            NotFoundError: there is no such run.
 
         Example:
             >>> Path("claims.html").write_text(lab.claim_report().html(), encoding="utf-8")
@@ -315,24 +253,27 @@ class Claims(Connection):
 
         with self._session() as session:
             found = (
-                storage.load_newest(session) if run is None else storage.load_finished(session, run)
+                storage.load_newest(session)
+                if run is None
+                else storage.load_claim_run(session, run)
             )
             verdicts = storage.load_verdicts(session, found.id)
         claims = pluralize(len(verdicts), "claim")
         subject = f"verification run {found.id}: {storage.question(found)}, {claims}"
         return ClaimReport(subject, verdicts, run_provenance(found))
 
-    def _engine_for_evidence(self) -> "Engine | None":
-        """Return the database; None, after a message, if no embedded server is running."""
+    def _can_store(self) -> bool:
+        """Return whether there is a database; if no embedded server is running, say so."""
         try:
-            return self.engine
+            self.engine  # noqa: B018 - connects
         except UnavailableError as error:
             self._raise_if_configured(error)
             self.reporter.say(
                 f"nothing is stored: {error.message}"
                 " ('starcast up' starts a server, --no-store needs none)"
             )
-            return None
+            return False
+        return True
 
     def _verdicts(self, *, demanded: bool = False) -> "listing.Stored":
         """Return the newest stored verdict of each claim with its run; none without a server.

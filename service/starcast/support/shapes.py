@@ -1,7 +1,6 @@
 """Comparison of JSON values with the shape that they must have."""
 
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import Any
 
 #: A type (exactly that, so a truth value is not an int), a tuple of alternatives, ``None``, a list
@@ -75,8 +74,3 @@ def one_of(*words: str) -> Callable[[object], bool]:
 def is_count(value: object) -> bool:
     """Return whether a value is an integer from 0 of at most 63 bits."""
     return type(value) is int and 0 <= value < 2**63
-
-
-def is_seconds(value: object) -> bool:
-    """Return whether a value is a finite number from 0."""
-    return is_count(value) or (type(value) is float and isfinite(value) and value >= 0)

@@ -26,7 +26,7 @@ from starcast.support.shapes import Shape, check_shape, is_count, one_of
 Task = TypeVar("Task")
 
 #: What a job computes.
-Kind = Literal["forest", "experiment", "claims", "search"]
+Kind = Literal["forest", "experiment", "search"]
 
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
@@ -262,13 +262,11 @@ def _read(file: Path, kind: Kind) -> dict[str, Any]:
 _NOUNS: dict[Kind, str] = {
     "forest": "a verification of a forest",
     "experiment": "an experiment",
-    "claims": "a verification of claims",
     "search": "a search",
 }
 _COMMANDS: dict[Kind, str] = {
     "forest": "forest",
     "experiment": "experiment",
-    "claims": "claims",
     "search": "records",
 }
 

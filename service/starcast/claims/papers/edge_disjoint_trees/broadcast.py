@@ -14,7 +14,7 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import diameter
 from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import outgoing_links
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation
@@ -82,7 +82,7 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
 # One tree
 
 
-@check("EDT.S41-pipe")
+@checks("EDT.S41-pipe")
 def pipelined_steps(check: ClaimCheck) -> None:
     """Check the steps of pipelines along shortest-path trees."""
     for messages in (1, 2, 3, check.n - 1, 2 * check.n):
@@ -144,7 +144,7 @@ def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]
     return np.array(fewest), np.array(algorithms)
 
 
-@check("EDT.S42-bound")
+@checks("EDT.S42-bound")
 def lower_bound(check: ClaimCheck) -> None:
     """Check that no broadcast beats the bound, and the bound of section 4.1 and Table 1."""
     n = check.n
@@ -162,7 +162,7 @@ def lower_bound(check: ClaimCheck) -> None:
     other.at_least("steps", fewest, bound - 1, **place)
 
 
-@check("EDT.SNB.steps")
+@checks("EDT.SNB.steps")
 def steps_of_broadcasts(check: ClaimCheck) -> None:
     """Check the steps for all numbers of messages, and for n messages at other sources."""
     n = check.n
@@ -175,13 +175,13 @@ def steps_of_broadcasts(check: ClaimCheck) -> None:
         check.at_most("steps", broadcast.steps, bound, **broadcast.place, root=check.label(root))
 
 
-@check("EDT.SNB.transmissions", given=broadcasts)
+@checks("EDT.SNB.transmissions", given=broadcasts)
 def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that a broadcast takes M(n!-1) transmissions."""
     check_transmissions(check, broadcast, factorial(check.n) - 1)
 
 
-@check("EDT.SNB.speedup")
+@checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
     """Compare the additional steps for n-1 more messages along one tree and along EDT."""
     for messages in range(1, 2 * check.n):
@@ -213,7 +213,7 @@ def _used_links(schedule: Schedule) -> NDArray[np.bool_]:
     return used
 
 
-@check("EDT.SNB.links")
+@checks("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
     """Check which directed links carry a message."""
     links = outgoing_links(check)
@@ -229,7 +229,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
         instead.equal("directed links that carry a message", count, stated, M=messages)
 
 
-@check("EDT.SNB-links-undirected", given=long_broadcasts)
+@checks("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that every link carries a message in one direction at least."""
     used = _used_links(broadcast.schedule)
@@ -243,7 +243,7 @@ def undirected_links_are_used(check: ClaimCheck, broadcast: ExecutedCollective) 
     check.equal(what, count, stated, M=broadcast.messages)
 
 
-@check("EDT.concl-optimal")
+@checks("EDT.concl-optimal")
 def steps_against_the_bound(check: ClaimCheck) -> None:
     """Compare the steps of the broadcast with the lower bound."""
     n = check.n

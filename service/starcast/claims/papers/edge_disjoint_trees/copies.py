@@ -21,7 +21,7 @@ from starcast.claims.reference import bfs, fault_cuts
 from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults, describe_fault
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
-from starcast.claims.registry import Provider, check
+from starcast.claims.registry import Provider, checks
 from starcast.collectives.model import Schedule
 from starcast.simulator import Simulation, simulate_acknowledged
 from starcast.support.integers import ceil_div
@@ -88,14 +88,14 @@ def cuts_bytes(topology: Topology) -> int:
     return 16 * topology.degree * topology.nodes
 
 
-@check("EDT.FT.survives", bytes_per_node=cuts_bytes)
+@checks("EDT.FT.survives", bytes_per_node=cuts_bytes)
 def all_copies_survive(check: ClaimCheck) -> None:
     """Check that n-1 copies survive any n-2 faults."""
     for messages in (1, 2) if check.n <= 5 else (1,):
         check_survives(check, messages, check.n - 1)
 
 
-@check("EDT.FT.copies", bytes_per_node=cuts_bytes)
+@checks("EDT.FT.copies", bytes_per_node=cuts_bytes)
 def some_copies_survive(check: ClaimCheck) -> None:
     """Check that x copies survive any x-1 faults, for x that divide n-1."""
     for copies in divisors(check.n):
@@ -103,7 +103,7 @@ def some_copies_survive(check: ClaimCheck) -> None:
             check_survives(check, messages, copies)
 
 
-@check("EDT.FT.steps", given=broadcasts)
+@checks("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check the bounds for the number of steps."""
     n = check.n
@@ -117,7 +117,7 @@ def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
         check.at_most("steps with n-1 copies", steps, messages + diameter(n) + 3, **place)
 
 
-@check("EDT.FT.transmissions", given=broadcasts)
+@checks("EDT.FT.transmissions", given=broadcasts)
 def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
     """Check that x copies of M messages take Mx(n!-1) transmissions."""
     copies = broadcast.copies
@@ -128,7 +128,7 @@ def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) ->
 _SAMPLE = ((1, 2), (1, 3), (3, 3))
 
 
-@check("EDT.FT.divides", bytes_per_node=lambda topology: 4 * cuts_bytes(topology))
+@checks("EDT.FT.divides", bytes_per_node=lambda topology: 4 * cuts_bytes(topology))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
     """Check whether distributing copies round robin suffices if x does not divide n-1."""
     n = check.n
@@ -167,7 +167,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
     return bool(blocked.max() <= 1) and set(_trees_per_unit(schedule)) == {copies}
 
 
-@check("EDT.FT-example")
+@checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
     """Check the two packets of the example, and that any two subtrees survive a fault."""
     for messages in (2, 4):
@@ -214,7 +214,7 @@ scatters = collectives("scatter", (1, 2, 3))
 alltoalls = collectives("alltoall", (1, 2, 3))
 
 
-@check("EDT.MNB.conflict-free", given=allgathers)
+@checks("EDT.MNB.conflict-free", given=allgathers)
 def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None:
     """Check that no directed link carries two messages in a step if all n! sources send.
 
@@ -238,7 +238,7 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
 # Section 4.4
 
 
-@check("EDT.MNB.steps", given=allgathers)
+@checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
     """Check the steps with and without acknowledgements, and that subtrees send in every step."""
     schedule = allgather.schedule
@@ -254,7 +254,7 @@ def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
     check.equal(what, schedule.step[rows], expected, subtree=subtree, **allgather.place)
 
 
-@check("EDT.MNB.transmissions", given=allgathers)
+@checks("EDT.MNB.transmissions", given=allgathers)
 def allgather_transmissions(check: ClaimCheck, allgather: ExecutedCollective) -> None:
     """Check that an allgather takes M n!(n-1)(n!-1) transmissions."""
     nodes = factorial(check.n)
@@ -276,7 +276,7 @@ def _execute_acknowledged(
     return check.objects.get_or_create("simulation", key, create)
 
 
-@check(
+@checks(
     "EDT.MNB.fault-tolerant", bytes_per_node=lambda topology: 400 * topology.degree * topology.nodes
 )
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
@@ -333,7 +333,7 @@ def scatters_from_roots(check: ClaimCheck) -> Iterator[ExecutedCollective]:
         yield execute_collective(check, "scatter", 1, check.n - 1, root)
 
 
-@check("EDT.SC.steps", given=scatters_from_roots)
+@checks("EDT.SC.steps", given=scatters_from_roots)
 def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
     """Check the number of steps, and that the messages for the deepest nodes leave first."""
     n = check.n
@@ -358,7 +358,7 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
     return schedule.tree[order].astype(np.int64), schedule.unit[order].astype(np.int64)
 
 
-@check("EDT.SC.bottleneck", given=scatters_from_roots)
+@checks("EDT.SC.bottleneck", given=scatters_from_roots)
 def scatter_bound(check: ClaimCheck, scatter: ExecutedCollective) -> None:
     """Check that every link of the source carries M(n!-1) messages."""
     schedule = scatter.schedule
@@ -379,7 +379,7 @@ def _levels_by_distances(n: int) -> growth.Number:
     return divided(level_sum(n), distance_sum(n))
 
 
-@check("EDT.SC.transmissions")
+@checks("EDT.SC.transmissions")
 def scatter_transmissions(check: ClaimCheck) -> None:
     """Check the transmissions of scatters, and their order."""
     for scatter in scatters(check):
@@ -390,7 +390,7 @@ def scatter_transmissions(check: ClaimCheck) -> None:
 # Section 4.6
 
 
-@check("EDT.TE.conflict-free")
+@checks("EDT.TE.conflict-free")
 def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     """Check that no directed link carries two messages in a step, and the order of messages."""
     for alltoall in alltoalls(check):
@@ -404,7 +404,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     check.equal(what, destination[1:], stated, subtree=lambda row, _: row + 3, of=schedule)
 
 
-@check("EDT.TE.steps")
+@checks("EDT.TE.steps")
 def alltoall_steps(check: ClaimCheck) -> None:
     """Check the steps of total exchanges, and their order without M(n!-1)."""
     for alltoall in alltoalls(check):
@@ -414,7 +414,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
     check.order(what, lambda n: divided(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)))
 
 
-@check("EDT.TE.transmissions")
+@checks("EDT.TE.transmissions")
 def alltoall_transmissions(check: ClaimCheck) -> None:
     """Check the transmissions of total exchanges, and their order."""
     per_message = factorial(check.n) * (check.n - 1) * int(level_sum(check.n))
@@ -423,7 +423,7 @@ def alltoall_transmissions(check: ClaimCheck) -> None:
     check.same_order("transmissions / (M n!(n-1) t_n)", _levels_by_distances)
 
 
-@check("EDT.TE.fault-tolerant", given=collectives("alltoall", (1, 2)))
+@checks("EDT.TE.fault-tolerant", given=collectives("alltoall", (1, 2)))
 def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     """Check that every message takes n-1 paths to its destination that share no inner node."""
     schedule = alltoall.schedule

@@ -12,7 +12,7 @@ from starcast.claims.reference import bfs
 from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
 from starcast.claims.reference.place_labels import links_by_port, node_labels
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.permutations import Perms, Ranks
 from starcast.trees.model import Forest
 
@@ -20,7 +20,7 @@ shortest_path_trees = forests("shortest-path")
 shortest_path_graphs = forests("shortest-path-graph")
 
 
-@check("EDT.ex")
+@checks("EDT.ex")
 def cycle_notation(check: ClaimCheck) -> None:
     """Check the symbols that follow one another in the cycles of the example."""
     label = check.label(check.rank("341526"))
@@ -30,7 +30,7 @@ def cycle_notation(check: ClaimCheck) -> None:
     check.equal("symbol that follows", [int(symbol) for symbol in label], stated, symbol=symbols)
 
 
-@check("EDT.S1")
+@checks("EDT.S1")
 def substars(check: ClaimCheck) -> None:
     """Check the nodes and links of S^1, and map S^2, .., S^n to S_{n-1}."""
     n = check.n
@@ -69,7 +69,7 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
         check.equal("neighbour in S_{n-1}", observed, stated, **place)
 
 
-@check("EDT.L1")
+@checks("EDT.L1")
 def translations_keep_dimensions(check: ClaimCheck) -> None:
     """Check that T_h is a permutation of the nodes and keeps the dimension of every link."""
     dimensions = np.array(check.ports)[:, None]
@@ -94,7 +94,7 @@ def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64
     return dimensions
 
 
-@check("EDT.L2")
+@checks("EDT.L2")
 def rotation_of_links(check: ClaimCheck) -> None:
     """Check dimensions, first symbols and distances after the rotation R."""
     rotated = labels.rotation(check)
@@ -129,7 +129,7 @@ def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
     return np.asarray(occurs.sum(axis=0))
 
 
-@check("EDT.L3")
+@checks("EDT.L3")
 def necklaces(check: ClaimCheck) -> None:
     """Check the sizes of the orbits of R, distances along them, and the examples."""
     n = check.n
@@ -155,7 +155,7 @@ def necklaces(check: ClaimCheck) -> None:
 # SPT and SPG
 
 
-@check("EDT.D6", given=shortest_path_trees)
+@checks("EDT.D6", given=shortest_path_trees)
 def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in SPT against Definition 6."""
     symbols = labels.symbols(check)
@@ -167,7 +167,7 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     check.equal("whether it is a child in SPT", is_child, rules.children_spt(symbols), link=links)
 
 
-@check("EDT.L4", given=shortest_path_trees)
+@checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree k consists of the nodes of S^k, each at the level of its distance."""
     check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
@@ -186,7 +186,7 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
     check.equal("level in SPT", level[outside], distance[outside], **place)
 
 
-@check("EDT.D7", given=shortest_path_graphs)
+@checks("EDT.D7", given=shortest_path_graphs)
 def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in every subtree against Definition 7."""
     symbols = labels.symbols(check)
@@ -204,7 +204,7 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
         check.equal("whether it is a child in SPG", is_child, children, **place, link=links)
 
 
-@check("EDT.L5", given=shortest_path_graphs)
+@checks("EDT.L5", given=shortest_path_graphs)
 def spg_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that the n-1 paths of the nodes of S^1 are disjoint and of the least total length."""
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)

@@ -30,7 +30,7 @@ from starcast.claims.reference.star_vs_hypercube import (
     network_bytes,
     star,
 )
-from starcast.claims.registry import check, check_rows
+from starcast.claims.registry import check_rows, checks
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
@@ -121,14 +121,14 @@ check_rows(check_order, CELLS, bytes_per_node=lambda topology, _: network_bytes(
 compare = partial(star_vs_hypercube.compare, bounds=BOUNDS, amounts=messages_and_copies)
 
 
-@check("EDT.hyper.degree", bytes_per_node=network_bytes)
+@checks("EDT.hyper.degree", bytes_per_node=network_bytes)
 def allgather_and_scatter_steps(check: ClaimCheck) -> None:
     """Check that the hypercube takes fewer steps by a factor of order log n."""
     check_counts(check)
     compare(check, "star / hypercube / log n", "ft-allgather-time", "ft-scatter-time")
 
 
-@check("EDT.hyper.te-time", bytes_per_node=network_bytes)
+@checks("EDT.hyper.te-time", bytes_per_node=network_bytes)
 def alltoall_steps(check: ClaimCheck) -> None:
     """Check the factor of the steps of total exchanges, and that it is bounded instead."""
     check_counts(check)
@@ -146,7 +146,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
     compare(other, "star / hypercube / log n", "ft-scatter-time")
 
 
-@check("EDT.hyper.diameter", bytes_per_node=network_bytes)
+@checks("EDT.hyper.diameter", bytes_per_node=network_bytes)
 def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
     """Check that the star graph takes fewer transmissions by a factor of order log n."""
     check_counts(check)
@@ -154,7 +154,7 @@ def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
     compare(check, "hypercube / star / log n", *rows)
 
 
-@check("EDT.hyper.broadcast", bytes_per_node=network_bytes)
+@checks("EDT.hyper.broadcast", bytes_per_node=network_bytes)
 def broadcast_steps(check: ClaimCheck) -> None:
     """Check that the steps of broadcasts are exactly of the stated orders."""
     check_counts(check)
@@ -164,7 +164,7 @@ def broadcast_steps(check: ClaimCheck) -> None:
             star_vs_hypercube.same_order(check, what, cell.quotient, messages_and_copies)
 
 
-@check("EDT.hyper.other", bytes_per_node=network_bytes)
+@checks("EDT.hyper.other", bytes_per_node=network_bytes)
 def broadcast_transmissions(check: ClaimCheck) -> None:
     """Check that both networks take transmissions of the same order."""
     check_counts(check)

@@ -12,7 +12,7 @@ from starcast.claims.reference import bfs, low_depth_trees
 from starcast.claims.reference import star_labels as labels
 from starcast.claims.reference import tree_rules as rules
 from starcast.claims.reference.place_labels import column_labels, links_by_port, outgoing_links
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.permutations import Ranks
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
@@ -40,7 +40,7 @@ def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
 # Definition 8
 
 
-@check("EDT.D8.consistent", given=edt_forests)
+@checks("EDT.D8.consistent", given=edt_forests)
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in every subtree against Definition 8."""
     symbols = labels.symbols(check)
@@ -65,7 +65,7 @@ EXAMPLES = (
 )
 
 
-@check("EDT.D8.examples", given=edt_forests)
+@checks("EDT.D8.examples", given=edt_forests)
 def examples(check: ClaimCheck, forest: Forest) -> None:
     """Check the parents of the worked examples."""
     for node, subtree, parent in EXAMPLES:
@@ -76,7 +76,7 @@ def examples(check: ClaimCheck, forest: Forest) -> None:
         check.equal("rank of the parent", observed, check.rank(parent), **place)
 
 
-@check("EDT.D8.spanning", given=edt_forests)
+@checks("EDT.D8.spanning", given=edt_forests)
 def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree l contains every node, over the link of dimension l of the root."""
     _check_spanning(check, forest)
@@ -96,7 +96,7 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
 # Lemma 6
 
 
-@check("EDT.L6.1", given=edt_forests)
+@checks("EDT.L6.1", given=edt_forests)
 def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
     """Check that no directed link is in two subtrees."""
     arguments = (check.topology, forest.parent_port, forest.root)
@@ -106,7 +106,7 @@ def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
         check.passes(checkers.edge_disjoint(*arguments), of=forest)
 
 
-@check("EDT.L6.2", given=edt_forests)
+@checks("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that R takes the links of subtree l to those of subtree r(l)."""
     rotated_node = labels.rotation(check)
@@ -118,7 +118,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
         check.equal(what, next_row[rotated_node], rotated_dimension[row], **place)
 
 
-@check("EDT.L6.3", given=edt_forests)
+@checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
     """Check that the n-1 paths of a node are disjoint, and at most 4 longer than the distance."""
     if not _check_spanning(check, forest):
@@ -131,7 +131,7 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
     check.at_most("links more than the distance", extra, 4, **place)
 
 
-@check("EDT.L6.4", given=edt_forests)
+@checks("EDT.L6.4", given=edt_forests)
 def depth_bound(check: ClaimCheck, forest: Forest) -> None:
     """Check that the depth is at most D_n + 4."""
     if _check_spanning(check, forest):
@@ -140,7 +140,7 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
         check.passes(height, "<=", of=forest)
 
 
-@check("EDT.depth", given=edt_forests)
+@checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
     """Compare the depth of EDT with a lower bound, and with trees that a search finds."""
     height = _height(check.topology, forest.parent_port)
@@ -178,7 +178,7 @@ def _depth_of_valid_trees(topology: Topology, rows: NDArray[np.uint8]) -> int | 
     return _height(topology, rows) if checkers.edge_disjoint(topology, rows, 0).holds else None
 
 
-@check("EDT.twice", given=edt_forests)
+@checks("EDT.twice", given=edt_forests)
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
     """Count the trees of every directed link."""
     links = outgoing_links(check)
@@ -195,7 +195,7 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 # Other roots, and the order of children
 
 
-@check("EDT.root", given=edt_forests)
+@checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
     """Check that EDT at h is the translation of EDT at I, and edge-disjoint spanning trees."""
     for root in bfs.roots(check):
@@ -216,7 +216,7 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
             check.equal("whether T_h(x) has a child there", observed, stated, **place, x=x)
 
 
-@check("EDT.order", given=edt_forests)
+@checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that the links at each place of the traversals are rotations of one another."""
     if not _check_spanning(check, forest) or forest.trees != check.n - 1:
@@ -249,7 +249,7 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
     return np.array(order[1:], dtype=np.int32)
 
 
-@check("EDT.L7")
+@checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
     """Check that links of different dimensions are different for all translations."""
     images = labels.translations(check)

@@ -14,7 +14,7 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
 )
 from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs, necklaces
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.topologies import Topology
 
@@ -97,7 +97,7 @@ def necklace_count(check: ClaimCheck) -> int:
 # Rule 9
 
 
-@check("FA.R9.conflict-free", bytes_per_node=source_bytes)
+@checks("FA.R9.conflict-free", bytes_per_node=source_bytes)
 def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     """Check that the schedule follows rule 9, and that it has no conflict."""
     schedule = check.schedule("alltoall", "necklace")
@@ -105,14 +105,14 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
     check_conflict_free(check, schedule)
 
 
-@check("FA.R9.transmissions", given=rule_9, bytes_per_node=source_bytes)
+@checks("FA.R9.transmissions", given=rule_9, bytes_per_node=source_bytes)
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     """Check that rule 9 takes n! t_n transmissions."""
     stated = distances_of_pairs(check.n)
     check.equal("transmissions", exchange.simulation.transmissions, stated, of=exchange.schedule)
 
 
-@check("FA.R9.time", given=rule_9, bytes_per_node=source_bytes)
+@checks("FA.R9.time", given=rule_9, bytes_per_node=source_bytes)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes h d steps."""
     steps = exchange.simulation.steps
@@ -131,7 +131,7 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     correction.equal("steps, in closed form", steps, necklaces.rule_9_steps(check.n))
 
 
-@check("FA.R9.h")
+@checks("FA.R9.h")
 def number_of_necklaces(check: ClaimCheck) -> None:
     """Check that h <= 2(n-1)! - 1."""
     h = necklace_count(check)
@@ -143,7 +143,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
     check.equal("necklaces, by Burnside's count", h, stated)
 
 
-@check("FA.R9.bound", given=rule_9, bytes_per_node=source_bytes)
+@checks("FA.R9.bound", given=rule_9, bytes_per_node=source_bytes)
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes at most (2(n-1)! - 1) d steps."""
     nodes = 2 * factorial(check.n - 1)
@@ -156,7 +156,7 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     correction.at_most("steps", steps, nodes * d, of=exchange.schedule)
 
 
-@check("FA.R9.order", given=rule_9, bytes_per_node=source_bytes)
+@checks("FA.R9.order", given=rule_9, bytes_per_node=source_bytes)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the closed form of the steps of rule 9, and its order."""
     stated = necklaces.rule_9_steps(check.n)
@@ -167,7 +167,7 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
 # Rule 10, one port, and the open problem
 
 
-@check("FA.R10", bytes_per_node=lambda topology: source_bytes(topology) * 2 * topology.degree)
+@checks("FA.R10", bytes_per_node=lambda topology: source_bytes(topology) * 2 * topology.degree)
 def rule_10(check: ClaimCheck) -> None:
     """Check that rule 10 has no conflict, and its steps and transmissions."""
     n = check.n
@@ -179,7 +179,7 @@ def rule_10(check: ClaimCheck) -> None:
         check.takes(schedule, shared_distances(n, messages), transmissions, M=messages)
 
 
-@check("FA.S8", given=executions("alltoall", "one-port", ports="one"), bytes_per_node=source_bytes)
+@checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), bytes_per_node=source_bytes)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
     """Check that one message is under way in each step, and steps and transmissions."""
     schedule = exchange.schedule
@@ -192,7 +192,7 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
         check.execute(check.build(schedule.expand, "written out", schedule.id))
 
 
-@check("FA.open", bytes_per_node=source_bytes)
+@checks("FA.open", bytes_per_node=source_bytes)
 def exact_exchange(check: ClaimCheck) -> None:
     """Check that the schedule `exact` takes ceil(t_n/(n-1)) steps."""
     schedule = check.schedule("alltoall", "exact")

@@ -13,7 +13,7 @@ from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.providers import Execution, executions, forests
 from starcast.claims.reference import star_labels
 from starcast.claims.reference.bfs import levels, parents
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
 from starcast.permutations import Perms, Ranks
 from starcast.simulator import Simulation
@@ -31,7 +31,7 @@ trees = forests("rotated-hamiltonian")
 allgathers = executions("allgather", "rotated-hamiltonian")
 
 
-@check("FA.T4", given=trees)
+@checks("FA.T4", given=trees)
 def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that R^(j-2) maps paths T_2 to Hamiltonian paths T_j, also those of the forest."""
     rotations = star_labels.rotations(check)
@@ -53,7 +53,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
         check.equal("node of T_j", path_of_forest(check, forest, j), stated, j=j, of=forest)
 
 
-@check("FA.T4-types", given=trees)
+@checks("FA.T4-types", given=trees)
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that T_j crosses a link of type t_j(i) where T_2 crosses one of type i."""
     ports = forest.parent_port[0].astype(np.int64)
@@ -127,7 +127,7 @@ def one_source(check: ClaimCheck) -> Schedule:
     return check.schedule("allgather", "rotated-hamiltonian")
 
 
-@check("FA.A1.1", bytes_per_node=source_bytes)
+@checks("FA.A1.1", bytes_per_node=source_bytes)
 def phase_1(check: ClaimCheck) -> None:
     """Check the steps of phase 1, that it has no conflict, and which messages arrive."""
     label_symbols = star_labels.symbols(check)
@@ -165,7 +165,7 @@ def _check_no_conflict(
     check.true(what, violation is None, found=str(violation), stated="None", of=schedule)
 
 
-@check("FA.A1.2", bytes_per_node=source_bytes)
+@checks("FA.A1.2", bytes_per_node=source_bytes)
 def phase_2(check: ClaimCheck) -> None:
     """Check that phase 2 follows phase 1 and rule 1, its steps, and that it has no conflict."""
     phase_1_steps = factorial(check.n - 1)
@@ -192,7 +192,7 @@ def phase_2(check: ClaimCheck) -> None:
         check.equal(what, first, label_symbols[source, -1], **place)
 
 
-@check("FA.A1.local")
+@checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
     """Check that the type of the incoming link determines that of the outgoing link."""
     n = check.n
@@ -220,7 +220,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
         check.equal("type over which it is sent on", sent, stated, **place)
 
 
-@check("FA.A1.rule1")
+@checks("FA.A1.rule1")
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 gives to each link, and how many each link carries."""
     n = check.n
@@ -241,7 +241,7 @@ def messages_by_rule_1(check: ClaimCheck) -> None:
     check.equal("messages over a type", carried, stated, dimension=types, of=schedule)
 
 
-@check("FA.A1.steps", given=allgathers, bytes_per_node=source_bytes)
+@checks("FA.A1.steps", given=allgathers, bytes_per_node=source_bytes)
 def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
     """Check the steps of algorithm 1: ceil((n!-1)/(n-1)), as the sum of both phases."""
     n = check.n
@@ -251,7 +251,7 @@ def algorithm_1_steps(check: ClaimCheck, allgather: Execution) -> None:
     check.equal("steps, phase by phase", steps, phases, of=allgather.schedule)
 
 
-@check("FA.A1.transmissions", given=allgathers, bytes_per_node=source_bytes)
+@checks("FA.A1.transmissions", given=allgathers, bytes_per_node=source_bytes)
 def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     """Check the transmissions of algorithm 1 as printed, n!(n-1)."""
     count = factorial(check.n)
@@ -261,7 +261,7 @@ def algorithm_1_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     correction.equal("transmissions", transmissions, count * (count - 1))
 
 
-@check("FA.SLA", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.nodes)
+@checks("FA.SLA", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.nodes)
 def allgather_along_a_cycle(check: ClaimCheck) -> None:
     """Check steps and transmissions along one cycle for all, and along a cycle per source."""
     count = check.nodes

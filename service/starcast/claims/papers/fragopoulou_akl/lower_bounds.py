@@ -13,7 +13,7 @@ from starcast.claims.growth import Number, divided, factorial, log2
 from starcast.claims.model import BYTES_PER_LINK
 from starcast.claims.reference import lower_bound_counts, necklaces, star_vs_hypercube
 from starcast.claims.reference.star_vs_hypercube import GrowthCell, Order, cube, least_steps
-from starcast.claims.registry import check, check_rows
+from starcast.claims.registry import check_rows, checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 
@@ -200,7 +200,7 @@ check_rows(
 )
 
 
-@check("FA.S2-optimal")
+@checks("FA.S2-optimal")
 def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
     """Check that the paper's algorithms for one message meet all nine bounds."""
     for cell, bound in BOUNDS.items():
@@ -219,7 +219,7 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
     check_rule_9(correction)
 
 
-@check("FA.abstract")
+@checks("FA.abstract")
 def abstract(check: ClaimCheck) -> None:
     """Check that allgather and scatter meet their bounds, and the order of rule 9."""
     for bound in BOUNDS.values():
@@ -308,28 +308,28 @@ check_rows(
 compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hypercube.one_message)
 
 
-@check("FA.hyper.degree", bytes_per_node=star_vs_hypercube.network_bytes)
+@checks("FA.hyper.degree", bytes_per_node=star_vs_hypercube.network_bytes)
 def hypercube_is_faster_by_degree(check: ClaimCheck) -> None:
     """Check that all-port allgather and scatter are slower on S_n by a factor of order log n."""
     star_vs_hypercube.check_counts(check)
     compare(check, "star / hypercube / log n", "allgather-allport-time", "scatter-allport-time")
 
 
-@check("FA.hyper.diameter", bytes_per_node=star_vs_hypercube.network_bytes)
+@checks("FA.hyper.diameter", bytes_per_node=star_vs_hypercube.network_bytes)
 def star_needs_fewer_transmissions(check: ClaimCheck) -> None:
     """Check that the transmissions on Q_k are more by a factor of order log n."""
     star_vs_hypercube.check_counts(check)
     compare(check, "hypercube / star / log n", "scatter-transmissions", "alltoall-transmissions")
 
 
-@check("FA.hyper.both", bytes_per_node=star_vs_hypercube.network_bytes)
+@checks("FA.hyper.both", bytes_per_node=star_vs_hypercube.network_bytes)
 def exchange_times_are_of_one_order(check: ClaimCheck) -> None:
     """Check that the steps of all-port alltoall are of the same order on both networks."""
     star_vs_hypercube.check_counts(check)
     compare(check, "star / hypercube", "alltoall-allport-time")
 
 
-@check("FA.hyper.other", bytes_per_node=star_vs_hypercube.network_bytes)
+@checks("FA.hyper.other", bytes_per_node=star_vs_hypercube.network_bytes)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
     """Check that all other cells of Table 6 are of the same order on both networks."""
     star_vs_hypercube.check_counts(check)

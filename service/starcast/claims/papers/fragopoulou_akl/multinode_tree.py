@@ -20,7 +20,7 @@ from starcast.claims.papers.fragopoulou_akl.hamiltonian import source_bytes
 from starcast.claims.providers import forests
 from starcast.claims.reference import bfs, star_labels
 from starcast.claims.reference.place_labels import other_nodes
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
 from starcast.trees.model import Forest
@@ -55,7 +55,7 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
     return check.schedule("allgather", "necklace")
 
 
-@check("FA.MBST")
+@checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
     """Check that every necklace has a first node for every v, and the numbering of `necklace`."""
     closer = nodes.moves_closer(check)
@@ -73,7 +73,7 @@ def first_nodes_exist(check: ClaimCheck) -> None:
     check_numbering(check, scheduled_numbering(check))
 
 
-@check("FA.MBST-first")
+@checks("FA.MBST-first")
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
     """Check distance and necklace of the generator of each N_k1, and that v leads to N_(k-1)1."""
     neighbours = check.neighbours.T
@@ -102,7 +102,7 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
         before = generator
 
 
-@check("FA.MBST-clusters")
+@checks("FA.MBST-clusters")
 def cluster_sizes(check: ClaimCheck) -> None:
     """Check the number of clusters, and that each has n-1 nodes."""
     n = check.n
@@ -119,7 +119,7 @@ def cluster_sizes(check: ClaimCheck) -> None:
     correction.equal("nodes of a cluster", sizes, stated, step=step, of=schedule)
 
 
-@check("FA.T8.1")
+@checks("FA.T8.1")
 def links_of_a_step_differ_in_type(check: ClaimCheck) -> None:
     """Check that all links of a step are of different types."""
     for numbering in numberings(check):
@@ -143,7 +143,7 @@ def _check_types_differ(
     check.equal(what, types, np.bincount(step)[1:], step=np.arange(1, len(types) + 1), of=of)
 
 
-@check("FA.T8.2", given=forests("necklace"))
+@checks("FA.T8.2", given=forests("necklace"))
 def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
     """Check that the neighbour x' of x over v(x) is one link closer to 12..n."""
     distance = bfs.distances(check)
@@ -159,7 +159,7 @@ def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
         check.equal(f"{what}, {numbering.name}", measured, stated, node=label, of=numbering.of)
 
 
-@check("FA.T8.3")
+@checks("FA.T8.3")
 def numbers_of_parents(check: ClaimCheck) -> None:
     """Check that m(x) - m(x') >= n-1 for every x but 12..n and its neighbours."""
     numbering = scheduled_numbering(check)
@@ -179,7 +179,7 @@ def numbers_of_parents(check: ClaimCheck) -> None:
         correction.at_most(what, parent_cluster, cluster[1:] - 1, node=other_nodes(check))
 
 
-@check("FA.T8.3-earlier")
+@checks("FA.T8.3-earlier")
 def parents_receive_earlier(check: ClaimCheck) -> None:
     """Check that x' receives the message in an earlier step than x."""
     for numbering in numberings(check):
@@ -190,7 +190,7 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
         check.true(what, parent_step < step[1:], **place, of=numbering.of)
 
 
-@check("FA.A2", bytes_per_node=source_bytes)
+@checks("FA.A2", bytes_per_node=source_bytes)
 def algorithm_2_steps_and_transmissions(check: ClaimCheck) -> None:
     """Check steps and transmissions of algorithm 2, for one source and on small graphs for all."""
     count = factorial(check.n)

@@ -10,10 +10,10 @@ from starcast.claims.formulas import diameter
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.reference.bfs import distances, profile
 from starcast.claims.reference.star_labels import return_times, rotation, rotations, symbols
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 
 
-@check("FA.T5")
+@checks("FA.T5")
 def necklace_size_divides(check: ClaimCheck) -> None:
     """Check that the size of every necklace divides n-1, and the example of S_5."""
     n = check.n
@@ -28,7 +28,7 @@ def necklace_size_divides(check: ClaimCheck) -> None:
         check.equal("cycle notation", notation, "(2 4)", node=example)
 
 
-@check("FA.T6")
+@checks("FA.T6")
 def necklaces_without_leading_1(check: ClaimCheck) -> None:
     """Check that the necklace of every node that does not start with 1 has n-1 nodes."""
     others = np.flatnonzero(symbols(check)[:, 0] != 1)
@@ -36,14 +36,14 @@ def necklaces_without_leading_1(check: ClaimCheck) -> None:
     check.equal("nodes of the necklace", size, check.n - 1, node=check.labels(others))
 
 
-@check("FA.T7")
+@checks("FA.T7")
 def rotation_keeps_distance(check: ClaimCheck) -> None:
     """Check that R(x) is as far from 12..n as x."""
     distance = distances(check)
     check.equal("distance of R(x)", distance[rotation(check)], distance, node=check.label)
 
 
-@check("FA.R24")
+@checks("FA.R24")
 def rules_list_moves_closer(check: ClaimCheck) -> None:
     """Check that a link leads closer to 12..n if and only if rules 2 to 4 list it."""
     closer = nodes.moves_closer(check)
@@ -51,7 +51,7 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
     check.equal("the link leads closer", closer, stated, **nodes.node_and_type(check))
 
 
-@check("FA.R4-effect")
+@checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
     """Check what the moves of rule 4 do to the cycles of a node with at least two."""
     first = symbols(check)[:, 0]
@@ -105,7 +105,7 @@ def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) 
 # Appendix B: the number of nodes at each distance from 12..n
 
 
-@check("FA.B.D1")
+@checks("FA.B.D1")
 def nodes_at_distance_1(check: ClaimCheck) -> None:
     """Check that n-1 nodes are at distance 1."""
     check.equal("nodes at distance 1", int(profile(check)[1]), check.n - 1)
@@ -116,7 +116,7 @@ def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
     return check.array("nodes by distance", lambda: profile(check)[2:-1])
 
 
-@check("FA.B.D2")
+@checks("FA.B.D2")
 def nodes_at_distance_2(check: ClaimCheck) -> None:
     """Check the number of nodes at distance 2."""
     count = int(inner_profile(check)[0])
@@ -125,7 +125,7 @@ def nodes_at_distance_2(check: ClaimCheck) -> None:
     correction.equal("nodes at distance 2", count, (check.n - 1) * (check.n - 2))
 
 
-@check("FA.B.Dk")
+@checks("FA.B.Dk")
 def nodes_at_distances_between(check: ClaimCheck) -> None:
     """Check that at least 2(n-1) nodes are at each distance from 2 to K-1."""
     n = check.n
@@ -152,7 +152,7 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
     return int(np.count_nonzero(distances(check)[members] == diameter(check.n) - 1))
 
 
-@check("FA.B.even")
+@checks("FA.B.even")
 def nodes_before_last_for_even_n(check: ClaimCheck) -> None:
     """Check that at least 3!(n-1) nodes are at distance K-1 if n is even."""
     n = check.n
@@ -166,7 +166,7 @@ def nodes_before_last_for_even_n(check: ClaimCheck) -> None:
     correction.at_least("nodes at distance K-1", count, (6 if n >= 6 else 3) * (n - 1))
 
 
-@check("FA.B.odd")
+@checks("FA.B.odd")
 def nodes_before_last_for_odd_n(check: ClaimCheck) -> None:
     """Check that at least 2!(n-1) nodes are at distance K-1 if n is odd."""
     n = check.n
@@ -180,7 +180,7 @@ def nodes_before_last_for_odd_n(check: ClaimCheck) -> None:
     correction.at_least("nodes at distance K-1", count, (2 if n >= 5 else 1) * (n - 1))
 
 
-@check("FA.B.ones")
+@checks("FA.B.ones")
 def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
     """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd."""
     n = check.n
@@ -195,7 +195,7 @@ def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
     correction.equal("there are some", count > 0, n >= 5)
 
 
-@check("FA.B.last")
+@checks("FA.B.last")
 def last_nodes_start_with_1(check: ClaimCheck) -> None:
     """Check that all nodes at the greatest distance start with 1 if n is odd."""
     last = np.flatnonzero(distances(check) == diameter(check.n))
@@ -210,7 +210,7 @@ LISTED = (
 )
 
 
-@check("FA.B.list")
+@checks("FA.B.list")
 def listed_necklaces(check: ClaimCheck) -> None:
     """Check the two necklaces at distance K-1 that the appendix lists for n = 5."""
     rotated = rotation(check)

@@ -17,7 +17,7 @@ from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotien
 from starcast.claims.reference import bfs, lower_bound_counts, necklaces
 from starcast.claims.reference.place_labels import column_labels, node_labels, other_nodes
 from starcast.claims.reference.scatter_trees import random_trees
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.collectives.scatter import build_scatter, root_ports
@@ -63,7 +63,7 @@ def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[int, Forest]]:
 # Rule 5 on any tree
 
 
-@check("FA.R5")
+@checks("FA.R5")
 def largest_subtree_determines_steps(check: ClaimCheck) -> None:
     """Check the order of messages, and that the steps are the nodes of the largest subtree."""
     for forest, name in spanning_trees(check):
@@ -151,7 +151,7 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
 # Section 5.1
 
 
-@check("FA.S51.steps", bytes_per_node=scatter_bytes)
+@checks("FA.S51.steps", bytes_per_node=scatter_bytes)
 def balanced_scatter(check: ClaimCheck) -> None:
     """Check steps and transmissions of a scatter over the balanced trees, at several roots."""
     roots = scatter_roots(check)
@@ -177,7 +177,7 @@ def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
         yield scatter_along(check, forest, f"one-port-drawn-{number}", "one"), forest
 
 
-@check("FA.R8", given=one_port_scatters)
+@checks("FA.R8", given=one_port_scatters)
 def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
     """Check the order of messages, steps and transmissions of a scatter by rule 8."""
     schedule, forest = scatter
@@ -186,7 +186,7 @@ def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> Non
     check.takes(schedule, factorial(check.n) - 1, distance_sum(check.n), root=root)
 
 
-@check("FA.R8-clock", given=one_port_scatters)
+@checks("FA.R8-clock", given=one_port_scatters)
 def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> None:
     """Check the step in which the root sends its last message for each subtree."""
     schedule, forest = scatter
@@ -208,7 +208,7 @@ _GATHERS = (
 )
 
 
-@check("FA.gather", bytes_per_node=scatter_bytes)
+@checks("FA.gather", bytes_per_node=scatter_bytes)
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
     """Check that each gather is the reversed scatter, with its steps and transmissions."""
     for algorithm, ports in _GATHERS:
@@ -250,7 +250,7 @@ def amounts(check: ClaimCheck) -> tuple[int, ...]:
     return tuple(sorted({1, 2, 3, n - 2, n - 1, n, 2 * (n - 1)} - {0}))
 
 
-@check("FA.M.balanced", bytes_per_node=scatter_bytes)
+@checks("FA.M.balanced", bytes_per_node=scatter_bytes)
 def balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check that a scatter over the one balanced tree takes M ceil((n!-1)/(n-1)) steps."""
     forest = check.forest("balanced")
@@ -259,7 +259,7 @@ def balanced_scatter_of_messages(check: ClaimCheck) -> None:
         check.takes(schedule, messages * even_share(check.n), M=messages)
 
 
-@check("FA.M.near", bytes_per_node=scatter_bytes)
+@checks("FA.M.near", bytes_per_node=scatter_bytes)
 def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check steps and order of a scatter over the tree of Definition 13."""
     for messages in amounts(check):
@@ -268,7 +268,7 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     check.order("steps / M ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
-@check("FA.M.minimum", bytes_per_node=scatter_bytes)
+@checks("FA.M.minimum", bytes_per_node=scatter_bytes)
 def least_steps(check: ClaimCheck) -> None:
     """Check that no schedule takes fewer than ceil(M(n!-1)/(n-1)) steps."""
     n = check.n
@@ -282,7 +282,7 @@ def least_steps(check: ClaimCheck) -> None:
         )
 
 
-@check("FA.M.perfect", bytes_per_node=scatter_bytes)
+@checks("FA.M.perfect", bytes_per_node=scatter_bytes)
 def perfectly_balanced_scatter(check: ClaimCheck) -> None:
     """Check paths, shares and steps of a scatter over the tree of Definition 15."""
     for messages in (check.n - 1, 2 * (check.n - 1)):
@@ -312,7 +312,7 @@ def _check_shares(
     check.equal(what, shares, stated, **place)
 
 
-@check("FA.M.multiple")
+@checks("FA.M.multiple")
 def shares_are_integers(check: ClaimCheck) -> None:
     """Check that all shares M/k are integers only for multiples M of n-1."""
     degree = check.n - 1
@@ -324,7 +324,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
     check.equal("all shares are whole", integral, messages % degree == 0, M=messages)
 
 
-@check("FA.S52-only", bytes_per_node=scatter_bytes)
+@checks("FA.S52-only", bytes_per_node=scatter_bytes)
 def other_trees_take_longer(check: ClaimCheck) -> None:
     """Check that scatters along other trees than those of Definition 15 take more steps."""
     n = check.n

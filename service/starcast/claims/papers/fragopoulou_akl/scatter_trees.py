@@ -15,7 +15,7 @@ from starcast.claims.reference import scatter_trees as reference
 from starcast.claims.reference.place_labels import column_labels, node_labels, other_nodes
 from starcast.claims.reference.star_labels import positions, rotation, rotation_function, symbols
 from starcast.claims.reference.tree_rules import branches
-from starcast.claims.registry import check, check_rows
+from starcast.claims.registry import check_rows, checks
 from starcast.trees.model import Forest
 
 RANDOM_TREES = 3  # trees of section 5.1 with random choices
@@ -34,7 +34,7 @@ def balanced_trees(check: ClaimCheck) -> NDArray[np.uint8]:
     return np.concatenate([forest.parent_port, random])
 
 
-@check("FA.S51.paths")
+@checks("FA.S51.paths")
 def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
     """Check that every tree of section 5.1 is a spanning tree of shortest paths."""
     trees = balanced_trees(check)
@@ -42,7 +42,7 @@ def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
     check.passes(checkers.shortest_paths(check.topology, trees, 0))
 
 
-@check("FA.S51.substar")
+@checks("FA.S51.substar")
 def subtrees_are_substars(check: ClaimCheck) -> None:
     """Check that the parent of a node of S^i is in S^i or the root, in subtree i."""
     position = positions(symbols(check))[0]
@@ -55,7 +55,7 @@ def subtrees_are_substars(check: ClaimCheck) -> None:
         check.equal("subtree", subtrees(check, row)[nodes], position[nodes], **place)
 
 
-@check("FA.S51.sizes")
+@checks("FA.S51.sizes")
 def subtrees_are_balanced(check: ClaimCheck) -> None:
     """Check that the sizes of the subtrees differ by at most one node."""
     n = check.n
@@ -69,7 +69,7 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 # Definitions 7 and 13 to 16
 
 
-@check("FA.D7")
+@checks("FA.D7")
 def one_generator_per_necklace(check: ClaimCheck) -> None:
     """Check that Definition 7 names exactly one generator of every necklace but that of 12..n."""
     leader = necklaces.leaders(check)
@@ -163,7 +163,7 @@ check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DE
 # Theorem 9
 
 
-@check("FA.T9.1", given=near_balanced)
+@checks("FA.T9.1", given=near_balanced)
 def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes with symbol 1 in position i are in the subtree of link type i."""
     position = positions(symbols(check))[0]
@@ -172,7 +172,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
     check.equal("subtree", subtree, position[nodes], node=node_labels(check, nodes), of=forest)
 
 
-@check("FA.T9.2", given=near_balanced)
+@checks("FA.T9.2", given=near_balanced)
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes of displacement d are in the subtree of link type d + 2."""
     displacement = necklaces.displacements(check)[1:]
@@ -180,8 +180,8 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     check.equal("subtree", subtree, displacement + 2, node=other_nodes(check), of=forest)
 
 
-@check("FA.T9.3", given=near_balanced)
-@check("FA.T10.4", given=perfectly_balanced)
+@checks("FA.T9.3", given=near_balanced)
+@checks("FA.T10.4", given=perfectly_balanced)
 def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
     """Check that no node that starts with 1 is a parent, except the root."""
     starting = np.flatnonzero(symbols(check)[:, 0] == 1)[1:]
@@ -192,14 +192,14 @@ def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
         check.equal("children", children, 0, tree=tree, node=label, of=forest)
 
 
-@check("FA.T9.4", given=near_balanced)
+@checks("FA.T9.4", given=near_balanced)
 def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that the tree is a spanning tree of shortest paths."""
     check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
     check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
 
 
-@check("FA.T9.5", given=near_balanced)
+@checks("FA.T9.5", given=near_balanced)
 def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     """Check the largest and the smallest subtree, and the order of their quotient."""
     n = check.n
@@ -218,7 +218,7 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
 # Theorem 10
 
 
-@check("FA.T10.1", given=perfectly_balanced)
+@checks("FA.T10.1", given=perfectly_balanced)
 def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that the nodes with symbol 1 in position i are in the subtree of type i only."""
     position = positions(symbols(check))[0]
@@ -230,7 +230,7 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
         check.equal("subtree", subtree, stated, tree=tree, node=label, of=forest)
 
 
-@check("FA.T10.2", given=perfectly_balanced)
+@checks("FA.T10.2", given=perfectly_balanced)
 def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of period p appears (n-1)/p times."""
     copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
@@ -238,7 +238,7 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
     check.equal("how often a node appears", copies, stated, node=other_nodes(check), of=forest)
 
 
-@check("FA.T10.3", given=perfectly_balanced)
+@checks("FA.T10.3", given=perfectly_balanced)
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of displacement d and period p is in the subtrees of types ip + d + 2."""
     degree = check.n - 1
@@ -253,7 +253,7 @@ def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest
     check.equal("is in the subtree", np.stack(rows), stated, **place, of=forest)
 
 
-@check("FA.T10.5", given=perfectly_balanced)
+@checks("FA.T10.5", given=perfectly_balanced)
 def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that all paths from the root are shortest, and that every node has a path."""
     check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
@@ -261,7 +261,7 @@ def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> 
     check.true("is in some subtree", reached, node=other_nodes(check), of=forest)
 
 
-@check("FA.T10.6", given=perfectly_balanced)
+@checks("FA.T10.6", given=perfectly_balanced)
 def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
     """Check that all subtrees have as many nodes as there are necklaces."""
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
@@ -271,7 +271,7 @@ def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
     check.equal("nodes of a subtree, one of every necklace", sizes, len(leaders) - 1, **place)
 
 
-@check("FA.T10.7", given=perfectly_balanced)
+@checks("FA.T10.7", given=perfectly_balanced)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that each subtree is the subtree before it, rotated once."""
     before = forest.parent_port[:-1]

@@ -14,7 +14,7 @@ from starcast.claims.growth import divided, factorial, harmonic, log2
 from starcast.claims.papers.fragopoulou_akl import nodes
 from starcast.claims.providers import RootDistances, distances
 from starcast.claims.reference import bfs, star_labels
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.permutations import Ranks
@@ -22,7 +22,7 @@ from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 
-@check("FA.S1-degree")
+@checks("FA.S1-degree")
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     """Check degree and diameter, and their order against log2 n! and the smallest hypercube."""
     n = check.n
@@ -44,7 +44,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     check.same_order("log2 n! / (n log2 n)", lambda n: divided(log2(factorial(n)), n * log2(n)))
 
 
-@check("FA.S1-substars")
+@checks("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
     """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
     label_symbols = star_labels.symbols(check)
@@ -71,7 +71,7 @@ def substars(check: ClaimCheck) -> None:
             check.equal("its image is a link of S_k", heads, stated, k=k, node=tail)
 
 
-@check("FA.d", given=distances())
+@checks("FA.d", given=distances())
 def mean_distance(check: ClaimCheck, search: RootDistances) -> None:
     """Check the mean and the sum of the distances from a root."""
     n = check.n
@@ -81,7 +81,7 @@ def mean_distance(check: ClaimCheck, search: RootDistances) -> None:
     check.equal("sum of the distances", total, factorial(n) * mean, node=search.label)
 
 
-@check("FA.dist")
+@checks("FA.dist")
 def distance_by_cycles(check: ClaimCheck) -> None:
     """Check that the distance from 12..n is c + s, less 2 if x_1 != 1."""
     correction = np.where(star_labels.symbols(check)[:, 0] == 1, 0, 2)
@@ -89,7 +89,7 @@ def distance_by_cycles(check: ClaimCheck) -> None:
     check.equal("distance from 12..n", bfs.distances(check), stated, node=check.label)
 
 
-@check("FA.ex")
+@checks("FA.ex")
 def examples(check: ClaimCheck) -> None:
     """Check the example of a translation on S_3, and that of a cycle notation on S_6."""
     label_symbols = star_labels.symbols(check)
@@ -103,7 +103,7 @@ def examples(check: ClaimCheck) -> None:
     check.equal("cycle notation", nodes.cycle_notation(example), "(1 3)(2 4 5)", node="341526")
 
 
-@check("FA.T3")
+@checks("FA.T3")
 def rotation_keeps_links(check: ClaimCheck) -> None:
     """Check that R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
     rotated = star_labels.rotation(check)
@@ -115,7 +115,7 @@ def rotation_keeps_links(check: ClaimCheck) -> None:
     check.equal("R is one to one", np.sort(rotated), np.arange(check.nodes))
 
 
-@check("FA.T3-coordinates")
+@checks("FA.T3-coordinates")
 def rotation_by_coordinates(check: ClaimCheck) -> None:
     """Check that R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
     images = star_labels.rotation_function(check.n)[star_labels.symbols(check)].astype(np.uint8)
@@ -149,7 +149,7 @@ def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
         yield check.schedule("allgather", algorithm, ports=ports)
 
 
-@check("FA.T1")
+@checks("FA.T1")
 def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     """Check that F_q keeps link types, and executes the translates of several broadcasts."""
     neighbours = check.neighbours.T
@@ -167,7 +167,7 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
             check.execute(translated_broadcast(broadcast, q, image))
 
 
-@check("FA.T2.sufficient", bytes_per_node=translates_bytes)
+@checks("FA.T2.sufficient", bytes_per_node=translates_bytes)
 def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
     """Check that no link is in two translates of a set of links of different types."""
     for schedule in repeated_broadcasts(check):
@@ -185,7 +185,7 @@ def different_types_have_disjoint_translates(check: ClaimCheck) -> None:
     check.equal("translates that a link is in, at most, of sets drawn at random", random, 1)
 
 
-@check("FA.T2.necessary", bytes_per_node=translates_bytes)
+@checks("FA.T2.necessary", bytes_per_node=translates_bytes)
 def same_type_has_overlapping_translates(check: ClaimCheck) -> None:
     """Check that some link is in two translates of a set of two links of one type."""
     for tails, dimension in link_pairs(check):

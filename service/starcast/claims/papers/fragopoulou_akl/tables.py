@@ -24,7 +24,7 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     shared_others,
 )
 from starcast.claims.reference import bfs, necklaces
-from starcast.claims.registry import check, check_rows
+from starcast.claims.registry import check_rows, checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.topologies import Topology
 
@@ -181,7 +181,7 @@ def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
     return check.build(create, f"{algorithm} repeated", messages)
 
 
-@check("FA.Tab1.allport-paths-M-time", bytes_per_node=paths_bytes)
+@checks("FA.Tab1.allport-paths-M-time", bytes_per_node=paths_bytes)
 def runs_one_after_the_other(check: ClaimCheck) -> None:
     """Check the steps of M runs, each of which begins after the run before it."""
     n = check.n
@@ -192,7 +192,7 @@ def runs_one_after_the_other(check: ClaimCheck) -> None:
         correction.equal("steps of all runs", steps, messages * shared_others(n, 1), M=messages)
 
 
-@check("FA.Tab1.allport-paths-M-overlapped-time", bytes_per_node=paths_bytes)
+@checks("FA.Tab1.allport-paths-M-overlapped-time", bytes_per_node=paths_bytes)
 def overlapping_runs(check: ClaimCheck) -> None:
     """Check the steps of M runs that overlap."""
     n = check.n
@@ -203,7 +203,7 @@ def overlapping_runs(check: ClaimCheck) -> None:
         check.equal("steps of all runs", steps, shared_others(n, messages), M=messages, of=schedule)
 
 
-@check("FA.Tab2.allport-near-1-time")
+@checks("FA.Tab2.allport-near-1-time")
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order."""
     schedule = cell_schedule(check, CELLS["Tab2.allport-near-1"], 1, 0)
@@ -221,7 +221,7 @@ def largest_branch_quotient(n: int) -> Number:
     return divided(necklaces.largest_branch(n), even_share(n))
 
 
-@check("FA.Tab3.allport-near-1-time", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.n)
+@checks("FA.Tab3.allport-near-1-time", bytes_per_node=lambda topology: BYTES_PER_ROW * topology.n)
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the steps of Rule 9, and their order."""
     schedule = cell_schedule(check, CELLS["Tab3.allport-near-1"], 1, 0)

@@ -14,7 +14,7 @@ from starcast.claims.reference.nk_loads import class_loads, optimal_bytes
 from starcast.claims.reference.nk_pipelines import GRID, MANY_TREES, ONE_TREE
 from starcast.claims.reference.pipelines import carried_share, exact_time, units_per_message
 from starcast.claims.reference.place_labels import outgoing_links
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 
@@ -26,7 +26,7 @@ all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
 
 
-@check("NK.S5-copies", given=all_port, bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.S5-copies", given=all_port, bytes_per_node=nk_loads.allgather_bytes)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Divide the transmissions of the all-to-all broadcast by those of one broadcast."""
     nodes = arrangements(*check.n_and_k)
@@ -38,14 +38,14 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
     correction.equal(what, copies, nodes, of=allgather.schedule)
 
 
-@check("NK.T4.startup", given=all_port, bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.T4.startup", given=all_port, bytes_per_node=nk_loads.allgather_bytes)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
     """Check the number of steps on the tree SP."""
     diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
 
-@check("NK.T4.even", bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.T4.even", bytes_per_node=nk_loads.allgather_bytes)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
     """Compare the load of every directed link with the mean load in each step."""
     schedule = nk_loads.dimension_change_allgather(check)
@@ -94,7 +94,7 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     return counts.reshape(-1, nodes, topology.degree)
 
 
-@check("NK.T4.time", bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.T4.time", bytes_per_node=nk_loads.allgather_bytes)
 def time_on_one_tree(check: ClaimCheck) -> None:
     """Compare the executed time with D T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
@@ -126,7 +126,7 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
     check.equal("start-ups", nk_pipelines.greatest_height(check, ONE_TREE), nk_diameter(n, k))
 
 
-@check("NK.T4.order")
+@checks("NK.T4.order")
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
     """Check that the time is O(D T_s + m(N-1)/(n-1) T_c)."""
     _check_bytes_and_height(check)
@@ -138,7 +138,7 @@ def order_of_time_on_one_tree(check: ClaimCheck) -> None:
     check.order("time over D T_s + m(N-1)/(n-1) T_c", quotient)
 
 
-@check("NK.opt-allgather")
+@checks("NK.opt-allgather")
 def all_port_is_optimal(check: ClaimCheck) -> None:
     """Check that the bytes are O(m(N-1)/(n-1)), the bound of Lemma 2."""
     _check_bytes_and_height(check)
@@ -146,7 +146,7 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     check.order(what, lambda n, k: divided(nk_loads.bytes_formula(n, k), optimal_bytes(n, k)))
 
 
-@check("NK.T5", given=one_port, bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.T5", given=one_port, bytes_per_node=nk_loads.allgather_bytes)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port time is at most n(n-1)D T_s + (N-1)m T_c."""
     n, k = check.n_and_k
@@ -159,7 +159,7 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     check.true("start-ups are at most (n-1)D", few, of=schedule)
 
 
-@check("NK.opt-allgather-oneport", given=one_port, bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.opt-allgather-oneport", given=one_port, bytes_per_node=nk_loads.allgather_bytes)
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port bytes are (N-1)m, the bound of Lemma 2."""
     schedule = allgather.schedule
@@ -189,7 +189,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
         check.true("with LC alone no fewer bytes", executed >= share, of=schedule)
 
 
-@check("NK.T10", bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.T10", bytes_per_node=nk_loads.allgather_bytes)
 def time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the all-port time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
@@ -209,7 +209,7 @@ def time_on_many_trees(check: ClaimCheck) -> None:
     correction.at_most("time", time, bound, **GRID.place)
 
 
-@check("NK.T11", bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.T11", bytes_per_node=nk_loads.allgather_bytes)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the one-port time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
     n, k = check.n_and_k
@@ -227,7 +227,7 @@ def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     correction.equal("bytes over m", share, others)
 
 
-@check("NK.S9-allport", bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.S9-allport", bytes_per_node=nk_loads.allgather_bytes)
 def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
     """Check that the all-port broadcast has fewer start-ups on SP than on MT."""
     what = "start-ups on one tree"
@@ -239,7 +239,7 @@ def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
     check.at_most(what, one, many - 1)
 
 
-@check("NK.S9-oneport", bytes_per_node=nk_loads.allgather_bytes)
+@checks("NK.S9-oneport", bytes_per_node=nk_loads.allgather_bytes)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
     """Check whether the one-port broadcast has more start-ups on SP than on MT."""
     one = nk_loads.last_sub_slot(check, class_loads(check, ONE_TREE))

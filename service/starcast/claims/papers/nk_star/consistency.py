@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.formulas import arrangements, nk_diameter
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 
 Value = int | Fraction
 
@@ -105,7 +105,7 @@ def _cells(
             yield name, column, Fraction(printed), Fraction(stated)
 
 
-@check("NK.Tab1-theorems")
+@checks("NK.Tab1-theorems")
 def table1_agrees_with_theorems(check: ClaimCheck) -> None:
     """Compare Table 1 with Theorems 2, 8, 3 and 9, term by term."""
     n, k = check.n_and_k
@@ -132,7 +132,7 @@ def table1_agrees_with_theorems(check: ClaimCheck) -> None:
         correction.equal("table less theorem", printed - stated, expected, row=row)
 
 
-@check("NK.Tab2-theorems")
+@checks("NK.Tab2-theorems")
 def table2_agrees_with_theorems(check: ClaimCheck) -> None:
     """Compare Table 2 with Theorems 4, 10, 5 and 11, term by term."""
     size = check.n_and_k
@@ -153,7 +153,7 @@ def _chen(n: int, k: int) -> dict[str, tuple[Value, Value]]:
     }
 
 
-@check("NK.S9-tables")
+@checks("NK.S9-tables")
 def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
     """Compare the times that the conclusion quotes with the tables, in the order of the text."""
     n, k = check.n_and_k

@@ -19,7 +19,7 @@ from starcast.claims.reference import nk_pipelines
 from starcast.claims.reference.nk_pipelines import GRID, MANY_TREES, ONE_TREE
 from starcast.claims.reference.pipelines import Pipeline
 from starcast.claims.reference.surds import rational_sqrt
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 
 #: p = 1, 1/2, .., 1/2^64.
 _HALVES = [Fraction(1, 2**i) for i in range(65)]
@@ -27,7 +27,7 @@ _HALVES = [Fraction(1, 2**i) for i in range(65)]
 FURTHER_BYTES = "bytes over m that a further segment adds to p times all"
 
 
-@check("NK.S41-p")
+@checks("NK.S41-p")
 def best_number_of_segments(check: ClaimCheck) -> None:
     """Compare the best real p of (h+p-1)(T_s + m T_c/(p(n-1))) with the closed form.
 
@@ -115,7 +115,7 @@ def _check_pipeline(
     correction.at_most("least time over whole p", time, bound, **GRID.place)
 
 
-@check("NK.T2", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.T2", bytes_per_node=nk_pipelines.broadcast_bytes)
 def one_tree_all_port(check: ClaimCheck) -> None:
     """Check the all-port time on the tree SP."""
     n, k = check.n_and_k
@@ -138,7 +138,7 @@ def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]
     return nk_pipelines.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
 
-@check("NK.T3", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.T3", bytes_per_node=nk_pipelines.broadcast_bytes)
 def one_tree_one_port(check: ClaimCheck) -> None:
     """Check the one-port time on the tree SP."""
     n, k = check.n_and_k
@@ -156,7 +156,7 @@ def one_tree_one_port(check: ClaimCheck) -> None:
     _check_pipeline(correction, broadcast, Pipeline(diameter, 1, n - 1))
 
 
-@check("NK.T8", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.T8", bytes_per_node=nk_pipelines.broadcast_bytes)
 def many_trees_all_port(check: ClaimCheck) -> None:
     """Check the all-port time on the trees MT."""
     n, k = check.n_and_k
@@ -176,7 +176,7 @@ def many_trees_all_port(check: ClaimCheck) -> None:
     _check_pipeline(correction, broadcast, Pipeline(h, Fraction(c, n - 1)))
 
 
-@check("NK.T9", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.T9", bytes_per_node=nk_pipelines.broadcast_bytes)
 def many_trees_one_port(check: ClaimCheck) -> None:
     """Check the one-port time on the trees MT."""
     n, k = check.n_and_k
@@ -194,7 +194,7 @@ def many_trees_one_port(check: ClaimCheck) -> None:
     _check_pipeline(correction, broadcast, line)
 
 
-@check("NK.opt-broadcast", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.opt-broadcast", bytes_per_node=nk_pipelines.broadcast_bytes)
 def all_port_is_optimal(check: ClaimCheck) -> None:
     """Compare the all-port bytes on the tree SP with the bound m/(n-1) of Lemma 1."""
     diameter = nk_diameter(*check.n_and_k)
@@ -212,7 +212,7 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     correction.equal(FURTHER_BYTES, broadcast.increment, 1)
 
 
-@check("NK.opt-broadcast-oneport", bytes_per_node=nk_pipelines.broadcast_bytes)
+@checks("NK.opt-broadcast-oneport", bytes_per_node=nk_pipelines.broadcast_bytes)
 def one_port_is_optimal(check: ClaimCheck) -> None:
     """Compare the one-port bytes on the tree SP with the bound m of Lemma 1."""
     n = check.n

@@ -10,7 +10,7 @@ from starcast.claims.providers import RootDistances, distances, forests
 from starcast.claims.reference import bfs, nk_labels
 from starcast.claims.reference.nk_pipelines import MANY_TREES, ONE_TREE, heights
 from starcast.claims.reference.place_labels import node_labels, outgoing_links
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.permutations import Ranks
 from starcast.trees.model import Forest
 
@@ -32,7 +32,7 @@ def leaves(parents: Ranks) -> NDArray[np.intp]:
     return np.flatnonzero(~inner)
 
 
-@check("NK.size")
+@checks("NK.size")
 def nk_star_size(check: ClaimCheck) -> None:
     """Check degree, number of nodes and diameter."""
     n, k = check.n_and_k
@@ -46,7 +46,7 @@ def nk_star_size(check: ClaimCheck) -> None:
         check.equal("greatest distance", greatest, nk_diameter(n, k), source=source.label)
 
 
-@check("NK.E1", given=from_identity)
+@checks("NK.E1", given=from_identity)
 def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> None:
     """Compare the steps that correct an internal cycle with formula (1)."""
     n, k = check.n_and_k
@@ -66,7 +66,7 @@ def internal_cycles_take_formula_1(check: ClaimCheck, source: RootDistances) -> 
     check.equal(what, source.values[inside], stated, node=check.labels(inside))
 
 
-@check("NK.E2", given=from_identity)
+@checks("NK.E2", given=from_identity)
 def external_chains_take_formula_2(check: ClaimCheck, source: RootDistances) -> None:
     """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
     of_nodes = nk_labels.cycles(nk_labels.symbols(check))
@@ -77,7 +77,7 @@ def external_chains_take_formula_2(check: ClaimCheck, source: RootDistances) -> 
     check.equal("distance from Id", source.values, stated, node=check.label)
 
 
-@check("NK.T1", given=forests(ONE_TREE, roots=None))
+@checks("NK.T1", given=forests(ONE_TREE, roots=None))
 def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
     """Check that every parent is one step closer to the root, and that the height is D."""
     root = tree.root
@@ -92,7 +92,7 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
     check.equal("height", levels.max(), height, root=check.label(root), of=tree)
 
 
-@check("NK.C1.worded", given=one_tree, bytes_per_node=lambda topology: 40 * topology.nodes)
+@checks("NK.C1.worded", given=one_tree, bytes_per_node=lambda topology: 40 * topology.nodes)
 def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     """Check all pairs of nodes whose levels differ by at most 1."""
     levels = parents_and_levels(check, tree)[1].astype(np.int64)
@@ -108,7 +108,7 @@ def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     correction.at_most("difference of the levels", difference, 1)
 
 
-@check("NK.C1.converse", given=forests(ONE_TREE, roots=3))
+@checks("NK.C1.converse", given=forests(ONE_TREE, roots=3))
 def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
     """Check that the levels of adjacent nodes differ by at most 1."""
     _, levels = parents_and_levels(check, tree)
@@ -118,7 +118,7 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
     check.true("the levels are the same or consecutive", near, **place)
 
 
-@check("NK.C2.balance", given=one_tree)
+@checks("NK.C2.balance", given=one_tree)
 def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
     """Compare the levels of all pairs of leaves."""
     n, k = check.n_and_k
@@ -144,7 +144,7 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
     correction.equal("level of the deepest leaf", depth.max(), nk_diameter(n, k))
 
 
-@check("NK.C2.s42", given=one_tree)
+@checks("NK.C2.s42", given=one_tree)
 def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
     """Compare the levels of all leaves with that of the first leaf."""
     parents, levels = parents_and_levels(check, tree)
@@ -152,7 +152,7 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
     check.equal("level", levels[leaf], levels[leaf[0]], node=check.labels(leaf))
 
 
-@check("NK.C2.farthest", given=from_identity)
+@checks("NK.C2.farthest", given=from_identity)
 def farthest_nodes_have_stated_forms(check: ClaimCheck, source: RootDistances) -> None:
     """Check that every node at distance D has one of the forms of the proof."""
     n, k = check.n_and_k
@@ -201,7 +201,7 @@ def _farthest_forms(
     return stated, (longer | fewer) & (threes == 0) & only_first
 
 
-@check("NK.S51-EC", given=one_tree)
+@checks("NK.S51-EC", given=one_tree)
 def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     """Check whether cyclic shifts of all n-1 dimensions map SP to spanning trees."""
     n, k = check.n_and_k
@@ -262,7 +262,7 @@ def _exchange(
     return exchanged
 
 
-@check("NK.T4.links")
+@checks("NK.T4.links")
 def number_of_links(check: ClaimCheck) -> None:
     """Count directed and undirected links."""
     n, k = check.n_and_k
@@ -297,7 +297,7 @@ def path_lengths(check: ClaimCheck) -> NDArray[np.int64]:
     return np.array([int(level[0]) for level in levels])
 
 
-@check("NK.T6")
+@checks("NK.T6")
 def congestion_of_shifted_trees(check: ClaimCheck) -> None:
     """Compare the greatest load of a link with ceil(n/k) - 1."""
     n, k = check.n_and_k
@@ -313,7 +313,7 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
     correction.equal("congestion", congestion, 1 if k == 1 else max(2, min(k - 1, n - k)))
 
 
-@check("NK.T6-Rn")
+@checks("NK.T6-Rn")
 def full_shift(check: ClaimCheck) -> None:
     """Compare R_n(Id) with 23..n1."""
     n = check.n
@@ -325,7 +325,7 @@ def full_shift(check: ClaimCheck) -> None:
     correction.equal("R_{n-1}(Id)", labels[n - 2], stated)
 
 
-@check("NK.T7.spanning", given=many_trees)
+@checks("NK.T7.spanning", given=many_trees)
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
     """Check that MT(R_i(Id)) spans and has the links of SP(R_i(Id)), directions aside."""
     check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
@@ -345,7 +345,7 @@ def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> N
     return np.sort(np.where(parents < 0, -1, links))
 
 
-@check("NK.T7.path")
+@checks("NK.T7.path")
 def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
     """Check that the paths from R_i(Id) to Id have at least k and at most D links."""
     n, k = check.n_and_k
@@ -354,7 +354,7 @@ def paths_have_k_to_diameter_links(check: ClaimCheck) -> None:
     check.at_most("links of the path", lengths, nk_diameter(n, k), i=np.arange(1, n))
 
 
-@check("NK.T7.sum", given=many_trees)
+@checks("NK.T7.sum", given=many_trees)
 def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
     """Compare the heights of the trees MT with D plus the length of the path."""
     n, k = check.n_and_k
@@ -373,7 +373,7 @@ def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
     correction.equal("links of the path", path, expected, i=i)
 
 
-@check("NK.T7.lower", given=many_trees)
+@checks("NK.T7.lower", given=many_trees)
 def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> None:
     """Compare the heights of the trees MT with k + D."""
     n, k = check.n_and_k
@@ -389,7 +389,7 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
     correction.equal("height of the last tree", last, stated - 1)
 
 
-@check("NK.T7.upper")
+@checks("NK.T7.upper")
 def height_is_at_most_twice_diameter(check: ClaimCheck) -> None:
     """Check that the trees MT span and that their heights are at most 2D."""
     n, k = check.n_and_k

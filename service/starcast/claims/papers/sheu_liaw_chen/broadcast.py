@@ -21,14 +21,14 @@ from starcast.claims.providers import Execution, executions
 from starcast.claims.reference import bfs
 from starcast.claims.reference.place_labels import column_labels, row_links
 from starcast.claims.reference.star_labels import symbols
-from starcast.claims.registry import check, check_rows
+from starcast.claims.registry import check_rows, checks
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
 
-@check("SLC.size")
+@checks("SLC.size")
 def star_size(check: ClaimCheck) -> None:
     """Check nodes, degree and diameter; the other reading of the brackets is the ceiling."""
     check_star_size(check)
@@ -36,7 +36,7 @@ def star_size(check: ClaimCheck) -> None:
     ceiling_reading.equal("greatest distance", bfs.diameter(check), ceil_div(3 * (check.n - 1), 2))
 
 
-@check("SLC.substars")
+@checks("SLC.substars")
 def substars(check: ClaimCheck) -> None:
     """Map the substars of every position to S_{n-1}, node by node and link by link."""
     n = check.n
@@ -159,7 +159,7 @@ broadcasts = executions("broadcast", "recursive-substar", roots=None, messages=1
 streams = executions("broadcast", "recursive-substar", messages=LENGTHS)
 
 
-@check("SLC.L3", given=broadcasts, bytes_per_node=schedule_bytes)
+@checks("SLC.L3", given=broadcasts, bytes_per_node=schedule_bytes)
 def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that every substar but the source's is entered once, over dimension n, by step 2."""
     schedule = broadcast.schedule
@@ -182,7 +182,7 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
     check.true("two steps bring the message to a substar", reached, **place)
 
 
-@check("SLC.once", given=broadcasts, bytes_per_node=schedule_bytes)
+@checks("SLC.once", given=broadcasts, bytes_per_node=schedule_bytes)
 def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that every node but the source receives the message exactly once."""
     schedule = broadcast.schedule
@@ -192,7 +192,7 @@ def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
     check.equal(what, received, stated, node=check.label, of=schedule)
 
 
-@check("SLC.T4", bytes_per_node=schedule_bytes)
+@checks("SLC.T4", bytes_per_node=schedule_bytes)
 def number_of_steps(check: ClaimCheck) -> None:
     """Check the last step of every broadcast, and the height of the tree."""
     stated = 2 * check.n - 3
@@ -207,7 +207,7 @@ def number_of_steps(check: ClaimCheck) -> None:
     check.equal("height of the tree", height, stated, of=tree)
 
 
-@check("SLC.ports", given=streams, bytes_per_node=schedule_bytes)
+@checks("SLC.ports", given=streams, bytes_per_node=schedule_bytes)
 def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
     """Check that no link carries two messages in a step and no message goes back to its sender."""
     schedule = stream.schedule
@@ -234,7 +234,7 @@ EXAMPLE = {
 }
 
 
-@check("SLC.ex")
+@checks("SLC.ex")
 def example(check: ClaimCheck) -> None:
     """Check senders and receivers of the example on S_4."""
     schedule = check.schedule("broadcast", "recursive-substar", messages=1)
@@ -282,7 +282,7 @@ def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
     return arrivals
 
 
-@check("SLC.LB-oneport", bytes_per_node=schedule_bytes)
+@checks("SLC.LB-oneport", bytes_per_node=schedule_bytes)
 def one_port_bound(check: ClaimCheck) -> None:
     """Check that a one-port step at most doubles the nodes that have received something."""
     nodes = factorial(check.n)
@@ -299,7 +299,7 @@ def one_port_bound(check: ClaimCheck) -> None:
     check.order(what, lambda n: divided(n * log2(n), rounded_up(log2(factorial(n)))))
 
 
-@check("SLC.LB-allport", bytes_per_node=schedule_bytes)
+@checks("SLC.LB-allport", bytes_per_node=schedule_bytes)
 def all_port_bound(check: ClaimCheck) -> None:
     """Check that no node receives anything before the step of its distance from the source."""
     bound = diameter(check.n)

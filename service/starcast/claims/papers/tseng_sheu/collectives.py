@@ -17,7 +17,7 @@ from starcast.claims.reference import bfs, tree_transforms
 from starcast.claims.reference.pipelines import carried_share
 from starcast.claims.reference.place_labels import column_labels, outgoing_links, row_links
 from starcast.claims.reference.tree_transforms import Row, Tree
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.simulator import Simulation
 from starcast.topologies import Topology
@@ -43,7 +43,7 @@ def all_sources_bytes(topology: Topology) -> int:
     return BYTES_PER_ROW * topology.degree * topology.nodes
 
 
-@check("TS.A1", bytes_per_node=broadcast_bytes)
+@checks("TS.A1", bytes_per_node=broadcast_bytes)
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check the last slot, that no segment waits, and that packets have two segments at most."""
     for root in bfs.roots(check, 2)[:6]:
@@ -82,7 +82,7 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
     return np.asarray(counts[inverse])
 
 
-@check("TS.T2.simulation", bytes_per_node=broadcast_bytes)
+@checks("TS.T2.simulation", bytes_per_node=broadcast_bytes)
 def one_port_simulation(check: ClaimCheck) -> None:
     """Check that sub-slots of one dimension send what the all-port slot sends, one-port."""
     for port, heads in zip(check.ports, check.neighbours, strict=True):
@@ -121,7 +121,7 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     return np.sort(link_slots(schedule, slots) * schedule.units + schedule.unit)
 
 
-@check(
+@checks(
     "TS.A2",
     given=algorithm2(),
     bytes_per_node=lambda topology: (
@@ -163,13 +163,13 @@ def check_allgather_time(
         check.equal("time", measured, stated, T_s=startup, T_c=per_byte, m=m, of=schedule)
 
 
-@check("TS.T3.time", given=algorithm2(), bytes_per_node=allgather_bytes)
+@checks("TS.T3.time", given=algorithm2(), bytes_per_node=allgather_bytes)
 def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
     """Check the time of Algorithm 2 on L(I)."""
     check_allgather_time(check, allgather.schedule, allgather.simulation, diameter(check.n))
 
 
-@check("TS.T3.any-tree", bytes_per_node=allgather_bytes)
+@checks("TS.T3.any-tree", bytes_per_node=allgather_bytes)
 def time_on_any_tree(check: ClaimCheck) -> None:
     """Check the time of Algorithm 2 on many trees, some not greedy but of height D_n."""
     trees = tree_transforms.sample_trees(check)
@@ -198,7 +198,7 @@ def check_detour(check: ClaimCheck, tree: Tree) -> None:
     check.true("some node is further than its distance", is_longer, of=tree.name)
 
 
-@check("TS.S52", given=algorithm2("one"), bytes_per_node=allgather_bytes)
+@checks("TS.S52", given=algorithm2("one"), bytes_per_node=allgather_bytes)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     """Check sub-slots, their dimensions and the time of the one-port Algorithm 2."""
     n = check.n
@@ -210,7 +210,7 @@ def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     check_allgather_time(check, schedule, allgather.simulation, diameter(n), slots=n - 1)
 
 
-@check("TS.S62-trees", given=algorithm2(), bytes_per_node=all_sources_bytes)
+@checks("TS.S62-trees", given=algorithm2(), bytes_per_node=all_sources_bytes)
 def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     """Check that Algorithm 2 uses n-1 different trees per source, and (n-1) n! in total."""
     n = check.n
@@ -246,7 +246,7 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
     check.equal(what, forest.parent_port, expected.row, **place)
 
 
-@check("TS.D3")
+@checks("TS.D3")
 def label_changes_span(check: ClaimCheck) -> None:
     """Check that LC(x,T) is a spanning tree, its ports in the catalogue, and the example."""
     for tree in tree_transforms.sample_trees(check, other_roots=True):
@@ -278,7 +278,7 @@ def check_label_example(check: ClaimCheck) -> None:
         check.equal("parent in LC(3021, L(0123))", measured, stated, node=label, of=forest)
 
 
-@check("TS.D4")
+@checks("TS.D4")
 def dimension_changes_span(check: ClaimCheck) -> None:
     """Check that DC(i,T) is a spanning tree, its ports in the catalogue, and the example."""
     for tree in tree_transforms.sample_trees(check, other_roots=True):
@@ -314,7 +314,7 @@ def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
     return sorted(words)
 
 
-@check("TS.S51-roots")
+@checks("TS.S51-roots")
 def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
     """Check that the n-1 trees LC(x, DC(i,T)) span from x."""
     for tree in tree_transforms.sample_trees(check):
@@ -335,7 +335,7 @@ def translations_bytes(topology: Topology) -> int:
     return 16 * topology.nodes
 
 
-@check("TS.L7", bytes_per_node=translations_bytes)
+@checks("TS.L7", bytes_per_node=translations_bytes)
 def links_are_used_equally(check: ClaimCheck) -> None:
     """Check that on every level all links are used by as many trees as T has nodes there."""
     outgoing = outgoing_links(check)
@@ -349,7 +349,7 @@ def links_are_used_equally(check: ClaimCheck) -> None:
         check.equal(what, loads, profile[:, None, None], **place, of=tree.name)
 
 
-@check("TS.S62-height")
+@checks("TS.S62-height")
 def heights_of_single_trees(check: ClaimCheck) -> None:
     """Check the heights of both trees of [8], and the order of the first."""
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
@@ -360,7 +360,7 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
     check.same_order("((n-1)! + 1) / (n-1)!", QUOTIENTS["(n-1)!+1 over (n-1)!"])
 
 
-@check("TS.S62-equal", bytes_per_node=translations_bytes)
+@checks("TS.S62-equal", bytes_per_node=translations_bytes)
 def translates_use_links_equally(check: ClaimCheck) -> None:
     """Check the number of translates of both trees of [8] on every link."""
     n = check.n

@@ -19,7 +19,7 @@ from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.providers import executions
 from starcast.claims.reference.pipelines import Time, exact_time
 from starcast.claims.reference.surds import add_sqrt
-from starcast.claims.registry import check, check_rows
+from starcast.claims.registry import check_rows, checks
 
 PARTS = ("startup", "transmission", "overall")
 
@@ -165,21 +165,21 @@ def short_necklaces_squared(n: int) -> Number:
     return (n - 1) ** 2 * factorial(n)
 
 
-@check("TS.Tab2.frago-ham-startup")
+@checks("TS.Tab2.frago-ham-startup")
 def hamiltonian_startup(check: ClaimCheck) -> None:
     """Check the steps of rotated Hamiltonian paths, and their order."""
     forms.check_hamiltonian(check)
     forms.check_quotient(check, "ceil((n!-1)/(n-1)) over (n-1)!")
 
 
-@check("TS.Tab2.frago-ham-transmission")
+@checks("TS.Tab2.frago-ham-transmission")
 def hamiltonian_transmission(check: ClaimCheck) -> None:
     """Check the messages of rotated Hamiltonian paths, and their order."""
     forms.check_hamiltonian(check)
     forms.check_quotient(check, "ceil((n!-1)/(n-1)) over (n!-1)/(n-1)")
 
 
-@check("TS.Tab2.frago-ham-overall")
+@checks("TS.Tab2.frago-ham-overall")
 def hamiltonian_time(check: ClaimCheck) -> None:
     """Check the time of rotated Hamiltonian paths."""
     n = check.n
@@ -199,7 +199,7 @@ def hamiltonian_time(check: ClaimCheck) -> None:
     by_level.equal("time", SMALL.time(steps, carried), stated, **SMALL.place)
 
 
-@check("TS.Tab2.frago-nl-startup")
+@checks("TS.Tab2.frago-nl-startup")
 def necklace_startup(check: ClaimCheck) -> None:
     """Check the steps of the necklace tree, and their order."""
     steps, _ = run_by_level(check, "necklace")
@@ -207,7 +207,7 @@ def necklace_startup(check: ClaimCheck) -> None:
     forms.check_quotient(check, "D_n over n")
 
 
-@check("TS.Tab2.frago-nl-transmission")
+@checks("TS.Tab2.frago-nl-transmission")
 def necklace_transmission(check: ClaimCheck) -> None:
     """Check that short necklaces bound the messages per link beyond the even share."""
     _, carried = run_by_level(check, "necklace")
@@ -220,7 +220,7 @@ def necklace_transmission(check: ClaimCheck) -> None:
     check.order("(n!-1)/(n-1) + (n-1) sqrt(n!) over (n!-1)/(n-1)", quotient)
 
 
-@check("TS.Tab2.frago-nl-overall")
+@checks("TS.Tab2.frago-nl-overall")
 def necklace_time(check: ClaimCheck) -> None:
     """Check the time of the necklace tree, level by level."""
     steps, carried = run_by_level(check, "necklace")
@@ -274,7 +274,7 @@ check_rows(
 )
 
 
-@check("TS.Tab2.misic-overall")
+@checks("TS.Tab2.misic-overall")
 def misic_is_only_cited(check: ClaimCheck) -> None:
     """Record that the closed form of Misic's time is the cell itself."""
     check.absent(

@@ -19,7 +19,7 @@ from starcast.claims.reference import lower_bound_counts as counts
 from starcast.claims.reference.bfs import distances
 from starcast.claims.reference.pipelines import Parameters, Pipeline, carried_share, greatest
 from starcast.claims.reference.surds import rational_sqrt
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 
@@ -49,7 +49,7 @@ def check_counts(check: ClaimCheck, source: int) -> None:
     check.equal(what, steps, counts.ceil_log2(factorial(check.n)), source=check.label(source))
 
 
-@check("TS.L1", bytes_per_node=catalogue_bytes)
+@checks("TS.L1", bytes_per_node=catalogue_bytes)
 def lower_bound_for_broadcast(check: ClaimCheck) -> None:
     """Check the counts of Lemma 1, and that no broadcast of the catalogue is faster."""
     n = check.n
@@ -63,7 +63,7 @@ def lower_bound_for_broadcast(check: ClaimCheck) -> None:
     counts.check_times(check, schedules, startups, 1)
 
 
-@check("TS.L2", bytes_per_node=catalogue_bytes)
+@checks("TS.L2", bytes_per_node=catalogue_bytes)
 def lower_bound_for_allgather(check: ClaimCheck) -> None:
     """Check the counts of Lemma 2, and that no allgather of the catalogue is faster."""
     n = check.n
@@ -77,7 +77,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
     counts.check_times(check, schedules, startups, others)
 
 
-@check("TS.E3", bytes_per_node=forms.multiple_bytes)
+@checks("TS.E3", bytes_per_node=forms.multiple_bytes)
 def time_in_slots(check: ClaimCheck) -> None:
     """Check (3): the time of Algorithm 1 in slots of fixed length."""
     h = forms.height(check, "multiple")
@@ -99,7 +99,7 @@ def time_in_slots(check: ClaimCheck) -> None:
         shorter_slots.at_most("time", shorter, stated, **place)
 
 
-@check("TS.E5")
+@checks("TS.E5")
 def best_real_number_of_segments(check: ClaimCheck) -> None:
     """Check that (3) falls before the stated p and rises after it, and the order of p."""
     n = check.n
@@ -120,7 +120,7 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
     check.order(what, lambda n: sqrt(divided(2 * (multiple_height(n) - 1), n - 1)))
 
 
-@check("TS.T1.time", bytes_per_node=other_broadcasts_bytes)
+@checks("TS.T1.time", bytes_per_node=other_broadcasts_bytes)
 def time_of_theorem1(check: ClaimCheck) -> None:
     """Check whether Algorithm 1 with the best integer p ends within the time of Theorem 1."""
     n = check.n
@@ -130,7 +130,7 @@ def time_of_theorem1(check: ClaimCheck) -> None:
     read_with_other_broadcasts(check, forms.theorem1(n), "all", others)
 
 
-@check("TS.T2.time", bytes_per_node=other_broadcasts_bytes)
+@checks("TS.T2.time", bytes_per_node=other_broadcasts_bytes)
 def time_of_theorem2(check: ClaimCheck) -> None:
     """Check whether the one-port simulation ends within n-1 times the time of Theorem 1."""
     n = check.n
@@ -258,7 +258,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
     reading.at_most("least time", least[known], stated[known], **place)
 
 
-@check("TS.T1.order", bytes_per_node=forms.multiple_bytes)
+@checks("TS.T1.order", bytes_per_node=forms.multiple_bytes)
 def order_of_theorem1(check: ClaimCheck) -> None:
     """Check the order of the all-port time with the best integer p."""
     forms.check_algorithm1(check)
@@ -266,7 +266,7 @@ def order_of_theorem1(check: ClaimCheck) -> None:
     forms.check_time_order(check, what, forms.theorem1_time, forms.theorem1_order)
 
 
-@check("TS.T2.order", bytes_per_node=forms.multiple_bytes)
+@checks("TS.T2.order", bytes_per_node=forms.multiple_bytes)
 def order_of_theorem2(check: ClaimCheck) -> None:
     """Check the order of the one-port time with the best integer p."""
     forms.check_algorithm1(check, "one")
@@ -287,7 +287,7 @@ def is_long(n: int, startup: Number, b: Number) -> bool:
     return bool(b >= n * n * startup)
 
 
-@check("TS.opt.S41", bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S41", bytes_per_node=forms.multiple_bytes)
 def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
     """Check that Theorem 1 is within a constant of Lemma 1."""
     forms.check_algorithm1(check)
@@ -295,7 +295,7 @@ def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
     forms.check_time_order(check, what, forms.theorem1_time, forms.lemma1_allport)
 
 
-@check("TS.opt.S42-startup", bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S42-startup", bytes_per_node=forms.multiple_bytes)
 def startup_of_short_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2 is O(n^2 T_s) for short messages, and O(n/log n) above Lemma 1."""
     forms.check_algorithm1(check, "one")
@@ -310,7 +310,7 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
     check.order("time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s", quotient)
 
 
-@check("TS.opt.S42-transmission", bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S42-transmission", bytes_per_node=forms.multiple_bytes)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
     """Check that Theorem 2 is O(m T_c) for long messages, and within a constant of Lemma 1."""
     forms.check_algorithm1(check, "one")
@@ -320,7 +320,7 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
     forms.check_time_order(check, what, forms.theorem2_time, forms.lemma1_oneport, is_long)
 
 
-@check("TS.opt.S51", given=forms.algorithm2(), bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S51", given=forms.algorithm2(), bytes_per_node=forms.multiple_bytes)
 def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2."""
     n = check.n
@@ -333,7 +333,7 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
     check.equal("messages a link", carried, Fraction(factorial(n) - 1, n - 1), of=schedule)
 
 
-@check("TS.opt.S52", given=forms.algorithm2("one"), bytes_per_node=forms.multiple_bytes)
+@checks("TS.opt.S52", given=forms.algorithm2("one"), bytes_per_node=forms.multiple_bytes)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2."""
     schedule = allgather.schedule
@@ -341,7 +341,7 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
     check.equal("messages a node", carried, factorial(check.n) - 1, of=schedule)
 
 
-@check("TS.concl-allport", bytes_per_node=forms.multiple_bytes)
+@checks("TS.concl-allport", bytes_per_node=forms.multiple_bytes)
 def allport_terms(check: ClaimCheck) -> None:
     """Check start-up and transmission of Theorem 1 against their terms in Lemma 1."""
     forms.check_algorithm1(check)
@@ -359,7 +359,7 @@ def allport_terms(check: ClaimCheck) -> None:
     startups.order("start-ups over D_n", quotient)
 
 
-@check("TS.intro-transmission", bytes_per_node=forms.multiple_bytes)
+@checks("TS.intro-transmission", bytes_per_node=forms.multiple_bytes)
 def transmission_improves(check: ClaimCheck) -> None:
     """Check the orders of [16] over Theorem 1 and of [17] over Theorem 2."""
     forms.check_sheu93(check)
@@ -381,7 +381,7 @@ def transmission_improves(check: ClaimCheck) -> None:
         )
 
 
-@check("TS.intro-startup", bytes_per_node=forms.multiple_bytes)
+@checks("TS.intro-startup", bytes_per_node=forms.multiple_bytes)
 def startup_improves(check: ClaimCheck) -> None:
     """Check the orders of the start-ups of four allgather algorithms."""
     forms.check_hamiltonian(check)
@@ -403,7 +403,7 @@ def startup_improves(check: ClaimCheck) -> None:
 SINGLE_TREES = {"2n-3": forms.sheu93, "D_n": forms.day}
 
 
-@check("TS.S61-nopipe", bytes_per_node=forms.multiple_bytes)
+@checks("TS.S61-nopipe", bytes_per_node=forms.multiple_bytes)
 def time_without_pipelining(check: ClaimCheck) -> None:
     """Check the time h'(T_s + m T_c) of a message that is not segmented, and its order."""
     forms.check_sheu93(check, segments=(1,))
@@ -413,7 +413,7 @@ def time_without_pipelining(check: ClaimCheck) -> None:
         forms.check_time_order(check, what, forms.unsegmented(pipeline), forms.unsegmented_order)
 
 
-@check("TS.S61-pipe", bytes_per_node=forms.multiple_bytes)
+@checks("TS.S61-pipe", bytes_per_node=forms.multiple_bytes)
 def time_with_pipelining(check: ClaimCheck) -> None:
     """Check the time (h'+p-1)(T_s + m T_c/p), and its order for the best integer p."""
     forms.check_sheu93(check)
@@ -423,14 +423,14 @@ def time_with_pipelining(check: ClaimCheck) -> None:
         forms.check_time_order(check, what, forms.with_best_integer(pipeline), forms.one_tree_order)
 
 
-@check("TS.S61-phases")
+@checks("TS.S61-phases")
 def sum_of_phases_order(check: ClaimCheck) -> None:
     """Check the closed form of the sum of ceil(log2 i), and its order."""
     check.equal("the sum, term by term", forms.sum_of_phases(check.n), forms.phases(check.n))
     check.order("the sum over n log n", lambda n: divided(forms.phases(n), n * log2(n)))
 
 
-@check("TS.S61-sheu95")
+@checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
     """Check the best real p of [17] among 64 fractions, for several m, and its order."""
     forms.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))

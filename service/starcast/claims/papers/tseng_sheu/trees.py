@@ -21,12 +21,12 @@ from starcast.claims.reference.place_labels import (
     node_labels,
     outgoing_links,
 )
-from starcast.claims.registry import check
+from starcast.claims.registry import checks
 from starcast.permutations import Ranks
 from starcast.trees.model import Forest
 
 
-@check("TS.size", bytes_per_node=lambda topology: 24 * topology.degree * topology.n)
+@checks("TS.size", bytes_per_node=lambda topology: 24 * topology.degree * topology.n)
 def size_and_symmetry(check: ClaimCheck) -> None:
     """Check nodes, degree and diameter, and that automorphisms reach all nodes and links."""
     check_star_size(check)
@@ -57,7 +57,7 @@ def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray
     yield star_labels.rotation(check), star_labels.rotation_function(check.n)[ports]
 
 
-@check("TS.L3", given=forests("greedy", roots=None))
+@checks("TS.L3", given=forests("greedy", roots=None))
 def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     """Check the ports of L(r), that it spans, and that every link leads closer to r."""
     root = tree.root
@@ -74,7 +74,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     check.equal("distance of the next node", measured, expected, **place)
 
 
-@check("TS.L4", given=sample_roots())
+@checks("TS.L4", given=sample_roots())
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
     """Check that at most two of the trees L(rho^i(r)) contain a link towards their roots."""
     label = check.label(root)
@@ -84,7 +84,7 @@ def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
     check.at_most(f"trees on a link, r = {label}", loads, 2, link=outgoing_links(check))
 
 
-@check("TS.D2", given=forests("multiple", roots=3))
+@checks("TS.D2", given=forests("multiple", roots=3))
 def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
     """Check the ports of every L-hat against L(rho^i(r)) and p_i, and that it spans."""
     root = forest.root
@@ -99,7 +99,7 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
     check.passes(checkers.spanning(check.topology, forest.parent_port, root), of=forest)
 
 
-@check("TS.L5")
+@checks("TS.L5")
 def heights_of_trees(check: ClaimCheck) -> None:
     """Check the height of every tree L-hat(rho^i(r))."""
     n = check.n
@@ -131,7 +131,7 @@ def level_outside_branch(check: ClaimCheck, path: cyclic_shifts.Path) -> int:
     return int(levels[bfs.levels(parent, goal) >= 0].max())
 
 
-@check("TS.h", given=forests("multiple"))
+@checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
     """Check both bounds on the greatest height of the trees L-hat."""
     what = "greatest height of the trees L-hat"
@@ -140,7 +140,7 @@ def greatest_height(check: ClaimCheck, forest: Forest) -> None:
     check.at_most(what, height, 2 * diameter(check.n), of=forest)
 
 
-@check("TS.L6", given=forests("multiple", roots=2))
+@checks("TS.L6", given=forests("multiple", roots=2))
 def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
     """Check that at most two of the trees L-hat use a directed link."""
     n = check.n
@@ -159,7 +159,7 @@ def sample_paths(check: ClaimCheck) -> Iterator[cyclic_shifts.Path]:
         yield from cyclic_shifts.shift_paths(check, root)
 
 
-@check("TS.L5-path", given=sample_paths)
+@checks("TS.L5-path", given=sample_paths)
 def path_lengths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
     """Check the end and the length of p_i."""
     root, end = int(path.nodes[0]), int(path.nodes[-1])
@@ -169,7 +169,7 @@ def path_lengths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
     check.equal("length of p_i", len(path.ports), check.n + gcd(check.n, path.i) - 2, **place)
 
 
-@check("TS.L5-cycles")
+@checks("TS.L5-cycles")
 def cycles_of_shifts(check: ClaimCheck) -> None:
     """Check the cycles of r as a permutation of rho^i(r), and the example."""
     n = check.n
@@ -201,7 +201,7 @@ def cycle_notation(cycles: list[list[int]]) -> str:
     return "".join(f"({' '.join(map(str, cycle))})" for cycle in cycles)
 
 
-@check("TS.L6-disjoint", given=sample_roots())
+@checks("TS.L6-disjoint", given=sample_roots())
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     """Check the symbol r_1 on every p_i, and that no two of the paths share a link."""
     label_symbols = star_labels.symbols(check)
@@ -217,7 +217,7 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     check.equal(what, counts, 1, link=lambda index: link_label(check, *links[:, index]))
 
 
-@check("TS.L6-dimensions", given=sample_paths)
+@checks("TS.L6-dimensions", given=sample_paths)
 def dimensions_of_paths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
     """Check that p_i crosses the dimensions trail(C_0), C_1, first(C_1), C_2, first(C_2), .."""
     first, *others = shift_cycles(check.n, path.i)
@@ -229,7 +229,7 @@ def dimensions_of_paths(check: ClaimCheck, path: cyclic_shifts.Path) -> None:
     check.equal("dimensions", observed, stated, node=check.label(int(path.nodes[0])), i=path.i)
 
 
-@check("TS.L6-opposite", given=sample_roots())
+@checks("TS.L6-opposite", given=sample_roots())
 def opposite_links(check: ClaimCheck, root: int) -> None:
     """Check that at most one tree L(rho^j(r)) has the opposite of a link of p_i."""
     loads = cyclic_shifts.loads_towards_roots(check, root)
