@@ -67,6 +67,21 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
     assert run_experiment(engine, "e", points, Silent()).kept == 2
 
 
+def test_revision_0010_keeps_finished_verification_runs(bare: Engine) -> None:
+    with bare.begin() as connection:
+        command.upgrade(migrations._config(connection), "0009")
+        connection.execute(
+            text(
+                "insert into claim_run (level, version, fingerprint, finished_at)"
+                " values ('quick', '1', 'f', now()), ('quick', '1', 'f', null)"
+            )
+        )
+    migrations.upgrade(bare, Silent())
+    assert migrations.differences(bare) == []
+    with sessions.session(bare) as opened:
+        assert opened.scalars(text("select id from claim_run")).all() == [1]
+
+
 def test_an_upgrade_names_the_rows_that_do_not_fit(
     engine: Engine, add_revision: Callable[[], None]
 ) -> None:
