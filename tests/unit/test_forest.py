@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from starcast.errors import StarcastError
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest
+from starcast.trees import Forest, constructions, forest, model
 from support import oracles
 from support.meeting import PAGES, Pair, pair, ports_of, refused, roots, tree_of
 
@@ -206,8 +206,25 @@ def s5(construction: str) -> NDArray[np.uint8]:
 
 
 def judged(array: object, root: int = 0, spec: str = "S5") -> None:
-    """Verify an array; creating the forest may already refuse it."""
-    Forest(topology(spec), array, root).verify()  # type: ignore[arg-type]
+    """Verify an array in both ways; creating the forest may already refuse it."""
+    refusals = []
+    for judge in (Forest.verify, verify_by_distances):
+        try:
+            judge(Forest(topology(spec), array, root))  # type: ignore[arg-type]
+        except StarcastError as error:
+            refusals.append(error)
+    if refusals:
+        assert len({error.message for error in refusals}) == 1
+        assert len(refusals) == 2
+        raise refusals[0]
+
+
+def verify_by_distances(trees: Forest) -> None:
+    """Verify a forest as if it were large, where not all nodes are followed."""
+    with pytest.MonkeyPatch.context() as patch:
+        for limit in ("_FEW_NODES", "_ENTRIES"):
+            patch.setattr(model, limit, 0)
+        trees.verify()
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
@@ -440,15 +457,15 @@ def test_a_changed_entry_of_a_partial_tree_is_verified(rank: int, port: int) -> 
 def test_wrong_hubs_do_not_change_the_verdict(data: st.DataObject) -> None:
     array = s5("multiple")
     verify_hubs = data.draw(st.lists(st.integers(0, 119), min_size=4, max_size=4))
-    Forest(topology("S5"), array, 0, verify_hubs=verify_hubs).verify()
+    verify_by_distances(Forest(topology("S5"), array, 0, verify_hubs=verify_hubs))
     tree, rank = data.draw(st.integers(0, 3)), data.draw(st.integers(1, 119))
     array[tree, rank] = data.draw(st.integers(2, 5))
     spoiled = Forest(topology("S5"), array, 0, verify_hubs=verify_hubs)
     if oracles.is_spanning(tree_of(array[tree], 5), oracles.identity(5)):
-        spoiled.verify()
+        verify_by_distances(spoiled)
     else:
         with refused(f"tree {tree}", exit_code=6):
-            spoiled.verify()
+            verify_by_distances(spoiled)
 
 
 def test_a_measure_of_what_is_no_forest_is_an_error_and_not_a_number() -> None:

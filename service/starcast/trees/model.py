@@ -27,6 +27,11 @@ from starcast.trees import files, limits
 #: The construction of a forest that was made from an array.
 UNNAMED = "array"
 
+#: Entries whose parents are computed at a time, int32.
+_ENTRIES = 2**24
+#: Up to this many nodes `verify` follows all of them: the hubs of larger topologies save time.
+_FEW_NODES = 2**16
+
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
 
 
@@ -130,12 +135,8 @@ class Forest(Displayable):
         Raises:
             RejectedError: an entry is not a port.
         """
-        parents = np.full(self.parent_port.shape, -1, dtype=np.int32)
-        for port in self._checked_ports():
-            neighbours = self.topology.neighbours(port)
-            for tree, nodes in self._users(port):
-                parents[tree, nodes] = neighbours[nodes]
-        return parents
+        self._check_entries()
+        return self._parents(self.parent_port)
 
     def levels(self) -> Ranks:
         """Return the distances from the root in the trees, int32 ``[trees, nodes]``; -1 outside.
@@ -146,15 +147,29 @@ class Forest(Displayable):
         levels = np.empty(self.parent_port.shape, dtype=np.int32)
         for tree, parents in enumerate(self.parents()):
             levels[tree], top = _follow_parents(parents)
-            self._check_tops(tree, parents, top)
+            if ((top != self.root) & (self.parent_port[tree] != 0)).any():
+                raise self._lost(tree, parents)
             levels[tree, (self.parent_port[tree] == 0)] = -1
             levels[tree, self.root] = 0
         return freeze(levels)
 
     @cached_property
     def heights(self) -> NDArray[np.int64]:
-        """The greatest level of each tree, int64 ``[trees]``."""
-        return freeze(self.levels().max(axis=1).astype(np.int64))
+        """The greatest level of each tree, int64 ``[trees]``.
+
+        Raises:
+            RejectedError: the array is not a forest.
+        """
+        self._check_entries()
+        at_once = max(1, _ENTRIES // self.topology.nodes)
+        heights = [
+            self._height(start + offset, parents)
+            for start in range(0, self.trees, at_once)
+            for offset, parents in enumerate(
+                self._parents(self.parent_port[start : start + at_once])
+            )
+        ]
+        return freeze(np.array(heights, dtype=np.int64))
 
     @property
     def height(self) -> int:
@@ -262,18 +277,20 @@ class Forest(Displayable):
     def verify(self) -> None:
         """Prove that every tree is a tree: rooted at the root, acyclic, spanning unless partial.
 
-        Most nodes come closer to a hub (an entry of `verify_hubs`, else the root) via their
-        parent, which distances alone show. The nodes that do not are followed to the root. If
-        there are many of them, all nodes are followed.
+        `heights` follows all nodes to the root. On large topologies that takes more memory, and
+        with hubs more time, than this: most nodes come closer to a hub (an entry of `verify_hubs`,
+        else the root) via their parent, which distances alone show, and only the others are
+        followed.
 
         Raises:
             RejectedError: with the first offending tree, its first offending node and the reason.
         """
         self._check_entries()
-        limit = self.topology.nodes // 64 + self.topology.degree
-        for tree, exceptions in enumerate(self._exceptions()):
-            if len(exceptions) > limit or not self._reach_root(tree, exceptions):
-                self._follow_all(tree)
+        largest = _ENTRIES if self.verify_hubs is None else _FEW_NODES
+        if self.topology.nodes <= largest or not all(
+            self._reach_root(tree, exceptions) for tree, exceptions in enumerate(self._exceptions())
+        ):
+            self.heights  # noqa: B018 - raises
 
     def __repr__(self) -> str:
         return f"<Forest {self.id}: {self.trees} trees on {self.topology.nodes} nodes>"
@@ -286,12 +303,19 @@ class Forest(Displayable):
         self._check_entries()
         return iter(self.topology.ports)
 
-    def _users(self, port: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-        """Iterate over the trees and their nodes that have this port towards their parent."""
-        for tree, row in enumerate(self.parent_port):
-            nodes = np.flatnonzero(row == port)
-            if len(nodes):
-                yield tree, nodes
+    def _parents(self, rows: NDArray[np.uint8]) -> Ranks:
+        """Return the nodes across the ports in rows, int32 ``[rows, nodes]``; -1 for port 0."""
+        parents = np.empty(rows.shape, dtype=np.int32)
+        readers = {port: self.topology.neighbour_ranks(port) for port in self.topology.ports}
+        for chunk in self.topology.chunks():
+            width = chunk.stop - chunk.start
+            neighbours = np.full((max(readers) + 1, width), -1, dtype=np.int32)
+            for port, read in readers.items():
+                neighbours[port] = read(chunk)
+            flat, columns = neighbours.ravel(), np.arange(width)
+            for out, row in zip(parents, rows, strict=True):
+                out[chunk] = flat.take(row[chunk] * np.intp(width) + columns)
+        return parents
 
     def _load_of(self, port: int) -> NDArray[np.int16]:
         # The child across this port uses the link if its port towards the parent leads back.
@@ -315,27 +339,34 @@ class Forest(Displayable):
                 raise self._rejection(tree, node, "is not reached")
 
     def _exceptions(self) -> list[NDArray[np.int64]]:
-        """Return for each tree the nodes whose parent is not one link closer to the tree's hub."""
+        """Return for each tree the nodes whose parent is not one link closer to the tree's hub.
+
+        If many of the first nodes are exceptions, the others are not searched.
+        """
         hubs = [self.root] * self.trees if self.verify_hubs is None else list(self.verify_hubs)
         distances = {hub: self.topology.distances(hub) for hub in set(hubs)}
         readers = {port: self.topology.neighbour_values(port) for port in self.topology.ports}
-        parts: list[list[NDArray[np.int64]]] = [[] for _ in hubs]
+        found = [np.empty(0, dtype=np.int64) for _ in hubs]
         for chunk in self.topology.chunks():
-            for row, hub, part in zip(self.parent_port, hubs, parts, strict=True):
+            for tree, (row, hub) in enumerate(zip(self.parent_port, hubs, strict=True)):
+                if len(found[tree]) > self._most_exceptions:
+                    continue
                 distance = distances[hub]
                 # Wraps around to 255 at the hub, which no parent is closer to.
                 closer = distance[chunk] - np.uint8(1)
                 at_parents = _values_at_parents(distance, row[chunk], chunk, readers)
-                wrong = np.flatnonzero(at_parents != closer)
-                if len(wrong):
-                    part.append(wrong + chunk.start)
-        empty = np.empty(0, dtype=np.int64)
-        nodes = [np.concatenate([empty, *part]) for part in parts]
-        return [part[row[part] != 0] for row, part in zip(self.parent_port, nodes, strict=True)]
+                wrong = np.flatnonzero((at_parents != closer) & (row[chunk] != 0))
+                found[tree] = np.append(found[tree], wrong + chunk.start)
+        return found
+
+    @property
+    def _most_exceptions(self) -> int:
+        return self.topology.nodes // 64 + self.topology.degree
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether the exceptions reach the root; then so do all other nodes."""
-        if not self.spanning:  # a chain may end outside the tree, which distances do not show
+        """Return whether the exceptions are few and reach the root; then so do all other nodes."""
+        # In a partial tree a chain may end outside the tree, which distances do not show.
+        if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]
         nodes = exceptions
@@ -346,23 +377,26 @@ class Forest(Displayable):
             nodes = self.topology.step(row[nodes], nodes).astype(np.int64)
         return False
 
-    def _follow_all(self, tree: int) -> None:
-        row = self.parent_port[tree : tree + 1]
-        parents = Forest(self.topology, row, self.root, spanning=False).parents()[0]
-        _, top = _follow_parents(parents)
-        self._check_tops(tree, parents, top)
+    def _height(self, tree: int, parents: Ranks) -> int:
+        """Return the height of a tree, after following all its nodes to the root."""
+        inside = self.parent_port[tree] != 0
+        if not inside.any():
+            return 0
+        ends = parents[inside]
+        height = _greatest_steps(np.where(inside, parents, np.int32(self.root)), self.root)
+        if height and (self.spanning or (inside[ends] | (ends == self.root)).all()):
+            return height
+        raise self._lost(tree, parents)
 
-    def _check_tops(self, tree: int, parents: Ranks, top: Ranks) -> None:
-        """Check that the parents of every node of a tree lead to the root."""
-        lost = np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))
-        if not len(lost):
-            return
-        node = int(lost[0])
+    def _lost(self, tree: int, parents: Ranks) -> RejectedError:
+        """Return the error for the first node of a tree whose parents do not lead to the root."""
+        _, top = _follow_parents(parents)
+        node = int(np.flatnonzero((top != self.root) & (self.parent_port[tree] != 0))[0])
         if parents[top[node]] < 0:
             outside = self.topology.label(int(top[node]))
             reason = f"is a descendant of {outside}, which is not in the tree"
-            raise self._rejection(tree, node, reason)
-        raise self._rejection(tree, node, "leads into a cycle and never to the root")
+            return self._rejection(tree, node, reason)
+        return self._rejection(tree, node, "leads into a cycle and never to the root")
 
     def _rejection(self, tree: int, node: int, reason: str) -> RejectedError:
         label = self.topology.label(node)
@@ -371,6 +405,31 @@ class Forest(Displayable):
             f"{label} {reason}",
             hint="each entry must be the port from the node towards its parent, 0 at the root",
         )
+
+
+def _greatest_steps(pointers: Ranks, end: int) -> int:
+    """Return the greatest number of steps to the end, at least 1; 0 if a node never reaches it.
+
+    Args:
+        pointers: the next node of each node, int32 ``[nodes]``; that of the end is the end.
+        end: the last node of every chain.
+    """
+    # The node after 1, 2, 4, .. steps, until all are at the end.
+    after = [pointers]
+    while (after[-1] != end).any():
+        if len(after) > len(pointers).bit_length():
+            return 0
+        after.append(after[-1].take(after[-1], mode="wrap"))
+    # The greatest number of steps after which a node is not at the end, from its highest bit on.
+    nodes = None
+    steps = 0
+    for bit in reversed(range(len(after) - 1)):
+        further = after[bit] if nodes is None else after[bit].take(nodes)
+        further = further[further != end]
+        if len(further):
+            nodes = further
+            steps += 1 << bit
+    return steps + 1
 
 
 def _values_at_parents(
