@@ -221,7 +221,9 @@ def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:
     assert stored("claims", "check", "TS.L1", "TS.h", "--sizes", "S3").code == 0
     for runs in ((), ("1", "2")):
         result = stored("claims", "changed", *runs, "-f", "json")
-        assert json.loads(result.out) == [{"id": "TS.L1", "before": "", "after": "holds as a bound"}]
+        assert json.loads(result.out) == [
+            {"id": "TS.L1", "before": "", "after": "holds as a bound"}
+        ]
         assert "1 claim of run 1 is not requested in run 2" in result.err
     reverse = stored("claims", "changed", "2", "1", "-f", "json")
     assert json.loads(reverse.out) == [{"id": "TS.L5", "before": "", "after": "fails"}]

@@ -201,6 +201,7 @@ def test_the_cypher_of_a_counterexample_can_be_asked(
 
 def test_a_new_query_runs(starcast: Starcast, home: Path) -> None:
     path = starcast("query", "new", "mine/neighbours").out.strip()
+    assert starcast("query", "new", "mine/others").code == 0
     assert starcast("query", "check", "mine", home=home).code == 0
     words = ("query", "run", path, "topology=S4", "node=1234", "-f", "json")
     rows = json.loads(starcast(*words, home=home).out)

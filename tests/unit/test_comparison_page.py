@@ -378,6 +378,8 @@ def test_the_marks_of_a_plot_are_the_stored_figures_and_the_crossovers() -> None
     comparison = three()
     axes = drawn(comparison)
     assert marks(axes, "multiple") == [(16, 1032), (256, 1512), (4096, 5396), (65536, 66836)]
+    (legend,) = axes.figure.legends
+    assert "multiple" in {text.get_text() for text in legend.get_texts()}
     (panel,) = panels(comparison)
     found = crossovers.best_crossovers(crossovers.find_crossovers(panel))
     assert len(found) >= 2

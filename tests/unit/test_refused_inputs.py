@@ -235,6 +235,11 @@ SHARDS = {
         "is not one of",
         RejectedError,
     ),
+    "heights of fewer trees": Case(
+        shard("forest", lambda all_: all_["results"]["0"].update(greatest=[1])),
+        "is not one of",
+        RejectedError,
+    ),
     "an argument named as a parameter": Case(
         shard("forest", lambda all_: all_["job"].update(id="S4:greedy(spec=S4):1234")),
         "has no argument 'spec'",
