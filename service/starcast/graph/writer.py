@@ -71,7 +71,8 @@ class BoltWriter:
 
     def write_nodes(self, topology: Topology, task: Task) -> None:
         """Write the nodes of a topology."""
-        for start in range(0, topology.nodes, self._batch):
+
+        def create(start: int) -> int:
             ranks = np.arange(start, min(start + self._batch, topology.nodes))
             parameters = {
                 "first": first_key(topology) + start,
@@ -80,7 +81,11 @@ class BoltWriter:
                 "labels": topology.labels(ranks).tolist(),
             }
             self._graph.write(_CREATE_NODES, parameters)
-            task.advance(len(ranks))
+            return len(ranks)
+
+        with self._graph.concurrent(2) as pool:
+            for count in pool.map(create, range(0, topology.nodes, self._batch)):
+                task.advance(count)
 
     def write_relationships(self, rows: Rows, task: Task) -> None:
         """Write the relationships of an artifact.
