@@ -313,16 +313,14 @@ class Costs(Connection):
         from starcast.axes.values import read_number
         from starcast.collectives.catalogue import find
         from starcast.costs import closed_form, optimal_pieces
-        from starcast.topologies import as_topology
 
         machine = _machine(t_s, t_c)
         size = read_number(message_bytes, "message_bytes")
-        network = as_topology(topology)
         given: dict[str, int | str] = {} if copies is None else {"copies": copies}
-        real, best = optimal_pieces(network, collective, algorithm, ports, size, machine, **given)
+        real, best = optimal_pieces(topology, collective, algorithm, ports, size, machine, **given)
         argument = str(find(collective, algorithm).split_argument)
         given[argument] = best
-        cost = closed_form(network, collective, algorithm, ports, size, machine, **given)
+        cost = closed_form(topology, collective, algorithm, ports, size, machine, **given)
         row = {
             "argument": argument,
             "real_optimum": real or None,
