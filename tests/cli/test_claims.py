@@ -16,7 +16,8 @@ from neo4j import Driver
 from sqlalchemy import URL
 
 from starcast import check, forest, schedule
-from starcast.claims import Verdict, claims
+from starcast.claims import Verdict, claims, storage
+from starcast.errors import UnavailableError
 from starcast.graph.address import GraphAddress
 from starcast.graph.connection import Graph
 from starcast.ingest import Stores, ingest, parse_request
@@ -212,6 +213,22 @@ def test_what_is_checked_is_stored_listed_shown_and_reported(
     written = stored("claims", "report", "--run", "1", "--out", str(tmp_path / "page.html"))
     assert (written.code, written.out) == (0, "")
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_verdicts_are_shown_when_they_cannot_be_stored(
+    stored: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lost connection costs the rows, not the computation."""
+
+    def lost(*_: object) -> None:
+        raise UnavailableError("the connection was lost", hint="start the server")
+
+    monkeypatch.setattr(storage, "save_claim_run", lost)
+    result = stored(*LOOK, "-f", "json")
+    assert result.code == 4
+    assert [row["id"] for row in json.loads(result.out)] == ["TS.L5", "TS.h"]
+    assert "nothing is stored\n" in result.err
+    assert result.err.endswith("error: the connection was lost\nhint: start the server\n")
 
 
 def test_what_differs_between_the_newest_ledgers(stored: Starcast) -> None:

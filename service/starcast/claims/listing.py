@@ -11,6 +11,7 @@ from starcast.claims.describe import describe_place, describe_span
 from starcast.claims.model import Claim
 from starcast.claims.verdict import Verdict
 from starcast.database import models
+from starcast.errors import StarcastError
 from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
 from starcast.vocabulary import LEVELS, VERDICT_WORDS
@@ -60,6 +61,7 @@ def list_verdicts(
     requested: Sequence[Claim],
     sizes: Sequence[str] | None,
     run: str = "",
+    failure: StarcastError | None = None,
 ) -> Table:
     """Return verdicts with their claims, in the order of the papers.
 
@@ -71,6 +73,7 @@ def list_verdicts(
         requested: the claims that were to be verified.
         sizes: the topologies, if they were given instead of a level.
         run: the verification run that holds the verdicts, in words.
+        failure: why they could not be stored.
     """
     rows = [{**claim_row(row.claim), **verdict_row(row.verdict)} for row in report.rows(verdicts)]
     details = [f"{row['id']}: {row['detail']}" for row in rows] if len(rows) <= _FEW else []
@@ -84,7 +87,7 @@ def list_verdicts(
         )
         notes.append(f"{claims_are_omitted} not about these sizes")
     spare = ("of", "detail", "statement", "number")
-    return VerdictTable.of(rows, VERDICT_COLUMNS, "\n".join(notes), spare=spare)
+    return VerdictTable.of(rows, VERDICT_COLUMNS, "\n".join(notes), failure, spare)
 
 
 def claim_row(claim: Claim) -> Row:

@@ -5,7 +5,13 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.errors import InputError, NotFoundError, RejectedError, UnavailableError
+from starcast.errors import (
+    InputError,
+    NotFoundError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
 from starcast.lab.choices import as_specs
 from starcast.lab.connection import Connection
 from starcast.lab.signature import Jobs, Shell
@@ -168,7 +174,7 @@ class Claims(Connection):
             store: store evidence and verdicts once all are computed; --no-store needs no server.
 
         Returns:
-            The verdicts.
+            The verdicts. If they could not be stored, ``failure`` is the reason.
 
         Raises:
             InputError: a claim, the level or a size is unknown, or options cannot be combined.
@@ -190,12 +196,15 @@ class Claims(Connection):
         claims = select_claims(names)
         store = store and self._can_store()
         verdicts = parallel.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
-        stored = ""
-        if store:
-            asked = storage.question_of(names, chosen, specs)
+        if not store:
+            return listing.list_verdicts(verdicts, claims, specs)
+        try:
             with self._session() as session:
-                run = storage.save_claim_run(session, asked, verdicts)
-                stored = f"stored as verification run {run.id}"
+                asked = storage.question_of(names, chosen, specs)
+                number = storage.save_claim_run(session, asked, verdicts).id
+        except StarcastError as error:  # the verdicts are shown, whatever happened to the server
+            return listing.list_verdicts(verdicts, claims, specs, "nothing is stored", error)
+        stored = f"stored as verification run {number}"
         return listing.list_verdicts(verdicts, claims, specs, stored)
 
     def claim_runs(self) -> Table:
