@@ -20,7 +20,7 @@ def place_by_projection(topology: Topology) -> NDArray[np.float64]:
 
 
 def _nearest_distance(points: NDArray[np.complex128]) -> float:
-    """Return the least distance of two points; sorted neighbours suffice for many points."""
+    """Return the least distance of two points, or 1 for more than 1,024 points, not computed."""
     if len(points) <= 1_024:
         apart = np.abs(points[:, None] - points)
         np.fill_diagonal(apart, np.inf)

@@ -84,7 +84,7 @@ def _trees_per_unit(schedule: Schedule) -> list[int]:
 
 
 def cuts_bytes(topology: Topology) -> int:
-    """Return the bytes per node of the faults that block copies."""
+    """Return the bytes of memory per node of the faults that block copies."""
     return 16 * topology.degree * topology.nodes
 
 

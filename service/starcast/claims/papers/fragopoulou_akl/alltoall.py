@@ -26,7 +26,7 @@ rule_9 = executions("alltoall", "necklace")
 
 
 def source_bytes(topology: Topology) -> int:
-    """Return the bytes per node of the schedule of one source with one message per pair."""
+    """Return the bytes of memory per node of one source's schedule with one message per pair."""
     return BYTES_PER_ROW * 2 * topology.n
 
 

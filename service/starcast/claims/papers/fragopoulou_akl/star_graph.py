@@ -139,7 +139,7 @@ Links = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def translates_bytes(topology: Topology) -> int:
-    """Return the bytes per node of all translations."""
+    """Return the bytes of memory per node of all translations."""
     return 4 * topology.nodes
 
 

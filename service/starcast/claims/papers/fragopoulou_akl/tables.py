@@ -113,7 +113,7 @@ def cell_schedule(check: ClaimCheck, cell: ResultCell, messages: int, root: int)
 
 
 def row_bytes(topology: Topology, row: Row) -> int:
-    """Return the bytes per node: a row per message, and per link of its path if it has one."""
+    """Return the bytes of memory per node: a row per message, and per link of its path if any."""
     cell = row[0]
     hops = 1 if cell.collective == "allgather" else topology.n
     rows = BYTES_PER_ROW * hops * sum(cell.amounts(topology.n))
@@ -154,7 +154,7 @@ for _name, _cell in CELLS.items():
 
 
 def paths_bytes(topology: Topology) -> int:
-    """Return the bytes per node of all schedules along rotated Hamiltonian paths."""
+    """Return the bytes of memory per node of all schedules along rotated Hamiltonian paths."""
     return BYTES_PER_ROW * sum(any_messages(topology.n))
 
 

@@ -51,7 +51,7 @@ class Bound:
 
 
 def bound_bytes(topology: Topology) -> int:
-    """Return the bytes per node of a schedule that is compared with a bound."""
+    """Return the bytes of memory per node of a schedule that is compared with a bound."""
     return 200 * topology.degree * (4 if topology.translation_keeps_ports else topology.nodes)
 
 

@@ -123,7 +123,7 @@ PORT_MODELS = {
 
 
 def schedule_bytes(topology: Topology) -> int:
-    """Return the bytes per node of the longest stream."""
+    """Return the bytes of memory per node of the longest stream."""
     return BYTES_PER_ROW * max(LENGTHS) * topology.degree
 
 

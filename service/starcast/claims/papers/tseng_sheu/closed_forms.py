@@ -31,7 +31,7 @@ SMALL = pipelines.parameters()
 
 
 def multiple_bytes(topology: Topology) -> int:
-    """Return the bytes per node of Algorithm 1 with all SEGMENTS under both port models."""
+    """Return the bytes of memory per node of Algorithm 1 with all SEGMENTS, both port models."""
     return 80 * topology.degree * MOST_SEGMENTS * (MOST_SEGMENTS + 1)
 
 

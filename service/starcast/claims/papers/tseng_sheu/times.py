@@ -31,12 +31,12 @@ Times = NDArray[Any]
 
 
 def catalogue_bytes(topology: Topology) -> int:
-    """Return the bytes per node of all schedules that are compared with a lower bound."""
+    """Return the bytes of memory per node of all schedules that are compared with a lower bound."""
     return 80 * 40 * topology.degree
 
 
 def other_broadcasts_bytes(topology: Topology) -> int:
-    """Return the bytes per node of Algorithm 1 and of the other broadcasts."""
+    """Return the bytes of memory per node of Algorithm 1 and of the other broadcasts."""
     others = 80 * topology.degree * forms.MOST_SEGMENTS * (2 * forms.MOST_SEGMENTS + 1)
     return forms.multiple_bytes(topology) + others
 
