@@ -1,20 +1,13 @@
-"""The definitions of definitions/nk-star.md node by node.
-
-Slow, and independent of the array implementation. A node is the tuple of its k symbols, counted
-from 1, and a tree maps every node but the root to its parent.
-"""
+"""The definitions of nk-star.md node by node. A node is the tuple of its k symbols."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from itertools import permutations
 from math import gcd
 
-from support.oracles import Node, Tree, identity, load, rerooted, shift
-
-#: The new first symbol of v, whose first symbol is external, in a tree at the identity.
-Reading = Callable[[Node], int]
-
+from oracles.rooted_trees import Tree, load, rerooted, translated
+from oracles.star_graph import Node, identity, shift, swap
 
 # The graph
 
@@ -34,13 +27,6 @@ def ranks(n: int, k: int) -> dict[Node, int]:
 def missing(v: Node, n: int) -> list[int]:
     """The symbols that v lacks, ascending."""
     return [symbol for symbol in range(1, n + 1) if symbol not in v]
-
-
-def swap(v: Node, i: int) -> Node:
-    """swap_i: exchange v_1 and v_i."""
-    moved = list(v)
-    moved[0], moved[i - 1] = moved[i - 1], moved[0]
-    return tuple(moved)
 
 
 def residual(v: Node, x: int) -> Node:
@@ -90,16 +76,6 @@ def diameter(n: int, k: int) -> int:
 def extension(r: Node, n: int) -> Node:
     """The label of n symbols: the missing ones follow, ascending."""
     return (*r, *missing(r, n))
-
-
-def relabel(q: Node, v: Node) -> Node:
-    """q.v: the symbol s becomes q_s."""
-    return tuple(q[symbol - 1] for symbol in v)
-
-
-def inverse(q: Node) -> Node:
-    """The relabelling that undoes q."""
-    return tuple(q.index(symbol) + 1 for symbol in identity(len(q)))
 
 
 def root_of(i: int, n: int, k: int) -> Node:
@@ -162,35 +138,31 @@ def others_first(v: Node) -> int:
     return min([desired(v, f) for f in externals(v) if f != e], default=desired(v, e))
 
 
-def parent(v: Node, newcomer: Reading = others_first) -> Node:
+def parent(v: Node) -> Node:
     """The next hop towards the identity."""
     if v[0] == 1:
         return swap(v, min(i for i in range(2, len(v) + 1) if v[i - 1] != i))
     if v[0] <= len(v):
         return swap(v, v[0])
-    return residual(v, newcomer(v))
+    return residual(v, others_first(v))
 
 
 @cache
-def greedy(r: Node, n: int, newcomer: Reading = others_first) -> Tree:
-    """SP(r) = { q.v -> q.parent(v) } with an extension q of r."""
-    q = extension(r, n)
-    home = identity(n)[: len(r)]
-    return {relabel(q, v): relabel(q, parent(v, newcomer)) for v in nodes(n, len(r)) if v != home}
+def greedy(r: Node, n: int) -> Tree:
+    """SP(r) = { q.v -> q.parent(v) } with the extension q of r."""
+    others = nodes(n, len(r))[1:]
+    return translated({v: parent(v) for v in others}, extension(r, n))
 
 
-def multiple_at_identity(n: int, k: int, trees: Callable[[Node, int], Tree] = greedy) -> list[Tree]:
+def multiple_at_identity(n: int, k: int) -> list[Tree]:
     """MT(R_i), i = 1..n-1: SP(R_i(Id)) with the path to Id turned around."""
-    return [rerooted(trees(root_of(i, n, k), n), identity(n)[:k]) for i in range(1, n)]
+    return [rerooted(greedy(root_of(i, n, k), n), identity(n)[:k]) for i in range(1, n)]
 
 
 def multiple(r: Node, n: int) -> list[Tree]:
     """The same for another root: relabelled by the extension of r."""
     q = extension(r, n)
-    return [
-        {relabel(q, v): relabel(q, u) for v, u in tree.items()}
-        for tree in multiple_at_identity(n, len(r))
-    ]
+    return [translated(tree, q) for tree in multiple_at_identity(n, len(r))]
 
 
 def path_length(n: int, k: int, i: int) -> int:

@@ -1,6 +1,7 @@
 """Every collective executed step by step by the rules of conventions.md: with dictionaries.
 
-Nodes are labels, units are the numbers in the unit column. This module does not import starcast.
+Nodes are labels, units are the numbers in the unit column. In a row, a sender or receiver need not
+be a label of the topology.
 """
 
 from collections import Counter
@@ -9,7 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from support import oracles, oracles_cube, oracles_nk
+from oracles import hypercube, nk_star, star_graph
+from oracles.schedule_rows import Row
 
 #: A dead node, or the two ends of a dead link, with the first step in which it is down.
 Faults = Mapping[frozenset[str], int]
@@ -41,43 +43,32 @@ def world(spec: str) -> World:
     """``S4``, ``S4,2`` or ``Q3``."""
     if spec.startswith("Q"):
         d = int(spec[1:])
-        bits = oracles_cube.nodes(d)
-        across = {(x, i): oracles_cube.flip(x, i) for x in bits for i in range(1, d + 1)}
-        return World(bits, across, {q: {x: oracles_cube.xor(x, q) for x in bits} for q in bits})
+        bits = hypercube.nodes(d)
+        across = {(x, i): hypercube.flip(x, i) for x in bits for i in range(1, d + 1)}
+        return World(bits, across, {q: {x: hypercube.xor(x, q) for x in bits} for q in bits})
     n, _, k = spec[1:].partition(",")
-    stars = oracles_nk.nodes(int(n), int(k or n))
-    beyond: Callable[[oracles.Node, int], oracles.Node]
-    beyond = (lambda x, port: oracles_nk.across(x, port, int(n))) if k else oracles.swap
+    stars = nk_star.nodes(int(n), int(k or n))
+    beyond: Callable[[star_graph.Node, int], star_graph.Node]
+    beyond = (lambda x, port: nk_star.across(x, port, int(n))) if k else star_graph.swap
     across = {
-        (oracles.label(x), port): oracles.label(beyond(x, port))
+        (star_graph.label(x), port): star_graph.label(beyond(x, port))
         for x in stars
         for port in range(2, int(n) + 1)
     }
-    extended = {q: (*q, *oracles_nk.missing(q, int(n))) for q in stars}
+    extended = {q: (*q, *nk_star.missing(q, int(n))) for q in stars}
     translations = {
-        oracles.label(q): {
-            oracles.label(x): oracles.label(tuple(extended[q][symbol - 1] for symbol in x))
+        star_graph.label(q): {
+            star_graph.label(x): star_graph.label(tuple(extended[q][symbol - 1] for symbol in x))
             for x in stars
         }
         for q in stars
     }
     return World(
-        [oracles.label(x) for x in stars],
+        [star_graph.label(x) for x in stars],
         across,
         translations,
         keeps_ports=not k or int(k) == int(n) - 1,
     )
-
-
-class Row(NamedTuple):
-    """A row of a schedule; a sender or receiver need not be a label of the topology."""
-
-    step: int
-    sender: str
-    port: int
-    receiver: str
-    tree: int
-    unit: int
 
 
 @dataclass(frozen=True)
