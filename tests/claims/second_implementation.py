@@ -2,8 +2,8 @@
 
 ``@reimplements("TS.L5")`` registers a function that returns the first counterexample at one size,
 such as ``S4``, or None: the place with ``found`` and ``stated``. It is written in plain Python from
-the claim alone, and must not import `starcast.claims`, `starcast.costs` or `starcast.trees`;
-schedules and forests are arrays that it checks against the definitions.
+the claim alone: it takes trees, schedules and distances from `oracles`, and must not import
+`starcast`.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,3 +24,14 @@ def reimplements(*claim_ids: str) -> Callable[[Function], Function]:
         return implementation
 
     return register
+
+
+def size(spec: str) -> int:
+    """Return the n of S_n."""
+    return int(spec.removeprefix("S"))
+
+
+def sizes(spec: str) -> tuple[int, int]:
+    """Return n and k of S_{n,k}."""
+    n, k = spec.removeprefix("S").split(",")
+    return int(n), int(k)

@@ -33,6 +33,12 @@ def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Row]:
     )
 
 
+def nk_all_sources(trees: Sequence[Tree], n: int) -> set[Row]:
+    """The rows of all sources of S_{n,k}."""
+    k = len(next(iter(trees[0])))
+    return {row for x in nk_star.nodes(n, k) for row in nk_source(trees, x, n)}
+
+
 # Units: A2 to A4 of fragopoulou-akl.md
 
 

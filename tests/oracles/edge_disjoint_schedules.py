@@ -66,6 +66,7 @@ def allgather(root: Node, messages: int, copies: int) -> set[Row]:
     }
 
 
+@cache
 def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
     """The page's traversals at any root: those of the identity, translated."""
     home = identity(len(root))

@@ -147,6 +147,17 @@ def execute(
     return Execution(holds, packets, lacking)
 
 
+def deliver_all(
+    rows: Iterable[Row], held: Mapping[Any, Collection[Any]], every: Iterable[Any]
+) -> dict[int, int]:
+    """Execute a schedule that brings all units to every node; return the packets of its steps."""
+    units = set[Any]().union(*held.values())
+    result = execute(rows, held)
+    assert result.lacking == 0
+    assert all(result.holds[node] == units for node in every)
+    return result.packets
+
+
 def execute_apart(
     rows: Collection[Row],
     held: Mapping[Any, Iterable[Any]],
