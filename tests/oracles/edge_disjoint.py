@@ -6,7 +6,7 @@ Subtrees are l = 2..n.
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from oracles.rooted_trees import Tree, translated
+from oracles.rooted_trees import Tree, children, translated
 from oracles.rotation import position, r
 from oracles.star_graph import Node, identity, nodes, swap
 
@@ -184,17 +184,13 @@ def depth_first(trees: Sequence[Tree], root: Node) -> list[list[tuple[Node, Node
     """The links (parent, child) of every subtree, depth first, children in the order phi_k."""
     orders = []
     for k, tree in enumerate(trees, start=2):
-        children: dict[Node, set[Node]] = {}
-        for child, above in tree.items():
-            children.setdefault(above, set()).add(child)
+        below = children(tree)
         phi = [k, *right_of(k, len(root))[:-1]]
         order, waiting = [], [(root, root)]
         while waiting:
             link = waiting.pop()
             order.append(link)
-            below = children.get(link[1], set())
-            waiting += [
-                (link[1], swap(link[1], d)) for d in reversed(phi) if swap(link[1], d) in below
-            ]
+            ends = [swap(link[1], d) for d in reversed(phi)]
+            waiting += [(link[1], end) for end in ends if end in below.get(link[1], ())]
         orders.append(order[1:])
     return orders

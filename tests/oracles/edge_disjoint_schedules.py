@@ -4,8 +4,6 @@ Trees are counted from 0 as in a schedule: tree k-2 is the page's subtree k. Cho
 leaves open (the trees of a copy, the order of groups) follow the docstrings of the algorithms.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -116,16 +114,15 @@ def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
     return [Addressed(x, message, tree, levels(home)[tree][x]) for x, message, tree in result]
 
 
-def scatter(root: Node, messages: int, copies: int, nearest_first: bool = False) -> set[Row]:
-    """Section 4.5: each tree sends one unit per step, furthest first (or last)."""
+def scatter(root: Node, messages: int, copies: int) -> set[Row]:
+    """Section 4.5: each tree sends one unit per step, furthest first."""
     n, rows = len(root), set[Row]()
     trees = edt(identity(n))
     rank = ranks(n)
-    sign = 1 if nearest_first else -1
     everything = scatter_copies(n, messages, copies)
     for number, tree in enumerate(trees):
         mine = [copy for copy in everything if copy.tree == number]
-        mine.sort(key=lambda copy: (sign * copy.level, rank[copy.goal], copy.message))
+        mine.sort(key=lambda copy: (-copy.level, rank[copy.goal], copy.message))
         for departure, copy in enumerate(mine, start=1):
             unit = rank[compose(root, copy.goal)] * messages + copy.message
             for hop, (above, below) in enumerate(_links(tree, copy.goal)):
@@ -135,16 +132,14 @@ def scatter(root: Node, messages: int, copies: int, nearest_first: bool = False)
     return rows
 
 
-def alltoall(
-    root: Node, messages: int, copies: int, bases: Sequence[Node] | None = None
-) -> set[Row]:
-    """Section 4.6: group by group, R^(k-2)(i) through subtree k; ``bases`` are the nodes i."""
+def alltoall(root: Node, messages: int, copies: int) -> set[Row]:
+    """Section 4.6: group by group, R^(k-2)(i) through subtree k, for the nodes i by level."""
     n, rank, rows = len(root), ranks(len(root)), set[Row]()
     trees = edt(identity(n))
     level = levels(identity(n))[0]
     hands = messages_of_trees(messages, copies, n - 1)
     c, start = max(map(len, hands)), 0
-    for base in bases or sorted(nodes(n)[1:], key=lambda x: (level[x], x)):
+    for base in sorted(nodes(n)[1:], key=lambda x: (level[x], x)):
         goal = base
         for number, tree in enumerate(trees):
             for hop, (above, below) in enumerate(_links(tree, goal)):
@@ -165,15 +160,3 @@ def _links(tree: Tree, goal: Node) -> list[tuple[Node, Node]]:
 
 def _row(step: int, sender: Node, receiver: Node, tree: int, unit: int) -> Row:
     return Row(step, sender, dimension_between(sender, receiver), receiver, tree, unit)
-
-
-def repeated_dimensions(rows: Iterable[Row]) -> dict[tuple[int, int], int]:
-    """Lemma 7: return the (step, dimension) pairs that one source uses more than once.
-
-    Without any, sources never conflict.
-    """
-    return {
-        use: count
-        for use, count in Counter((row.step, row.port) for row in rows).items()
-        if count > 1
-    }

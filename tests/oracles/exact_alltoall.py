@@ -7,7 +7,7 @@ handles S_8; both name the first violation. The parts follow fragopoulou-akl.md,
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise, permutations
 from math import factorial
 from operator import attrgetter
@@ -175,14 +175,6 @@ def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
             s = x[s - 1]
         word.append(entered[cycle])
     return word
-
-
-def loads(n: int, entry: Callable[[Cycle], int]) -> Counter[int]:
-    """Return how often the words of X cross each type under a rule for entries."""
-    result: Counter[int] = Counter()
-    for x in short_nodes(n):
-        result.update(homeward(x, {cycle: entry(cycle) for cycle in cycles(x)}))
-    return result
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -43,6 +43,14 @@ def path(tree: Tree, x: Node) -> list[Node]:
     return chain
 
 
+def children(tree: Tree) -> dict[Node, set[Node]]:
+    """The children of every inner node."""
+    result: dict[Node, set[Node]] = {}
+    for child, parent in tree.items():
+        result.setdefault(parent, set()).add(child)
+    return result
+
+
 # Measures of trees
 
 

@@ -5,8 +5,9 @@ the displacement, then by number; necklaces of equal distance by their lowest no
 node takes path i mod k of its k paths.
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from oracles.rooted_trees import Tree, path
@@ -89,52 +90,39 @@ def rank_seen(root: Node, x: Node) -> int:
 
 
 def travelling(message: Message, departure: int, messages: int) -> Iterator[Row]:
-    """Hop by hop, one a step."""
+    """Hop by hop, one per step."""
     unit = ranks(len(message.path[0]))[message.path[-1]] * messages + message.number
-    for step, (a, b) in enumerate(
-        zip(message.path, message.path[1:], strict=False), start=departure
-    ):
+    for step, (a, b) in enumerate(pairwise(message.path), start=departure):
         yield Row(step, a, dimension_between(a, b), b, message.tree, unit)
 
 
-# Scatter and gather
+# Scatter
 
 
-def rule_5(sent: Sequence[Message], messages: int, *, farthest_first: bool = True) -> list[Row]:
+def farthest_first(message: Message) -> tuple[int, int, int]:
+    """The sort key of the messages that a queue sends."""
+    root = message.path[0]
+    return -message.hops, rank_seen(root, message.path[-1]), message.number
+
+
+def rule_5(sent: Sequence[Message], messages: int) -> list[Row]:
     """Send the next message of each queue in every step, until all queues are empty."""
-    sign = -1 if farthest_first else 1
-    queues: dict[Node, deque[Message]] = {}
-    root = sent[0].path[0]
-    for message in sorted(
-        sent,
-        key=lambda message: (
-            sign * message.hops,
-            rank_seen(root, message.path[-1]),
-            message.number,
-        ),
-    ):
-        queues.setdefault(message.path[1], deque()).append(message)
-    rows: list[Row] = []
-    step = 0
-    while any(queues.values()):
-        step += 1
-        for queue in queues.values():
-            if queue:
-                rows += travelling(queue.popleft(), step, messages)
-    return rows
+    queues: dict[Node, list[Message]] = {}
+    for message in sorted(sent, key=farthest_first):
+        queues.setdefault(message.path[1], []).append(message)
+    return [
+        row
+        for queue in queues.values()
+        for step, message in enumerate(queue, start=1)
+        for row in travelling(message, step, messages)
+    ]
 
 
 def rule_8(sent: Sequence[Message], messages: int) -> list[Row]:
     """One message per step: T_2 completely, then T_3, and so on, farthest first in each."""
-    root = sent[0].path[0]
 
-    def turn(message: Message) -> tuple[int, int, int, int]:
-        return (
-            dimension_between(root, message.path[1]),
-            -message.hops,
-            rank_seen(root, message.path[-1]),
-            message.number,
-        )
+    def turn(message: Message) -> tuple[int, tuple[int, int, int]]:
+        return dimension_between(*message.path[:2]), farthest_first(message)
 
     return [
         row
@@ -179,7 +167,7 @@ def rule_10(root: Node, messages: int) -> list[Row]:
 
 
 def one_port_exchange(root: Node, messages: int) -> list[Row]:
-    """One displacement and one hop a step, the nearest nodes first."""
+    """One displacement and one hop per step, the nearest nodes first."""
     rows, clock = list[Row](), 0
     sent = near_balanced_messages(root, messages)
     for message in sorted(

@@ -5,13 +5,13 @@ be a label of the topology.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
 
-from oracles import hypercube, nk_star, star_graph
+from oracles import hypercube, nk_star
 from oracles.schedule_rows import Row
+from oracles.star_graph import compose, label
 
 #: A dead node, or the two ends of a dead link, with the first step in which it is down.
 Faults = Mapping[frozenset[str], int]
@@ -48,23 +48,17 @@ def world(spec: str) -> World:
         return World(bits, across, {q: {x: hypercube.xor(x, q) for x in bits} for q in bits})
     n, _, k = spec[1:].partition(",")
     stars = nk_star.nodes(int(n), int(k or n))
-    beyond: Callable[[star_graph.Node, int], star_graph.Node]
-    beyond = (lambda x, port: nk_star.across(x, port, int(n))) if k else star_graph.swap
     across = {
-        (star_graph.label(x), port): star_graph.label(beyond(x, port))
+        (label(x), port): label(nk_star.across(x, port, int(n)))
         for x in stars
         for port in range(2, int(n) + 1)
     }
-    extended = {q: (*q, *nk_star.missing(q, int(n))) for q in stars}
+    extended = {q: nk_star.extension(q, int(n)) for q in stars}
     translations = {
-        star_graph.label(q): {
-            star_graph.label(x): star_graph.label(tuple(extended[q][symbol - 1] for symbol in x))
-            for x in stars
-        }
-        for q in stars
+        label(q): {label(x): label(compose(extended[q], x)) for x in stars} for q in stars
     }
     return World(
-        [star_graph.label(x) for x in stars],
+        [label(x) for x in stars],
         across,
         translations,
         keeps_ports=not k or int(k) == int(n) - 1,
@@ -258,14 +252,6 @@ def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
 
 
 # Waiting for acknowledgements (Fragopoulou & Akl 1996, section 4.4)
-
-
-class Hop(NamedTuple):
-    """All rows over one link of one source's tree, in order."""
-
-    sender: str
-    receiver: str
-    rows: list[Row]
 
 
 def acknowledged(

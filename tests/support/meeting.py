@@ -56,8 +56,12 @@ class Pair(NamedTuple):
 def pair(n: int, construction: str, root: star_graph.Node | None = None) -> Pair:
     """The forest of S_n with that root, from the array implementation and by the definition."""
     root = root or star_graph.identity(n)
-    built = forest(f"S{n}", construction, root=star_graph.label(root))
-    return Pair(n, root, PAGES[construction](root), built)
+    return Pair(n, root, PAGES[construction](root), built(n, construction, root))
+
+
+def built(n: int, construction: str, root: star_graph.Node | None = None) -> Forest:
+    """Return the forest from the array implementation."""
+    return forest(f"S{n}", construction, root=star_graph.label(root or star_graph.identity(n)))
 
 
 def roots(n: int) -> list[star_graph.Node]:
@@ -84,6 +88,11 @@ def tree_of(row: Iterable[int], n: int) -> rooted_trees.Tree:
         for x, port in zip(star_graph.nodes(n), row, strict=True)
         if port
     }
+
+
+def trees_of(trees: Forest) -> list[rooted_trees.Tree]:
+    """Return the trees of a forest as dictionaries."""
+    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
 # Schedules

@@ -12,9 +12,9 @@ from oracles import rooted_trees, rotation, star_graph
 from oracles import scatter_trees as page
 from oracles.rotation import position, rotate
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest
+from starcast.trees import constructions, forest
 from starcast.trees.balanced import running_numbers
-from support.meeting import ports_of, refused, roots, tree_of
+from support.meeting import built, ports_of, refused, roots, trees_of
 
 SIZES = range(2, 8)
 PAGES: dict[str, Callable[[star_graph.Node], Sequence[rooted_trees.Tree]]] = {
@@ -25,24 +25,6 @@ PAGES: dict[str, Callable[[star_graph.Node], Sequence[rooted_trees.Tree]]] = {
 CASES = [(n, name) for n in SIZES for name in PAGES if n > 2 or name != "perfectly-balanced"]
 
 every_case = pytest.mark.parametrize(("n", "construction"), CASES)
-
-
-def built(n: int, construction: str, root: star_graph.Node | None = None) -> Forest:
-    """Return the forest from the array implementation."""
-    return forest(f"S{n}", construction, root=star_graph.label(root or star_graph.identity(n)))
-
-
-def trees_of(trees: Forest) -> list[rooted_trees.Tree]:
-    """Return the trees of a forest as dictionaries."""
-    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
-
-
-def children_of(tree: rooted_trees.Tree) -> dict[star_graph.Node, set[star_graph.Node]]:
-    """Return the children of every node."""
-    children: dict[star_graph.Node, set[star_graph.Node]] = {}
-    for child, parent in tree.items():
-        children.setdefault(parent, set()).add(child)
-    return children
 
 
 def outside(n: int) -> list[star_graph.Node]:
@@ -187,7 +169,7 @@ def test_numbers_ascend_by_distance_and_necklace(n: int) -> None:
 def test_the_children_follow_the_definition(n: int) -> None:
     """Def. 13, repaired: the rules for parents and for children are inverse to one another."""
     (tree,) = trees_of(built(n, "near-balanced"))
-    children = children_of(tree)
+    children = rooted_trees.children(tree)
     for x in star_graph.nodes(n):
         assert children.get(x, set()) == page.children(x)
 
@@ -232,7 +214,7 @@ def test_the_children_of_copies_follow_the_definition(n: int) -> None:
     """Def. 15: case 1 holds modulo the period."""
     together: dict[star_graph.Node, set[star_graph.Node]] = {}
     for tree in trees_of(built(n, "perfectly-balanced")):
-        for parent, children in children_of(tree).items():
+        for parent, children in rooted_trees.children(tree).items():
             together[parent] = together.get(parent, set()) | children
     for x in star_graph.nodes(n):
         assert together.get(x, set()) == page.children(x, repeated=True)

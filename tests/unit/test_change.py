@@ -14,7 +14,7 @@ from oracles import tseng_sheu as page
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.change import dimension_change
-from support.meeting import refused, roots, tree_of
+from support.meeting import refused, roots, trees_of
 
 SIZES = range(2, 7)
 TREES = ("greedy", "multiple", "recursive-substar", "shortest-path", "edge-disjoint")
@@ -27,11 +27,6 @@ every_tree = pytest.mark.parametrize("tree", TREES)
 def at_identity(n: int, tree: str) -> Forest:
     """Return the base forest."""
     return forest(f"S{n}", tree)
-
-
-def trees_of(trees: Forest) -> list[rooted_trees.Tree]:
-    """Return the trees of a forest as dictionaries."""
-    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
 def label_changed(n: int, tree: str, root: star_graph.Node) -> Forest:

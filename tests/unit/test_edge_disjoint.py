@@ -9,7 +9,7 @@ import pytest
 from oracles import edge_disjoint as page
 from oracles import rooted_trees, rotation, star_graph
 from starcast.trees import Forest, forest
-from support.meeting import refused, roots, tree_of
+from support.meeting import refused, roots, trees_of
 
 SIZES = range(2, 8)
 
@@ -31,11 +31,6 @@ def built(n: int, root: star_graph.Node | None = None) -> Forest:
 def trees(n: int) -> list[rooted_trees.Tree]:
     """The array form at I as trees."""
     return trees_of(built(n))
-
-
-def trees_of(trees: Forest) -> list[rooted_trees.Tree]:
-    """Return the trees of a forest as dictionaries."""
-    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
 def rotated(tree: rooted_trees.Tree) -> rooted_trees.Tree:

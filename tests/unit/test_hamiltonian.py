@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from math import factorial
 
 import numpy as np
@@ -14,18 +13,12 @@ from oracles import allgather_trees as page
 from oracles import rooted_trees, star_graph
 from oracles.rotation import necklace
 from oracles.schedule_rows import Row
-from starcast.trees import Forest, forest
+from starcast.trees import forest
 from starcast.trees.hamiltonian import phase_1_word, phase_2_ports
 from starcast.trees.hamiltonian_paths import cycle_word, path_word, walk
-from support.meeting import ports_of, refused, roots, tree_of
+from support.meeting import built, ports_of, refused, roots, tree_of
 
 SIZES = range(2, 8)
-
-
-@cache
-def built(n: int, construction: str, root: star_graph.Node | None = None) -> Forest:
-    """Return the forest from the array implementation."""
-    return forest(f"S{n}", construction, root=star_graph.label(root or star_graph.identity(n)))
 
 
 def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

@@ -34,11 +34,6 @@ def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, i
     return n, k, node, other
 
 
-def node_of_label(text: str) -> star_graph.Node:
-    """A label as a node."""
-    return star_graph.node_of(text)
-
-
 # Names and sizes
 
 
@@ -97,7 +92,7 @@ def test_nothing_is_allocated_for_a_spec() -> None:
         assert t.rank(t.label(t.nodes - 1)) == t.nodes - 1
         assert sum(t.distance_profile()) == t.nodes
         assert t.neighbours(13, [5]).tolist() == [
-            t.rank(star_graph.label(nk_star.across(node_of_label(t.label(5)), 13, 13)))
+            t.rank(star_graph.label(nk_star.across(star_graph.node_of(t.label(5)), 13, 13)))
         ]
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -255,8 +250,8 @@ def test_the_distance_to_the_identity_and_to_any_root_follows_the_definition(
     k = 2 if n > 20 else k
     t = topology(f"S{n},{k}")
     v, root = node % t.nodes, data.draw(st.integers(0, t.nodes - 1))
-    back = star_graph.inverse(nk_star.extension(node_of_label(t.label(root)), n))
-    expected = nk_star.distance(star_graph.compose(back, node_of_label(t.label(v))))
+    back = star_graph.inverse(nk_star.extension(star_graph.node_of(t.label(root)), n))
+    expected = nk_star.distance(star_graph.compose(back, star_graph.node_of(t.label(v))))
     assert int(t.distances(root)[v]) == expected
 
 

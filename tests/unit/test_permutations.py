@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import star_graph
+from oracles import rotation, star_graph
 from starcast import permutations
 from starcast.errors import StarcastError
 
@@ -170,18 +170,8 @@ def test_the_documented_example_of_a_shift() -> None:
 
 def cycles_by_following(x: star_graph.Node) -> set[frozenset[tuple[int, int]]]:
     """Every cycle as the set of its arcs s -> x_s, counted from 0."""
-    left, result = set(range(len(x))), set()
-    while left:
-        start = at = min(left)
-        arcs = set()
-        while True:
-            arcs.add((at, x[at] - 1))
-            left.discard(at)
-            at = x[at] - 1
-            if at == start:
-                break
-        result.add(frozenset(arcs))
-    return result
+    cycles = [rotation.cycle_of(x, symbol) for symbol in x]
+    return {frozenset((symbol - 1, x[symbol - 1] - 1) for symbol in cycle) for cycle in cycles}
 
 
 @given(node())

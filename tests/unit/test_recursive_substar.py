@@ -6,7 +6,7 @@ from math import factorial
 import numpy as np
 import pytest
 
-from oracles import recursive_substar, star_graph
+from oracles import recursive_substar, rooted_trees, star_graph
 from starcast.trees import forest
 from support.meeting import ports_of, roots, tree_of
 
@@ -33,9 +33,10 @@ def test_levels_are_the_steps_of_the_procedure() -> None:
 def test_the_paper_s_example_on_s4() -> None:
     """1234 to 2134, 3214, 4231; 4231 to 2431, 3241; 2134 to 3124, 4132; 3214 to 2314, 4213; ..."""
     built = forest("S4", "recursive-substar")
-    children: dict[str, set[str]] = {}
-    for child, parent in tree_of(built.parent_port[0], 4).items():
-        children.setdefault(star_graph.label(parent), set()).add(star_graph.label(child))
+    children = {
+        star_graph.label(parent): set(map(star_graph.label, below))
+        for parent, below in rooted_trees.children(tree_of(built.parent_port[0], 4)).items()
+    }
     assert children["1234"] == {"2134", "3214", "4231"}
     assert children["4231"] == {"2431", "3241"}
     assert children["2134"] == {"3124", "4132"}

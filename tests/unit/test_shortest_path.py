@@ -6,28 +6,10 @@ import pytest
 
 from oracles import edge_disjoint as page
 from oracles import rooted_trees, rotation, star_graph
-from starcast.trees import Forest, forest
-from support.meeting import roots, tree_of
+from starcast.trees import forest
+from support.meeting import built, roots, trees_of
 
 SIZES = range(2, 8)
-
-
-def built(n: int, construction: str, root: star_graph.Node | None = None) -> Forest:
-    """Return the forest from the array implementation."""
-    return forest(f"S{n}", construction, root=star_graph.label(root or star_graph.identity(n)))
-
-
-def trees_of(trees: Forest) -> list[rooted_trees.Tree]:
-    """Return the trees of a forest as dictionaries."""
-    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
-
-
-def children_of(tree: rooted_trees.Tree) -> dict[star_graph.Node, set[star_graph.Node]]:
-    """Return the children of every node."""
-    children: dict[star_graph.Node, set[star_graph.Node]] = {}
-    for child, parent in tree.items():
-        children.setdefault(parent, set()).add(child)
-    return children
 
 
 def test_both_follow_the_definition_node_by_node() -> None:
@@ -48,7 +30,7 @@ def test_the_children_of_spt_follow_the_definition() -> None:
     """EDT.D6: the rules for parents and for children are inverse to one another."""
     for n in SIZES:
         (tree,) = trees_of(built(n, "shortest-path"))
-        children = children_of(tree)
+        children = rooted_trees.children(tree)
         for x in star_graph.nodes(n):
             assert children.get(x, set()) == page.spt_children(x)
 
@@ -57,7 +39,7 @@ def test_the_children_of_spg_follow_the_definition() -> None:
     """EDT.D7."""
     for n in SIZES:
         for number, tree in enumerate(trees_of(built(n, "shortest-path-graph")), start=2):
-            children = children_of(tree)
+            children = rooted_trees.children(tree)
             for x in star_graph.nodes(n):
                 assert children.get(x, set()) == page.spg_children(x, number)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import star_graph
+from oracles import rotation, star_graph
 from starcast.errors import StarcastError
 from starcast.topologies import topology
 from support.meeting import refused
@@ -26,16 +26,7 @@ def size_and_rank(draw: st.DrawFn, largest: int = 12) -> tuple[int, int]:
 
 def oracle_distance(node: star_graph.Node, root: star_graph.Node) -> int:
     """Displaced symbols and cycles (Akers & Krishnamurthy); tested against breadth-first search."""
-    home = {symbol: place for place, symbol in enumerate(root)}
-    left = {place for place, symbol in enumerate(node) if home[symbol] != place}
-    moved, cycles = len(left), 0
-    while left:
-        cycles += 1
-        at = min(left)
-        while at in left:
-            left.remove(at)
-            at = home[node[at]]
-    return moved + cycles - 2 * (node[0] != root[0])
+    return rotation.distance(star_graph.compose(star_graph.inverse(root), node))
 
 
 # Names and sizes
