@@ -7,7 +7,10 @@ the claim alone: it takes trees, schedules and distances from `oracles`, and mus
 """
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import TypeVar
+
+from claims.values import shown
 
 Place = Mapping[str, bool | int | str]
 Implementation = Callable[[str], Place | None]
@@ -24,6 +27,13 @@ def reimplements(*claim_ids: str) -> Callable[[Function], Function]:
         return implementation
 
     return register
+
+
+def unequal(
+    found: Fraction | int | str, stated: Fraction | int | str, **place: int | str
+) -> Place | None:
+    """Return the place with the found and the stated value if they differ."""
+    return None if found == stated else {**place, "found": shown(found), "stated": shown(stated)}
 
 
 def size(spec: str) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, pairwise
 from math import log, log2
 
-from claims.second_implementation import Place, reimplements, size
+from claims.second_implementation import Place, reimplements, size, unequal
 from claims.values import growth
 from oracles.edge_disjoint import edt
 from oracles.edge_disjoint_schedules import messages_of_trees, traversals
@@ -90,9 +90,8 @@ def _trees_of_links(spec: str) -> Place | None:
     n = size(spec)
     trees_of = load(edt(identity(n)))
     for link in links(n):
-        count = trees_of[link]
-        if count != 1:
-            return {"n": n, "link": link_text(link), "found": count, "stated": 1}
+        if place := unequal(trees_of[link], 1, n=n, link=link_text(link)):
+            return place
     return None
 
 
@@ -257,5 +256,4 @@ def total_exchange_quotient(logarithm: float) -> float:
 @reimplements("EDT.hyper.te-time")
 def _order_of_total_exchange(spec: str) -> Place | None:
     """Show that the factor is not of order log n: its quotient by log n falls like 1/log n."""
-    order = growth(total_exchange_quotient)
-    return {"n": size(spec), "found": order, "stated": "bounded"} if order != "bounded" else None
+    return unequal(growth(total_exchange_quotient), "bounded", n=size(spec))

@@ -6,8 +6,8 @@ from functools import partial
 from itertools import pairwise, product
 from math import ceil, factorial, lgamma, log, log2
 
-from claims.second_implementation import Place, reimplements, size
-from claims.values import growth, number
+from claims.second_implementation import Place, reimplements, size, unequal
+from claims.values import growth, shown
 from oracles.allgather import cycle, mbst_copies, rotated_hamiltonian
 from oracles.allgather_trees import mbst
 from oracles.edge_disjoint import edt
@@ -42,11 +42,6 @@ from oracles.star_graph import (
     nodes,
     swap,
 )
-
-
-def unequal(found: int, stated: int | Fraction, **place: int) -> Place | None:
-    """Return a place with the found and the stated value if they differ."""
-    return None if found == stated else {**place, "found": found, "stated": number(stated)}
 
 
 def fewer(found: int, stated: int, **place: int) -> Place | None:
@@ -161,8 +156,8 @@ def named_generators(spec: str) -> Place | None:
             count = rivals.count(min(rivals))
         else:
             count = sum(node[1] == 1 for node in members)
-        if count != 1:
-            return {"n": size(spec), "node": label(members[0]), "found": count, "stated": 1}
+        if place := unequal(count, 1, n=size(spec), node=label(members[0])):
+            return place
     return None
 
 
@@ -308,7 +303,7 @@ def more_than_the_bound(spec: str) -> Place | None:
     n = size(spec)
     steps = rule_9_steps(n)
     stated = (2 * factorial(n - 1) - 1) * mean_distance(n)
-    return None if steps <= stated else {"n": n, "found": steps, "stated": number(stated)}
+    return None if steps <= stated else {"n": n, "found": steps, "stated": shown(stated)}
 
 
 @reimplements("FA.S2-optimal")
@@ -349,8 +344,8 @@ def nine_bounds(spec: str) -> Place | None:
             (all_port_counts[0], ceil(Fraction(least, n - 1))),
         ]
         for found, stated in pairs:
-            if found != stated:
-                return {"n": n, "found": found, "stated": stated}
+            if place := unequal(found, stated, n=n):
+                return place
     return None
 
 
@@ -389,9 +384,8 @@ OTHER_CELLS: Mapping[str, tuple[Quantity, Quantity]] = {
 def unbounded(n: int, *quotients: Quantity) -> Place | None:
     """Return the growth of the first quotient that is unbounded."""
     for quotient in quotients:
-        order = growth(partial(logarithm, quotient))
-        if order != "bounded":
-            return {"n": n, "found": order, "stated": "bounded"}
+        if place := unequal(growth(partial(logarithm, quotient)), "bounded", n=n):
+            return place
     return None
 
 

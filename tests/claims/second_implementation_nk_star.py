@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from claims.second_implementation import Place, reimplements, sizes
-from claims.values import number
+from claims.second_implementation import Place, reimplements, sizes, unequal
 from oracles.allgather import nk_all_sources
 from oracles.nk_star import (
     across,
@@ -49,14 +48,8 @@ def _near_levels_imply_adjacency(spec: str) -> Place | None:
     level = level_of(n, k)
     for node, other in pairs(nodes(n, k)):
         if abs(level[node] - level[other]) <= 1 and other not in neighbours(node, n):
-            return {
-                "n": n,
-                "k": k,
-                "node": label(node),
-                "other": label(other),
-                "found": False,
-                "stated": True,
-            }
+            place: Place = {"n": n, "k": k, "node": label(node), "other": label(other)}
+            return {**place, "found": False, "stated": True}
     return None
 
 
@@ -67,14 +60,8 @@ def _leaves_are_balanced(spec: str) -> Place | None:
     inner = set(one_tree(n, k).values())
     for node, other in pairs([node for node in nodes(n, k) if node not in inner]):
         if (measured := abs(level[node] - level[other])) > 1:
-            return {
-                "n": n,
-                "k": k,
-                "node": label(node),
-                "other": label(other),
-                "found": measured,
-                "stated": 1,
-            }
+            place: Place = {"n": n, "k": k, "node": label(node), "other": label(other)}
+            return {**place, "found": measured, "stated": 1}
     return None
 
 
@@ -110,7 +97,7 @@ def _number_of_links(spec: str) -> Place | None:
     n, k = sizes(spec)
     measured = sum(len(neighbours(node, n)) for node in nodes(n, k))
     stated = (n - 1) * (len(nodes(n, k)) - 1)
-    return {"n": n, "k": k, "found": measured, "stated": stated} if measured != stated else None
+    return unequal(measured, stated, n=n, k=k)
 
 
 @reimplements("NK.S5-copies")
@@ -121,7 +108,7 @@ def _allgather_is_many_broadcasts(spec: str) -> Place | None:
     copies = {row.unit for row in rows}
     deliver_all(rows, {source: {(source, 0)} for source in nodes(n, k)}, nodes(n, k))
     measured, stated = len(copies), len(nodes(n, k)) - 1
-    return {"n": n, "k": k, "found": measured, "stated": stated} if measured != stated else None
+    return unequal(measured, stated, n=n, k=k)
 
 
 @reimplements("NK.S51-EC")
@@ -130,15 +117,8 @@ def _shifted_dimensions_span(spec: str) -> Place | None:
     for i in range(n - 1):
         reached = literally_changed(i, one_tree(n, k), n, k)
         for node in nodes(n, k):
-            if reached[node] != 1:
-                return {
-                    "n": n,
-                    "k": k,
-                    "i": i,
-                    "node": label(node),
-                    "found": reached[node],
-                    "stated": 1,
-                }
+            if place := unequal(reached[node], 1, n=n, k=k, i=i, node=label(node)):
+                return place
     return None
 
 
@@ -179,9 +159,10 @@ def _links_are_loaded_evenly(spec: str) -> Place | None:
     for step, units in enumerate(loads(n, k), 1):
         stated = Fraction(units.total(), shares * len(links))
         for link in links:
-            if (measured := Fraction(units[link], shares)) != stated:
-                place: Place = {"n": n, "k": k, "step": step, "link": " -> ".join(map(label, link))}
-                return {**place, "found": number(measured), "stated": number(stated)}
+            measured = Fraction(units[link], shares)
+            text = " -> ".join(map(label, link))
+            if place := unequal(measured, stated, n=n, k=k, step=step, link=text):
+                return place
     return None
 
 
@@ -193,17 +174,7 @@ def _time_on_one_tree(spec: str) -> Place | None:
         (1 + Fraction(max(units.values()), shares) for units in loads(n, k)), Fraction(0)
     )
     stated = diameter(n, k) + Fraction(len(nodes(n, k)) - 1, n - 1)
-    if measured == stated:
-        return None
-    return {
-        "n": n,
-        "k": k,
-        "m": 1,
-        "T_s": 1,
-        "T_c": 1,
-        "found": number(measured),
-        "stated": number(stated),
-    }
+    return unequal(measured, stated, n=n, k=k, m=1, T_s=1, T_c=1)
 
 
 @reimplements("NK.T6")
@@ -212,18 +183,14 @@ def _congestion_of_shifted_trees(spec: str) -> Place | None:
     used = load(greedy(root_of(i, n, k), n) for i in range(1, n))
     measured = max(used.values())
     stated = next(i for i in range(n) if i * k < n <= (i + 1) * k)
-    return {"n": n, "k": k, "found": measured, "stated": stated} if measured != stated else None
+    return unequal(measured, stated, n=n, k=k)
 
 
 @reimplements("NK.T6-Rn")
 def _full_shift(spec: str) -> Place | None:
     n, k = sizes(spec)
-    measured, stated = shift(identity(n), n), (*range(2, n + 1), 1)
-    return (
-        {"n": n, "k": k, "i": n, "found": label(measured), "stated": label(stated)}
-        if measured != stated
-        else None
-    )
+    stated = (*range(2, n + 1), 1)
+    return unequal(label(shift(identity(n), n)), label(stated), n=n, k=k, i=n)
 
 
 def heights(n: int, k: int) -> list[int]:
@@ -237,8 +204,8 @@ def _height_is_diameter_plus_path(spec: str) -> Place | None:
     for i, measured in enumerate(heights(n, k), 1):
         way = path(greedy(root_of(i, n, k), n), identity(k))
         stated = diameter(n, k) + len(way) - 1
-        if measured != stated:
-            return {"n": n, "k": k, "i": i, "found": measured, "stated": stated}
+        if place := unequal(measured, stated, n=n, k=k, i=i):
+            return place
     return None
 
 

@@ -7,8 +7,8 @@ from itertools import count
 from math import log2
 from typing import Any
 
-from claims.second_implementation import Place, reimplements, sizes
-from claims.values import exceeds, growth, number, surd
+from claims.second_implementation import Place, reimplements, sizes, unequal
+from claims.values import exceeds, growth, shown, surd
 from oracles.allgather import nk_all_sources
 from oracles.nk_star import diameter, greedy, multiple_at_identity, nodes, port_between
 from oracles.rooted_trees import Tree, load
@@ -66,72 +66,44 @@ def least_time(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> tuple[F
 
 
 def compare_least_time(
-    spec: str, trees: Sequence[Tree], rational: Fraction, square: Fraction, one_port: bool
+    spec: str, trees: Sequence[Tree], height: int, one_port: bool
 ) -> Place | None:
+    """Compare with h-1 + 1/(n-1) + sqrt(4(h-1)/(n-1)), and one-port with n-1 times that."""
     n, k = sizes(spec)
+    factor = n - 1 if one_port else 1
+    rational = factor * (height - 1 + Fraction(1, n - 1))
+    square = factor**2 * Fraction(4 * (height - 1), n - 1)
     measured, p = least_time(trees, n, k, one_port)
     if not exceeds(measured, rational, square):
         return None
-    return {
-        "n": n,
-        "k": k,
-        **ONE,
-        "p": p,
-        "found": number(measured),
-        "stated": surd(rational, square),
-    }
+    place: Place = {"n": n, "k": k, **ONE, "p": p}
+    return {**place, "found": shown(measured), "stated": surd(rational, square)}
 
 
 @reimplements("NK.T2")
 def _one_tree_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    h = diameter(n, k)
-    return compare_least_time(
-        spec,
-        one_tree(n, k),
-        h - 1 + Fraction(1, n - 1),
-        Fraction(4 * (h - 1), n - 1),
-        one_port=False,
-    )
+    return compare_least_time(spec, one_tree(n, k), diameter(n, k), one_port=False)
 
 
 @reimplements("NK.T3")
 def _one_tree_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    h = diameter(n, k)
-    return compare_least_time(
-        spec,
-        one_tree(n, k),
-        Fraction((n - 1) * (h - 1) + 1),
-        Fraction(4 * (n - 1) * (h - 1)),
-        one_port=True,
-    )
+    return compare_least_time(spec, one_tree(n, k), diameter(n, k), one_port=True)
 
 
 @reimplements("NK.T8")
 def _many_trees_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    h = 2 * diameter(n, k)
-    return compare_least_time(
-        spec,
-        multiple_at_identity(n, k),
-        h - 1 + Fraction(1, n - 1),
-        Fraction(4 * (h - 1), n - 1),
-        one_port=False,
-    )
+    trees = multiple_at_identity(n, k)
+    return compare_least_time(spec, trees, 2 * diameter(n, k), one_port=False)
 
 
 @reimplements("NK.T9")
 def _many_trees_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    h = 2 * diameter(n, k)
-    return compare_least_time(
-        spec,
-        multiple_at_identity(n, k),
-        Fraction((n - 1) * (h - 1) + 1),
-        Fraction(4 * (n - 1) * (h - 1)),
-        one_port=True,
-    )
+    trees = multiple_at_identity(n, k)
+    return compare_least_time(spec, trees, 2 * diameter(n, k), one_port=True)
 
 
 def allgather(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> list[int]:
@@ -144,11 +116,7 @@ def compare_allgather_time(spec: str, stated: Fraction, one_port: bool) -> Place
     n, k = sizes(spec)
     steps = allgather(multiple_at_identity(n, k), n, k, one_port)
     measured = len(steps) + Fraction(sum(steps), n - 1)
-    return (
-        {"n": n, "k": k, **ONE, "found": number(measured), "stated": number(stated)}
-        if measured > stated
-        else None
-    )
+    return unequal(measured, stated, n=n, k=k, **ONE) if measured > stated else None
 
 
 @reimplements("NK.T10")
@@ -177,10 +145,7 @@ def _start_ups(spec: str) -> Place | None:
 
 def unbounded(spec: str, logarithm_of: Callable[[float], float]) -> Place | None:
     n, k = sizes(spec)
-    measured = growth(logarithm_of)
-    return (
-        {"n": n, "k": k, "found": measured, "stated": "bounded"} if measured != "bounded" else None
-    )
+    return unequal(growth(logarithm_of), "bounded", n=n, k=k)
 
 
 def degree(logarithm: float) -> float:
@@ -271,15 +236,8 @@ def _table_and_theorems(spec: str) -> Place | None:
         ("trees MT, one-port", "transmission", 1, 1),
     ]
     for row, column, measured, stated in cells:
-        if measured != stated:
-            return {
-                "n": n,
-                "k": k,
-                "row": row,
-                "column": column,
-                "found": number(measured),
-                "stated": number(stated),
-            }
+        if place := unequal(measured, stated, n=n, k=k, row=row, column=column):
+            return place
     return None
 
 
@@ -304,7 +262,6 @@ def _conclusion_and_tables(spec: str) -> Place | None:
         (2, "trees MT, one-port", "start-up", links * (2 * d - 1), links * (2 * d - 1)),
     ]
     for table, row, column, measured, stated in cells:
-        if measured != stated:
-            place: Place = {"n": n, "k": k, "table": table, "row": row, "column": column}
-            return {**place, "found": number(measured), "stated": number(stated)}
+        if place := unequal(measured, stated, n=n, k=k, table=table, row=row, column=column):
+            return place
     return None

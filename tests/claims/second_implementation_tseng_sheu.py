@@ -7,8 +7,8 @@ from functools import cache
 from itertools import count, product
 from math import ceil, factorial, gcd
 
-from claims.second_implementation import Place, reimplements, size
-from claims.values import exceeds, number, surd
+from claims.second_implementation import Place, reimplements, size, unequal
+from claims.values import exceeds, shown, surd
 from oracles.allgather import mbst_copies, rotated_hamiltonian
 from oracles.rooted_trees import depths
 from oracles.schedule_rows import (
@@ -36,8 +36,8 @@ def heights(spec: str) -> Place | None:
     for root in nodes(n)[:24]:
         for i, height in enumerate(tree_heights(root), 1):
             stated = diameter(n) + n + gcd(n, i) - 2
-            if height != stated:
-                return {"n": n, "i": i, "found": height, "stated": stated}
+            if place := unequal(height, stated, n=n, i=i):
+                return place
     return None
 
 
@@ -85,7 +85,7 @@ def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Place |
         if exceeds(times[best], rational, square):
             place = {"n": n, "m": m, "T_s": t_s, "T_c": t_c, "p": best}
             stated = surd(rational, square)
-            return {**place, "found": number(times[best]), "stated": stated}
+            return {**place, "found": shown(times[best]), "stated": stated}
     return None
 
 
@@ -110,10 +110,9 @@ def translates(spec: str) -> Place | None:
     for rows in (rotated_hamiltonian(n, 1), mbst_copies(n, 1)):
         loads = Counter((compose(q, row.sender), row.port) for row in rows for q in nodes(n))
         for node, dimension in product(nodes(n), range(2, n + 1)):
-            load = loads[node, dimension]
-            if load != stated:
-                link = f"{label(node)} -> {label(swap(node, dimension))}"
-                return {"n": n, "link": link, "found": load, "stated": number(stated)}
+            link = f"{label(node)} -> {label(swap(node, dimension))}"
+            if place := unequal(loads[node, dimension], stated, n=n, link=link):
+                return place
     return None
 
 
@@ -133,9 +132,8 @@ def first_difference(n: int, packets: Sequence[int], startups: int) -> Place | N
     for m, t_s, t_c in product((1, 2), (1, 2, 4), (1, 2, 4)):
         time = len(packets) * t_s + sum(packets) * m * t_c
         stated = startups * t_s + Fraction(factorial(n) - 1, n - 1) * m * t_c
-        if time != stated:
-            place = {"n": n, "m": m, "T_s": t_s, "T_c": t_c}
-            return {**place, "found": time, "stated": number(stated)}
+        if place := unequal(time, stated, n=n, m=m, T_s=t_s, T_c=t_c):
+            return place
     return None
 
 

@@ -5,16 +5,18 @@ from fractions import Fraction
 from math import isqrt
 
 
-def number(value: Fraction | int) -> int | str:
-    """Return an integer, or a fraction as text."""
-    return int(value) if value == int(value) else str(value)
+def shown(value: Fraction | int | str) -> int | str:
+    """Return an integer or a text as it is, and another fraction as text."""
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else str(value)
+    return value
 
 
 def surd(rational: Fraction, square: Fraction) -> int | str:
     """Return rational + sqrt(square), as text if the root is not rational."""
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root**2 == square:
-        return number(rational + root)
+        return shown(rational + root)
     return f"{rational} + sqrt({square})" if rational else f"sqrt({square})"
 
 
