@@ -23,7 +23,7 @@ def algorithm_2(tree: Tree, n: int) -> set[Row]:
 
 
 def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Row]:
-    """The rows of source x of S_{n,k}: LC(x, T) for all trees T, ports at the images."""
+    """Return the rows of source x of S_{n,k}: LC(x, T) for all trees T, ports at the images."""
     q = nk_star.extension(x, n)
     return pipelined(
         [translated(tree, q) for tree in trees],
@@ -34,7 +34,7 @@ def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Row]:
 
 
 def nk_all_sources(trees: Sequence[Tree], n: int) -> set[Row]:
-    """The rows of all sources of S_{n,k}."""
+    """Return the rows of all sources of S_{n,k}."""
     k = len(next(iter(trees[0])))
     return {row for x in nk_star.nodes(n, k) for row in nk_source(trees, x, n)}
 

@@ -26,7 +26,7 @@ def odd(x: Node) -> bool:
 
 
 def ehrlich(m: int) -> list[int]:
-    """The types of the path: Algorithm E as the page writes it."""
+    """Return the types of the path: Algorithm E as the page writes it."""
     b, c = list(range(m)), [0] * (m + 1)
     types: list[int] = []
     while True:
@@ -65,7 +65,7 @@ def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
 
 
 def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
-    """The types of the path through all nodes that differ from u in free positions only."""
+    """Return the types of the path through all nodes that differ from u in free positions only."""
     m = len(free)
     if m <= 4:
         result = depth_first(u, goal, sorted(free))
@@ -99,7 +99,7 @@ def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
 
 @cache
 def cycle_types(n: int) -> list[int]:
-    """The n! types of the cycle."""
+    """Return the n! types of the cycle."""
     if n == 3:
         return [2, 3, 2, 3, 2, 3]
     e = identity(n)
@@ -126,7 +126,7 @@ def subtree(n: int, j: int) -> list[Node]:
 
 
 def leaves(n: int) -> list[Node]:
-    """The nodes of phase 2."""
+    """Return the nodes of phase 2."""
     return [u for u in nodes(n)[1:] if u[0] == 1]
 
 
@@ -149,7 +149,7 @@ def phase_1(n: int) -> Iterator[Row]:
 
 
 def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterator[Row]:
-    """The leaves, copy after copy: each type serves its leaves one per step.
+    """Yield the rows of the leaves, copy after copy: each type serves its leaves one per step.
 
     The parent of leaf u in copy c is across the position of the copy's symbol in u; the symbol of
     a single copy is n.
@@ -190,7 +190,7 @@ class Numbered(NamedTuple):
 
 
 def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
-    """The recipe, given the generators G_k that are defined and their types."""
+    """Number the nodes by the recipe, given the generators G_k that are defined and their types."""
     order: list[tuple[Node, ...]] = []
     count = 0
     for k in range(1, diameter(n) + 1):
@@ -224,5 +224,5 @@ def mbst(n: int) -> Numbered:
 
 
 def step(m: int, n: int) -> int:
-    """The step in which node number m is reached."""
+    """Return the step in which node number m is reached."""
     return ceil_div(m, n - 1)

@@ -33,7 +33,7 @@ def is_adjacent(x: Node) -> bool:
 
 
 def right_of(k: int, n: int) -> list[int]:
-    """The positions k+1, .., n, 2, .., k-1, k in this order."""
+    """Return the positions k+1, .., n, 2, .., k-1, k in this order."""
     order, at = [], k
     for _ in range(n - 1):
         at = r(at, n)
@@ -42,18 +42,18 @@ def right_of(k: int, n: int) -> list[int]:
 
 
 def fmr(x: Node, k: int) -> int:
-    """The first position to the right of k that has a misplaced symbol."""
+    """Return the first position to the right of k that has a misplaced symbol."""
     return next(j for j in right_of(k, len(x)) if x[j - 1] != j)
 
 
 def p(x: Node) -> int:
-    """The dimension towards the SPT parent, for x outside S^1."""
+    """Return the dimension towards the SPT parent, for x outside S^1."""
     k = position(x, 1)
     return x[0] if x[0] != k else fmr(x, k)
 
 
 def spt_parent(x: Node) -> Node | None:
-    """The parent in SPT; None for the nodes of S^1, I among them."""
+    """Return the parent in SPT; None for the nodes of S^1, I among them."""
     return None if x[0] == 1 else swap(x, p(x))
 
 
@@ -73,21 +73,21 @@ def c2(x: Node) -> set[int]:
 
 
 def spt_children(x: Node) -> set[Node]:
-    """The children in SPT; the other nodes of S^1 have none."""
+    """Return the children in SPT; the other nodes of S^1 have none."""
     if x[0] == 1:
         return {swap(x, d) for d in dimensions(x)} if x == identity(len(x)) else set()
     return {swap(x, j) for j in c1(x)}
 
 
 def spg_parent(x: Node, tree: int) -> Node | None:
-    """The parent in subtree l of SPG, None where there is none."""
+    """Return the parent in subtree l of SPG, None where there is none."""
     if x[0] == 1:
         return None if x == identity(len(x)) else swap(x, tree)
     return spt_parent(x) if position(x, 1) == tree else None
 
 
 def spg_children(x: Node, tree: int) -> set[Node]:
-    """The children in subtree l of SPG."""
+    """Return the children in subtree l of SPG."""
     if x == identity(len(x)):
         return {swap(x, tree)}
     if position(x, 1) != tree:
@@ -99,7 +99,7 @@ def spg_children(x: Node, tree: int) -> set[Node]:
 
 
 def edt_parent(x: Node, tree: int) -> Node | None:
-    """The parent in subtree l of EDT, None for I."""
+    """Return the parent in subtree l of EDT, None for I."""
     if x == identity(len(x)):
         return None
     if x[0] == 1:
@@ -118,12 +118,12 @@ def edt_parent(x: Node, tree: int) -> Node | None:
 
 
 def edt_children(x: Node, tree: int) -> set[Node]:
-    """The children in subtree l of EDT, by the definition dimensions."""
+    """Return the children in subtree l of EDT, by the definition dimensions."""
     return {swap(x, d) for d in edt_child_dimensions(x, tree)}
 
 
 def edt_child_dimensions(x: Node, tree: int) -> set[int]:
-    """The dimensions that lead to the children in subtree l of EDT."""
+    """Return the dimensions that lead to the children in subtree l of EDT."""
     if x == identity(len(x)):
         return {tree}
     k = position(x, 1)
@@ -159,7 +159,7 @@ def spt(root: Node) -> list[Tree]:
 
 
 def spg(root: Node) -> list[Tree]:
-    """The n-1 subtrees of SPG, partial."""
+    """Return the n-1 subtrees of SPG, partial."""
     return [
         at_root({x: spg_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)
@@ -168,7 +168,7 @@ def spg(root: Node) -> list[Tree]:
 
 @cache
 def edt(root: Node) -> list[Tree]:
-    """The n-1 subtrees of EDT."""
+    """Return the n-1 subtrees of EDT."""
     return [
         at_root({x: edt_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)
@@ -176,7 +176,7 @@ def edt(root: Node) -> list[Tree]:
 
 
 def at_root(parents: Mapping[Node, Node | None], root: Node) -> Tree:
-    """The tree of the nodes that have a parent, translated from I to the root."""
+    """Return the tree of the nodes that have a parent, translated from I to the root."""
     return translated({x: parent for x, parent in parents.items() if parent is not None}, root)
 
 

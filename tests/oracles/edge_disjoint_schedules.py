@@ -19,7 +19,7 @@ Unit = tuple[int, int]  # a copy: its message, and its number among the copies
 
 
 def queues(messages: int, copies: int, trees: int) -> list[list[Unit]]:
-    """The copies dealt like cards to the trees, those of message 0 first."""
+    """Return the copies dealt like cards to the trees, those of message 0 first."""
     hands: list[list[Unit]] = [[] for _ in range(trees)]
     cards = [(message, copy) for message in range(messages) for copy in range(copies)]
     for turn, card in enumerate(cards):
@@ -29,7 +29,7 @@ def queues(messages: int, copies: int, trees: int) -> list[list[Unit]]:
 
 @cache
 def levels(root: Node) -> list[dict[Node, int]]:
-    """The levels of all nodes in each of the trees."""
+    """Return the levels of all nodes in each of the trees."""
     return [depths(tree, root) for tree in edt(root)]
 
 
@@ -37,18 +37,18 @@ def levels(root: Node) -> list[dict[Node, int]]:
 
 
 def broadcast(root: Node, messages: int, copies: int) -> set[Row]:
-    """Sections 4.2 and 4.3 on S_n."""
+    """Return the broadcast on S_n of sections 4.2 and 4.3."""
     return pipelined(edt(root), root, messages_of_trees(messages, copies, len(root) - 1))
 
 
 def broadcast_on_cube(root: str, messages: int, copies: int) -> set[Row]:
-    """The same on Q_d."""
+    """Return the broadcast on Q_d."""
     hands = messages_of_trees(messages, copies, len(root))
     return pipelined(edge_disjoint_binomial(root), root, hands, port_between)
 
 
 def messages_of_trees(messages: int, copies: int, trees: int) -> list[list[int]]:
-    """The message of every copy in the queue of each tree."""
+    """Return the message of every copy in the queue of each tree."""
     return [[message for message, _ in hand] for hand in queues(messages, copies, trees)]
 
 
@@ -66,7 +66,7 @@ def allgather(root: Node, messages: int, copies: int) -> set[Row]:
 
 @cache
 def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
-    """The page's traversals at any root: those of the identity, translated."""
+    """Return the page's traversals at any root: those of the identity, translated."""
     home = identity(len(root))
     return [
         [(compose(root, a), compose(root, b)) for a, b in order]
@@ -153,7 +153,7 @@ def alltoall(root: Node, messages: int, copies: int) -> set[Row]:
 
 
 def _links(tree: Tree, goal: Node) -> list[tuple[Node, Node]]:
-    """The links from the root down to a node."""
+    """Return the links from the root down to a node."""
     up = path(tree, goal)
     return [(above, below) for below, above in pairwise(up)][::-1]
 

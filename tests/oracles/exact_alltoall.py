@@ -24,7 +24,7 @@ Integers = NDArray[np.integer[Any]]
 
 
 def fewest_steps(n: int, messages: int) -> int:
-    """The lower bound: n! M t_n transmissions, one per step on n!(n-1) directed links."""
+    """Return the lower bound: n! M t_n transmissions, one per step on n!(n-1) directed links."""
     return ceil_div(messages * distance_sum_formula(n), n - 1)
 
 
@@ -82,7 +82,7 @@ def array_problems(
     n: int,
     messages: int,
 ) -> set[str]:
-    """The same of columns, at once."""
+    """Find the same violations in columns, all units at once."""
     all_nodes = np.array(list(permutations(range(1, n + 1))), dtype=np.int8)
     order = np.lexsort((step, unit))
     step, sender, port, receiver, unit = (
@@ -165,7 +165,7 @@ def short_hops(n: int) -> int:
 
 
 def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
-    """The types from x to the root, each cycle entered at a: a, x_a, x_{x_a}, .., a."""
+    """Return the types from x to the root, each cycle entered at a: a, x_a, x_{x_a}, .., a."""
     word = []
     for cycle in cycles(x):
         word.append(entered[cycle])
@@ -197,7 +197,7 @@ def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def primes_of(number: int) -> list[int]:
-    """The prime divisors."""
+    """Return the prime divisors."""
     return [q for q in range(2, number + 1) if number % q == 0 and all(q % d for d in range(2, q))]
 
 

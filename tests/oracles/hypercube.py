@@ -10,23 +10,23 @@ Tree = dict[str, str]
 
 
 def nodes(d: int) -> list[str]:
-    """All bit strings in order."""
+    """Return all bit strings in order."""
     return ["".join(bits) for bits in product("01", repeat=d)]
 
 
 def flip(x: str, i: int) -> str:
-    """The neighbour across port i: bit i turned."""
+    """Return the neighbour across port i: bit i turned."""
     return x[: i - 1] + "10"[int(x[i - 1])] + x[i:]
 
 
 def port_between(a: str, b: str) -> int:
-    """The port of the link between two neighbours."""
+    """Return the port of the link between two neighbours."""
     (port,) = [i for i in range(1, len(a) + 1) if flip(a, i) == b]
     return port
 
 
 def xor(x: str, r: str) -> str:
-    """The relative label."""
+    """Return the relative label."""
     return "".join("01"[a != b] for a, b in zip(x, r, strict=True))
 
 

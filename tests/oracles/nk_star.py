@@ -14,7 +14,7 @@ from oracles.star_graph import Node, identity, shift, swap
 
 @cache
 def nodes(n: int, k: int) -> tuple[Node, ...]:
-    """All nodes of S_{n,k} in lexicographic order."""
+    """Return all nodes of S_{n,k} in lexicographic order."""
     return tuple(permutations(range(1, n + 1), k))
 
 
@@ -25,7 +25,7 @@ def ranks(n: int, k: int) -> dict[Node, int]:
 
 
 def missing(v: Node, n: int) -> list[int]:
-    """The symbols that v lacks, ascending."""
+    """Return the symbols that v lacks, ascending."""
     return [symbol for symbol in range(1, n + 1) if symbol not in v]
 
 
@@ -36,7 +36,7 @@ def residual(v: Node, x: int) -> Node:
 
 
 def across(v: Node, port: int, n: int) -> Node:
-    """The node across a port: 2..k exchange, k+s moves s places on in the sorted clique."""
+    """Return the node across a port: 2..k exchange, k+s moves s places on in the sorted clique."""
     if port <= len(v):
         return swap(v, port)
     clique = sorted([v[0], *missing(v, n)])
@@ -44,7 +44,7 @@ def across(v: Node, port: int, n: int) -> Node:
 
 
 def port_between(a: Node, b: Node, n: int) -> int:
-    """The port of a that leads to its neighbour b."""
+    """Return the port of a that leads to its neighbour b."""
     k = len(a)
     if a[1:] != b[1:]:
         (port,) = [i for i in range(2, k + 1) if swap(a, i) == b]
@@ -54,7 +54,7 @@ def port_between(a: Node, b: Node, n: int) -> int:
 
 
 def neighbours(v: Node, n: int) -> list[Node]:
-    """All n-1 neighbours, without ports."""
+    """Return all n-1 neighbours, without ports."""
     return [swap(v, i) for i in range(2, len(v) + 1)] + [residual(v, x) for x in missing(v, n)]
 
 
@@ -74,7 +74,7 @@ def diameter(n: int, k: int) -> int:
 
 
 def extension(r: Node, n: int) -> Node:
-    """The label of n symbols: the missing ones follow, ascending."""
+    """Return the label of n symbols: the missing ones follow, ascending."""
     return (*r, *missing(r, n))
 
 
@@ -95,7 +95,7 @@ def chain(v: Node, e: int) -> list[int]:
 
 
 def externals(v: Node) -> list[int]:
-    """The symbols > k of a label, in its order."""
+    """Return the symbols > k of a label, in its order."""
     return [symbol for symbol in v if symbol > len(v)]
 
 
@@ -105,7 +105,7 @@ def desired(v: Node, e: int) -> int:
 
 
 def internal_cycles(v: Node) -> list[list[int]]:
-    """The cycles of two or more displaced symbols that return to themselves."""
+    """Return the cycles of two or more displaced symbols that return to themselves."""
     in_chains = {j for e in externals(v) for j in chain(v, e)}
     left = {j for j in range(1, len(v) + 1) if v[j - 1] != j} - in_chains
     result = []
@@ -139,7 +139,7 @@ def others_first(v: Node) -> int:
 
 
 def parent(v: Node) -> Node:
-    """The next hop towards the identity."""
+    """Return the next hop towards the identity."""
     if v[0] == 1:
         return swap(v, min(i for i in range(2, len(v) + 1) if v[i - 1] != i))
     if v[0] <= len(v):
@@ -160,7 +160,7 @@ def multiple_at_identity(n: int, k: int) -> list[Tree]:
 
 
 def multiple(r: Node, n: int) -> list[Tree]:
-    """The same for another root: relabelled by the extension of r."""
+    """Return MT for the root r: relabelled by the extension of r."""
     q = extension(r, n)
     return [translated(tree, q) for tree in multiple_at_identity(n, len(r))]
 

@@ -70,7 +70,7 @@ def cube(d: int) -> Size:
 
 
 def size(spec: str) -> Size:
-    """The topology of that name."""
+    """Return the topology of that name."""
     if spec.startswith("Q"):
         return cube(int(spec[1:]))
     numbers = [int(word) for word in spec[1:].split(",")]
@@ -139,7 +139,7 @@ def _alltoall(network: Size, asked: Asked) -> Cost:
 
 
 def _rounds(network: Size, asked: Asked) -> int:
-    """The most copies that a tree gets if they are dealt like cards."""
+    """Return the largest number of copies of a tree if they are dealt like cards."""
     return max(
         len(range(tree, asked.share * asked.copies, network.degree))
         for tree in range(network.degree)

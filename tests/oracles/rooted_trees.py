@@ -12,7 +12,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 
 def rerooted(tree: Tree, root: Node) -> Tree:
-    """The same undirected links, all pointing to another root."""
+    """Return the same undirected links, all pointing to another root."""
     linked: dict[Node, list[Node]] = {}
     for child, parent in tree.items():
         linked.setdefault(child, []).append(parent)
@@ -29,12 +29,12 @@ def rerooted(tree: Tree, root: Node) -> Tree:
 
 
 def translated(tree: Tree, q: Node) -> Tree:
-    """The tree with its symbols relabelled: LC(q, T), every node y becomes q o y."""
+    """Return the tree with its symbols relabelled: LC(q, T), every node y becomes q o y."""
     return {compose(q, child): compose(q, parent) for child, parent in tree.items()}
 
 
 def path(tree: Tree, x: Node) -> list[Node]:
-    """The chain of parents from a node to its end; an endless chain is a RuntimeError."""
+    """Return the chain of parents from a node to its end; an endless chain is a RuntimeError."""
     chain = [x]
     while chain[-1] in tree:
         chain.append(tree[chain[-1]])
@@ -44,7 +44,7 @@ def path(tree: Tree, x: Node) -> list[Node]:
 
 
 def children(tree: Tree) -> dict[Node, set[Node]]:
-    """The children of every inner node."""
+    """Return the children of every inner node."""
     result: dict[Node, set[Node]] = {}
     for child, parent in tree.items():
         result.setdefault(parent, set()).add(child)
@@ -77,7 +77,7 @@ def profile(tree: Tree, root: Node) -> list[int]:
 
 
 def leaves(tree: Tree, root: Node) -> set[Node]:
-    """The nodes without children."""
+    """Return the nodes without children."""
     return ({root} | set(tree)) - set(tree.values())
 
 

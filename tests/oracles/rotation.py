@@ -17,13 +17,13 @@ Cycle = tuple[int, ...]
 
 
 def turned_to_end(cycle: Cycle, symbol: int) -> Cycle:
-    """The same cycle with that symbol rightmost."""
+    """Return the same cycle with that symbol rightmost."""
     at = cycle.index(symbol) + 1
     return cycle[at:] + cycle[:at]
 
 
 def cycle_of(x: Node, symbol: int) -> Cycle:
-    """The cycle (s, x_s, ..) with this symbol first; a single symbol if it is fixed."""
+    """Return the cycle (s, x_s, ..) with this symbol first; a single symbol if it is fixed."""
     cycle = [symbol]
     while x[cycle[-1] - 1] != symbol:
         cycle.append(x[cycle[-1] - 1])
@@ -31,7 +31,7 @@ def cycle_of(x: Node, symbol: int) -> Cycle:
 
 
 def cycles(x: Node) -> list[Cycle]:
-    """The cycles of two or more symbols."""
+    """Return the cycles of two or more symbols."""
     result = {min(cycle_of(x, symbol)): cycle_of(x, min(cycle_of(x, symbol))) for symbol in x}
     return [cycle for cycle in result.values() if len(cycle) > 1]
 
@@ -42,7 +42,7 @@ def distance(x: Node) -> int:
 
 
 def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
-    """The node with this cycle notation."""
+    """Return the node with this cycle notation."""
     x = list(identity(n))
     for cycle in written:
         for s, follower in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
@@ -83,13 +83,13 @@ def necklace(x: Node) -> tuple[Node, ...]:
 
 
 def period(x: Node) -> int:
-    """The number of nodes of the necklace: p(x)."""
+    """Return the number of nodes of the necklace: p(x)."""
     return len(necklace(x))
 
 
 @cache
 def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
-    """All necklaces but the root's, each from its lowest node, the lowest first."""
+    """Return all necklaces but the root's, each from its lowest node, the lowest first."""
     visited = {identity(n)}
     result = []
     for x in nodes(n):
@@ -111,15 +111,15 @@ def necklaces_counted(n: int) -> int:
 
 @cache
 def nearest_first(n: int) -> tuple[tuple[Node, ...], ...]:
-    """The same necklaces by distance, then by their lowest node."""
+    """Return the necklaces by distance, then by their lowest node."""
     return tuple(sorted(necklaces(n), key=lambda ring: (distances(identity(n))[ring[0]], ring[0])))
 
 
 def necklace_distances(n: int) -> list[int]:
-    """The distance of every necklace, the nearest first."""
+    """Return the distance of every necklace, the nearest first."""
     return [distances(identity(n))[ring[0]] for ring in nearest_first(n)]
 
 
 def v(m: int, n: int) -> int:
-    """The dimension of number m."""
+    """Return the dimension of number m."""
     return (m - 1) % (n - 1) + 2

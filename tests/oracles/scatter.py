@@ -42,12 +42,12 @@ class Message(NamedTuple):
 
 
 def along(parents: Tree, x: Node, tree: int, number: int) -> Message:
-    """The message from the root down to a node."""
+    """Return the message from the root down to a node."""
     return Message(tuple(reversed(path(parents, x))), tree, number)
 
 
 def balanced_messages(root: Node, messages: int) -> list[Message]:
-    """Every copy along a tree of its own, numbered modulo n-1."""
+    """Send every copy along a tree of its own, numbered modulo n-1."""
     trees = [balanced(root, copy) for copy in range(messages)]
     return [
         along(tree, x, number % (len(root) - 1), number)
@@ -57,7 +57,7 @@ def balanced_messages(root: Node, messages: int) -> list[Message]:
 
 
 def near_balanced_messages(root: Node, messages: int) -> list[Message]:
-    """All along one tree."""
+    """Send all messages along one tree."""
     tree = near_balanced(root)
     return [along(tree, x, 0, number) for x in tree for number in range(messages)]
 
@@ -85,7 +85,7 @@ SCATTERED: dict[str, Callable[[Node, int], list[Message]]] = {
 
 
 def rank_seen(root: Node, x: Node) -> int:
-    """The rank of the displacement q^-1.x."""
+    """Return the rank of the displacement q^-1.x."""
     return ranks(len(root))[compose(inverse(root), x)]
 
 
@@ -100,7 +100,7 @@ def travelling(message: Message, departure: int, messages: int) -> Iterator[Row]
 
 
 def farthest_first(message: Message) -> tuple[int, int, int]:
-    """The sort key of the messages that a queue sends."""
+    """Return the sort key of the messages that a queue sends."""
     root = message.path[0]
     return -message.hops, rank_seen(root, message.path[-1]), message.number
 
@@ -132,7 +132,7 @@ def rule_8(sent: Sequence[Message], messages: int) -> list[Row]:
 
 
 def scatter(algorithm: str, root: Node, messages: int) -> list[Row]:
-    """The rows of a scatter."""
+    """Return the rows of a scatter."""
     entry = rule_8 if algorithm == "one-port" else rule_5
     return entry(SCATTERED[algorithm](root, messages), messages)
 
@@ -190,7 +190,7 @@ EXCHANGED: dict[str, Callable[[Node, int], list[Row]]] = {
 
 
 def flights(rows: Iterable[Row]) -> dict[int, list[Row]]:
-    """The rows of every unit in the order of steps."""
+    """Return the rows of every unit in the order of steps."""
     result: dict[int, list[Row]] = {}
     for row in sorted(rows):
         result.setdefault(row.unit, []).append(row)
@@ -198,7 +198,7 @@ def flights(rows: Iterable[Row]) -> dict[int, list[Row]]:
 
 
 def ports_by_step(rows: Iterable[Row]) -> list[list[int]]:
-    """The ports of the rows of every step from 1 to the last."""
+    """Return the ports of the rows of every step from 1 to the last."""
     used: dict[int, list[int]] = {}
     for row in rows:
         used.setdefault(row.step, []).append(row.port)

@@ -22,7 +22,7 @@ from oracles.star_graph import Node, compose, dimension_between, identity, nodes
 
 
 def rank_by_ordering(k: int, symbol: int, n: int) -> int:
-    """The place of a symbol in the ordering <_k: 1, k, k+1, .., n, 2, .., k-1."""
+    """Return the place of a symbol in the ordering <_k: 1, k, k+1, .., n, 2, .., k-1."""
     return [1, *range(k, n + 1), *range(2, k)].index(symbol)
 
 
@@ -154,7 +154,7 @@ def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
 
 @cache
 def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
-    """The number m of every 1-starting node except e; later copies continue the numbers."""
+    """Return the number m of every 1-starting node except e; later copies continue the numbers."""
     numbers: dict[Node, int] = {}
     m = first
     for ring in [ring for ring in nearest_first(n) if ring[0][0] == 1]:
@@ -177,13 +177,13 @@ def balanced(root: Node, copy: int = 0) -> Tree:
 
 
 def branch_dimension(x: Node, parents: Tree, root: Node) -> int:
-    """The dimension of the root's link above a node."""
+    """Return the dimension of the root's link above a node."""
     while parents[x] != root:
         x = parents[x]
     return dimension_between(root, x)
 
 
 def branches(parents: Tree, root: Node) -> list[int]:
-    """The sizes of the subtrees that are children of the root across dimension 2, .., n."""
+    """Return the sizes of the subtrees that are children of the root across dimension 2, .., n."""
     tops = [branch_dimension(x, parents, root) for x in parents]
     return [tops.count(dimension) for dimension in range(2, len(root) + 1)]

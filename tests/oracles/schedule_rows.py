@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 def segments(trees: int, number: int) -> list[list[tuple[int, int]]]:
-    """The segments of every tree as units (tree, segment), both from 0."""
+    """Return the segments of every tree as units (tree, segment), both from 0."""
     return [[(tree, segment) for segment in range(number)] for tree in range(trees)]
 
 
@@ -38,7 +38,10 @@ def pipelined(
     queues: Sequence[Sequence[Any]],
     port_between: Callable[[Any, Any], int] = dimension_between,
 ) -> set[Row]:
-    """The unit in place q of a tree's queue (from 0) crosses links of level l in step q + l."""
+    """Pipeline a queue of units down every tree.
+
+    The unit in place q of a queue (from 0) crosses links of level l in step q + l.
+    """
     rows = set()
     for number, (tree, queue) in enumerate(zip(trees, queues, strict=True)):
         level = depths(tree, root)
@@ -59,7 +62,7 @@ def by_dimension(rows: Iterable[Row], ports: Sequence[int]) -> set[Row]:
 
 
 def backwards(rows: Collection[Row]) -> list[Row]:
-    """The rows reversed in time and direction."""
+    """Return the rows reversed in time and direction."""
     last = max(row.step for row in rows)
     return [
         row._replace(step=last + 1 - row.step, sender=row.receiver, receiver=row.sender)
@@ -73,7 +76,7 @@ def backwards(rows: Collection[Row]) -> list[Row]:
 def for_all(
     rows: Iterable[Row], sources: Iterable[Node], relabel: Callable[[Node, Any], Any] = compose
 ) -> list[Row]:
-    """The identity's rows for every source q: relabelled nodes, units (q, unit)."""
+    """Return the identity's rows for every source q: relabelled nodes, units (q, unit)."""
     base = list(rows)
     return [
         row._replace(
@@ -85,7 +88,7 @@ def for_all(
 
 
 def of_all_sources(rows: Iterable[Row], units: int, addressed: bool) -> list[Row]:
-    """The identity's rows for every source of S_n, with numbers as units.
+    """Return the identity's rows for every source of S_n, with numbers as units.
 
     Units name the source, and the destination if they are addressed.
     """

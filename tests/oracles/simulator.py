@@ -31,7 +31,7 @@ class World:
     keeps_ports: bool = True
 
     def port(self, start: str, other: str) -> int:
-        """The port that leads from one node to its neighbour."""
+        """Return the port that leads from one node to its neighbour."""
         (port,) = [
             port for (node, port), across in self.across.items() if (node, across) == (start, other)
         ]
@@ -246,7 +246,7 @@ def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
 
 
 def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
-    """The plan with other rows."""
+    """Return the plan with other rows."""
     parts = (plan.world, plan.collective, plan.root, plan.units, plan.one_port, plan.packets)
     return Plan(*parts, list(rows), plan.symmetric)
 

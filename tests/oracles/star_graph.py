@@ -19,13 +19,13 @@ SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def identity(n: int) -> Node:
-    """The node 12..n."""
+    """Return the node 12..n."""
     return tuple(range(1, n + 1))
 
 
 @cache
 def nodes(n: int) -> tuple[Node, ...]:
-    """All nodes of S_n in lexicographic order."""
+    """Return all nodes of S_n in lexicographic order."""
     return tuple(permutations(range(1, n + 1)))
 
 
@@ -44,7 +44,7 @@ def rank_by_counting(node: Node) -> int:
 
 
 def node_by_counting(n: int, rank: int) -> Node:
-    """The node of a rank, symbol by symbol."""
+    """Return the node of a rank, symbol by symbol."""
     left, node = list(range(1, n + 1)), []
     for place in range(n):
         index, rank = divmod(rank, factorial(n - 1 - place))
@@ -53,12 +53,12 @@ def node_by_counting(n: int, rank: int) -> Node:
 
 
 def label(node: Node) -> str:
-    """The node as text, one character a symbol."""
+    """Return the node as text, one character per symbol."""
     return "".join(SYMBOLS[symbol - 1] for symbol in node)
 
 
 def node_of(text: str) -> Node:
-    """The node that a label names."""
+    """Return the node that a label names."""
     return tuple(SYMBOLS.index(character) + 1 for character in text)
 
 
@@ -68,7 +68,7 @@ def compose(q: Node, x: Node) -> Node:
 
 
 def inverse(q: Node) -> Node:
-    """The permutation that undoes q."""
+    """Return the permutation that undoes q."""
     return tuple(q.index(symbol) + 1 for symbol in identity(len(q)))
 
 
@@ -79,7 +79,7 @@ def shift(x: Node, j: int) -> Node:
 
 
 def cyclic_roots(n: int) -> list[Node]:
-    """All n shifts of the identity."""
+    """Return all n shifts of the identity."""
     return [shift(identity(n), j) for j in range(n)]
 
 
@@ -102,7 +102,7 @@ def swap(node: Node, dimension: int) -> Node:
 
 
 def dimension_between(a: Node, b: Node) -> int:
-    """The dimension of the link between two neighbours."""
+    """Return the dimension of the link between two neighbours."""
     (dimension,) = [d for d in range(2, len(a) + 1) if swap(a, d) == b]
     return dimension
 
@@ -147,7 +147,7 @@ def mean_distance(n: int) -> Fraction:
 
 
 def visited(start: Node, dimensions: Iterable[int]) -> list[Node]:
-    """The nodes on the path over these dimensions, the first included."""
+    """Return the nodes on the path over these dimensions, the first included."""
     result = [start]
     for dimension in dimensions:
         result.append(swap(result[-1], dimension))
@@ -158,12 +158,12 @@ def visited(start: Node, dimensions: Iterable[int]) -> list[Node]:
 
 
 def ceil_div(part: int, total: int) -> int:
-    """The quotient rounded up."""
+    """Return the quotient rounded up."""
     return -(-part // total)
 
 
 def ceil_log2(value: int) -> int:
-    """The least e with 2^e >= value."""
+    """Return the smallest e with 2^e >= value."""
     exponent = 0
     while 2**exponent < value:
         exponent += 1

@@ -29,7 +29,7 @@ from support.edge_disjoint_cases import (
     tree_levels,
 )
 from support.examples import max_examples
-from support.meeting import refused, roots
+from support.meeting import plain_rows, refused, roots
 
 #: n, messages and copies for all cases: fewer copies than trees, as many; x divides n-1 or not.
 SMALL = [
@@ -243,22 +243,8 @@ def test_all_sources_together_are_sound_and_complete(
     together = schedule_rows.of_all_sources(
         rows(collective, n, messages, copies), single.units, addressed
     )
-    expanded = single.expand()
     every = star_graph.nodes(n)
-    columns = (
-        expanded.step,
-        expanded.sender,
-        expanded.port,
-        expanded.receiver,
-        expanded.tree,
-        expanded.unit,
-    )
-    assert sorted(together) == sorted(
-        schedule_rows.Row(step, every[sender], port, every[receiver], tree, unit)
-        for step, sender, port, receiver, tree, unit in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    )
+    assert sorted(together) == sorted(plain_rows(single.expand()))
     assert schedule_rows.is_sound(together)
     got, _, late = execute_apart(
         together,
