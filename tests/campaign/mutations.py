@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 
+from oracles.simulator import execute_all
 from starcast.collectives import schedule
 from starcast.collectives.model import COLUMNS, Schedule
 from starcast.errors import InputError, RejectedError
 from starcast.simulator import simulate
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest, plain_constructions
-from support.oracles_simulator import execute_all
 from support.simulator_cases import bases, changed, kept, plan_of
 
 _SPECS = ("S3", "S4", "S4,2", "Q3")

@@ -2,12 +2,15 @@
 
 ``@reimplements("TS.L5")`` registers a function that returns the first counterexample at one size,
 such as ``S4``, or None: the place with ``found`` and ``stated``. It is written in plain Python from
-the claim alone, and must not import `starcast.claims`, `starcast.costs` or `starcast.trees`;
-schedules and forests are arrays that it checks against the definitions.
+the claim alone: it takes trees, schedules and distances from `oracles`, and must not import
+`starcast`.
 """
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import TypeVar
+
+from claims.values import shown
 
 Place = Mapping[str, bool | int | str]
 Implementation = Callable[[str], Place | None]
@@ -24,3 +27,21 @@ def reimplements(*claim_ids: str) -> Callable[[Function], Function]:
         return implementation
 
     return register
+
+
+def unequal(
+    found: Fraction | int | str, stated: Fraction | int | str, **place: int | str
+) -> Place | None:
+    """Return the place with the found and the stated value if they differ."""
+    return None if found == stated else {**place, "found": shown(found), "stated": shown(stated)}
+
+
+def size(spec: str) -> int:
+    """Return the n of S_n."""
+    return int(spec.removeprefix("S"))
+
+
+def sizes(spec: str) -> tuple[int, int]:
+    """Return n and k of S_{n,k}."""
+    n, k = spec.removeprefix("S").split(",")
+    return int(n), int(k)

@@ -1,39 +1,44 @@
 """Second implementations of failing claims of Li, Chen, Xiang & Yao: the (n,k)-star, its trees."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from claims.definitions import Node, number, text
-from claims.definitions_nk import (
-    Levels,
+from claims.second_implementation import Place, reimplements, sizes, unequal
+from oracles.allgather import nk_all_sources
+from oracles.nk_star import (
+    across,
     chain,
     diameter,
     distances,
-    exchanged,
-    execute,
-    extended,
-    from_all,
-    identity,
+    extension,
+    externals,
+    greedy,
     internal_cycles,
-    many_trees,
+    multiple_at_identity,
     neighbours,
     nodes,
-    one_tree,
-    relabelled,
-    rooted,
-    segments,
-    shifted,
-    sizes,
+    root_of,
 )
-from claims.second_implementation import Place, reimplements
+from oracles.rooted_trees import Tree, depths, load, path
+from oracles.rotation import r
+from oracles.schedule_rows import deliver_all
+from oracles.star_graph import Node, compose, identity, label, shift
+from oracles.tseng_sheu import literally_changed
+
+
+def one_tree(n: int, k: int) -> Tree:
+    """Return SP(Id)."""
+    return greedy(identity(k), n)
 
 
 def level_of(n: int, k: int) -> dict[Node, int]:
-    return {identity(k): 0} | {node: level for (_, node), level in one_tree(n, k).items()}
+    """Return the levels of all nodes in SP(Id)."""
+    return depths(one_tree(n, k), identity(k))
 
 
-def pairs(among: list[Node]) -> Iterator[tuple[Node, Node]]:
+def pairs(among: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
+    """Yield all ordered pairs."""
     return ((node, other) for node in among for other in among if node != other)
 
 
@@ -42,15 +47,9 @@ def _near_levels_imply_adjacency(spec: str) -> Place | None:
     n, k = sizes(spec)
     level = level_of(n, k)
     for node, other in pairs(nodes(n, k)):
-        if abs(level[node] - level[other]) <= 1 and other not in neighbours(node, n).values():
-            return {
-                "n": n,
-                "k": k,
-                "node": text(node),
-                "other": text(other),
-                "found": False,
-                "stated": True,
-            }
+        if abs(level[node] - level[other]) <= 1 and other not in neighbours(node, n):
+            place: Place = {"n": n, "k": k, "node": label(node), "other": label(other)}
+            return {**place, "found": False, "stated": True}
     return None
 
 
@@ -58,23 +57,17 @@ def _near_levels_imply_adjacency(spec: str) -> Place | None:
 def _leaves_are_balanced(spec: str) -> Place | None:
     n, k = sizes(spec)
     level = level_of(n, k)
-    inner = {above for above, _ in one_tree(n, k)}
+    inner = set(one_tree(n, k).values())
     for node, other in pairs([node for node in nodes(n, k) if node not in inner]):
         if (measured := abs(level[node] - level[other])) > 1:
-            return {
-                "n": n,
-                "k": k,
-                "node": text(node),
-                "other": text(other),
-                "found": measured,
-                "stated": 1,
-            }
+            place: Place = {"n": n, "k": k, "node": label(node), "other": label(other)}
+            return {**place, "found": measured, "stated": 1}
     return None
 
 
 def has_stated_form(node: Node, n: int) -> bool:
     k = len(node)
-    external = [symbol for symbol in node if symbol > k]
+    external = externals(node)
     if k <= n // 2:
         return len(external) == k or (node[0] == 1 and len(external) == k - 1)
     chains = [len(chain(node, symbol)) for symbol in external]
@@ -92,9 +85,10 @@ def has_stated_form(node: Node, n: int) -> bool:
 @reimplements("NK.C2.farthest")
 def _farthest_nodes_have_stated_forms(spec: str) -> Place | None:
     n, k = sizes(spec)
+    distance = distances(identity(k), n)
     for node in nodes(n, k):
-        if distances(n, k)[node] == diameter(n, k) and not has_stated_form(node, n):
-            return {"n": n, "k": k, "node": text(node), "found": False, "stated": True}
+        if distance[node] == diameter(n, k) and not has_stated_form(node, n):
+            return {"n": n, "k": k, "node": label(node), "found": False, "stated": True}
     return None
 
 
@@ -103,83 +97,57 @@ def _number_of_links(spec: str) -> Place | None:
     n, k = sizes(spec)
     measured = sum(len(neighbours(node, n)) for node in nodes(n, k))
     stated = (n - 1) * (len(nodes(n, k)) - 1)
-    return {"n": n, "k": k, "found": measured, "stated": stated} if measured != stated else None
+    return unequal(measured, stated, n=n, k=k)
 
 
 @reimplements("NK.S5-copies")
 def _allgather_is_many_broadcasts(spec: str) -> Place | None:
     """Execute the broadcasts of all sources together: each of them is needed."""
     n, k = sizes(spec)
-    rows = from_all(segments([one_tree(n, k)], 1), n, k)
-    copies = {unit for _, _, _, unit in rows}
-    execute(rows, {source: {(source, (0, 0))} for source in nodes(n, k)})
+    rows = nk_all_sources([one_tree(n, k)], n)
+    copies = {row.unit for row in rows}
+    deliver_all(rows, {source: {(source, 0)} for source in nodes(n, k)}, nodes(n, k))
     measured, stated = len(copies), len(nodes(n, k)) - 1
-    return {"n": n, "k": k, "found": measured, "stated": stated} if measured != stated else None
-
-
-def count_path_ends(n: int, k: int, i: int) -> Counter[Node]:
-    """Count the ends of the paths of SP if its n-1 dimensions are shifted by i.
-
-    Labels have n symbols, including those in brackets.
-    """
-    places = {identity(k): (identity(n), identity(n))}
-    for (above, node), _ in sorted(one_tree(n, k).items(), key=lambda item: item[1]):
-        label, image = places[above]
-        crossed = label.index(node[0]) + 1
-        places[node] = exchanged(label, crossed), exchanged(image, (crossed - 2 + i) % (n - 1) + 2)
-    return Counter(image[:k] for _, image in places.values())
+    return unequal(measured, stated, n=n, k=k)
 
 
 @reimplements("NK.S51-EC")
 def _shifted_dimensions_span(spec: str) -> Place | None:
     n, k = sizes(spec)
     for i in range(n - 1):
-        reached = count_path_ends(n, k, i)
+        reached = literally_changed(i, one_tree(n, k), n, k)
         for node in nodes(n, k):
-            if reached[node] != 1:
-                return {
-                    "n": n,
-                    "k": k,
-                    "i": i,
-                    "node": text(node),
-                    "found": reached[node],
-                    "stated": 1,
-                }
+            if place := unequal(reached[node], 1, n=n, k=k, i=i, node=label(node)):
+                return place
     return None
 
 
 def shift_node(node: Node, n: int, last: int) -> Node:
     """Shift positions 2..last and their symbols cyclically by one."""
-    after = {s: s % last + 1 if 2 <= s < last else 2 if s == last else s for s in range(1, n + 1)}
-    label = dict(
-        zip((after[s] for s in range(1, n + 1)), (after[s] for s in extended(node, n)), strict=True)
-    )
-    return tuple(label[position] for position in range(1, len(node) + 1))
+    after = {s: r(s, last) if s <= last else s for s in range(1, n + 1)}
+    symbols = {after[i]: after[s] for i, s in enumerate(extension(node, n), 1)}
+    return tuple(symbols[position] for position in range(1, len(node) + 1))
 
 
-def dimension_changes(n: int, k: int) -> list[Levels]:
+def dimension_changes(n: int, k: int) -> list[Tree]:
     """Return SP with the exchanges 2..k shifted, or all dimensions 2..n of the star graph."""
     last = n if k == n - 1 else k
     trees = [one_tree(n, k)]
     for _ in range(last - 2):
-        trees.append(
-            {
-                (shift_node(a, n, last), shift_node(b, n, last)): level
-                for (a, b), level in trees[-1].items()
-            }
-        )
+        links = trees[-1].items()
+        trees.append({shift_node(a, n, last): shift_node(b, n, last) for a, b in links})
     return trees
 
 
 def loads(n: int, k: int) -> list[Counter[tuple[Node, Node]]]:
     """Return the loads of directed links in every step; a unit is the share of one tree."""
-    trees = dimension_changes(n, k)
     measured = [Counter[tuple[Node, Node]]() for _ in range(diameter(n, k))]
-    for source in nodes(n, k):
-        q = extended(source, n)
-        for tree in trees:
-            for (a, b), level in tree.items():
-                measured[level - 1][relabelled(q, a), relabelled(q, b)] += 1
+    for tree in dimension_changes(n, k):
+        level = depths(tree, identity(k))
+        for source in nodes(n, k):
+            q = extension(source, n)
+            for child, parent in tree.items():
+                measured[level[child] - 1][compose(q, parent), compose(q, child)] += 1
     return measured
 
 
@@ -187,13 +155,14 @@ def loads(n: int, k: int) -> list[Counter[tuple[Node, Node]]]:
 def _links_are_loaded_evenly(spec: str) -> Place | None:
     n, k = sizes(spec)
     shares = len(dimension_changes(n, k))
-    links = [(node, neighbours(node, n)[d]) for node in nodes(n, k) for d in range(2, n + 1)]
-    for step, load in enumerate(loads(n, k), 1):
-        stated = Fraction(load.total(), shares * len(links))
+    links = [(node, across(node, d, n)) for node in nodes(n, k) for d in range(2, n + 1)]
+    for step, units in enumerate(loads(n, k), 1):
+        stated = Fraction(units.total(), shares * len(links))
         for link in links:
-            if (measured := Fraction(load[link], shares)) != stated:
-                place: Place = {"n": n, "k": k, "step": step, "link": " -> ".join(map(text, link))}
-                return {**place, "found": number(measured), "stated": number(stated)}
+            measured = Fraction(units[link], shares)
+            text = " -> ".join(map(label, link))
+            if place := unequal(measured, stated, n=n, k=k, step=step, link=text):
+                return place
     return None
 
 
@@ -201,63 +170,49 @@ def _links_are_loaded_evenly(spec: str) -> Place | None:
 def _time_on_one_tree(spec: str) -> Place | None:
     n, k = sizes(spec)
     shares = len(dimension_changes(n, k))
-    measured = sum((1 + Fraction(max(load.values()), shares) for load in loads(n, k)), Fraction(0))
+    measured = sum(
+        (1 + Fraction(max(units.values()), shares) for units in loads(n, k)), Fraction(0)
+    )
     stated = diameter(n, k) + Fraction(len(nodes(n, k)) - 1, n - 1)
-    if measured == stated:
-        return None
-    return {
-        "n": n,
-        "k": k,
-        "m": 1,
-        "T_s": 1,
-        "T_c": 1,
-        "found": number(measured),
-        "stated": number(stated),
-    }
+    return unequal(measured, stated, n=n, k=k, m=1, T_s=1, T_c=1)
 
 
 @reimplements("NK.T6")
 def _congestion_of_shifted_trees(spec: str) -> Place | None:
     n, k = sizes(spec)
-    used = Counter((above, node) for i in range(1, n) for node, above in rooted(n, k, i).items())
+    used = load(greedy(root_of(i, n, k), n) for i in range(1, n))
     measured = max(used.values())
     stated = next(i for i in range(n) if i * k < n <= (i + 1) * k)
-    return {"n": n, "k": k, "found": measured, "stated": stated} if measured != stated else None
+    return unequal(measured, stated, n=n, k=k)
 
 
 @reimplements("NK.T6-Rn")
 def _full_shift(spec: str) -> Place | None:
     n, k = sizes(spec)
-    measured, stated = shifted(n, n), (*range(2, n + 1), 1)
-    return (
-        {"n": n, "k": k, "i": n, "found": text(measured), "stated": text(stated)}
-        if measured != stated
-        else None
-    )
+    stated = (*range(2, n + 1), 1)
+    return unequal(label(shift(identity(n), n)), label(stated), n=n, k=k, i=n)
 
 
-def path_length(n: int, k: int, i: int) -> int:
-    """Return the length of the path from Id to R_i(Id) in SP(R_i(Id))."""
-    node, length = identity(k), 0
-    while node in rooted(n, k, i):
-        node, length = rooted(n, k, i)[node], length + 1
-    return length
+def heights(n: int, k: int) -> list[int]:
+    """Return the heights of the trees MT."""
+    return [max(depths(tree, identity(k)).values()) for tree in multiple_at_identity(n, k)]
 
 
 @reimplements("NK.T7.sum")
 def _height_is_diameter_plus_path(spec: str) -> Place | None:
     n, k = sizes(spec)
-    for i, tree in enumerate(many_trees(n, k), 1):
-        measured, stated = max(tree.values()), diameter(n, k) + path_length(n, k, i)
-        if measured != stated:
-            return {"n": n, "k": k, "i": i, "found": measured, "stated": stated}
+    for i, measured in enumerate(heights(n, k), 1):
+        way = path(greedy(root_of(i, n, k), n), identity(k))
+        stated = diameter(n, k) + len(way) - 1
+        if place := unequal(measured, stated, n=n, k=k, i=i):
+            return place
     return None
 
 
 @reimplements("NK.T7.lower")
 def _height_is_at_least_k_plus_diameter(spec: str) -> Place | None:
     n, k = sizes(spec)
-    for i, tree in enumerate(many_trees(n, k), 1):
-        if (measured := max(tree.values())) < k + diameter(n, k):
+    for i, measured in enumerate(heights(n, k), 1):
+        if measured < k + diameter(n, k):
             return {"n": n, "k": k, "i": i, "found": measured, "stated": k + diameter(n, k)}
     return None

@@ -1,48 +1,57 @@
 """Second implementations of failing claims of Li, Chen, Xiang & Yao: times, orders and tables."""
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import count
 from math import log2
+from typing import Any
 
-from claims.definitions import Node, number
-from claims.definitions_growth import growth
-from claims.definitions_nk import (
-    Levels,
+from claims.second_implementation import Place, reimplements, sizes, unequal
+from claims.values import exceeds, growth, shown, surd
+from oracles.allgather import nk_all_sources
+from oracles.nk_star import diameter, greedy, multiple_at_identity, nodes, port_between
+from oracles.rooted_trees import Tree, load
+from oracles.schedule_rows import (
     Row,
     by_dimension,
-    diameter,
-    dimension,
-    exceeds,
-    execute,
-    from_all,
-    identity,
-    many_trees,
-    nodes,
-    one_tree,
+    deliver_all,
+    is_one_port,
+    pipelined,
     segments,
-    sizes,
-    surd,
 )
-from claims.second_implementation import Place, reimplements
+from oracles.star_graph import Node, identity
 
 ONE = {"m": 1, "T_s": 1, "T_c": 1}
 """The smallest parameters."""
 
 
-def packets(trees: Sequence[Levels], p: int, n: int, k: int, one_port: bool) -> list[int]:
+def one_tree(n: int, k: int) -> list[Tree]:
+    """Return SP(Id)."""
+    return [greedy(identity(k), n)]
+
+
+def execute(
+    rows: set[Row], held: Mapping[Node, set[Any]], n: int, k: int, one_port: bool
+) -> list[int]:
+    """Return the largest packets of the steps, or of the sub-slots that have a transmission."""
+    if one_port:
+        rows = by_dimension(rows, range(2, n + 1))
+        assert is_one_port(rows)
+    return list(deliver_all(rows, held, nodes(n, k)).values())
+
+
+def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> list[int]:
     """Return the largest packets of a broadcast of p segments per tree, in segments.
 
     Sub-slots without a transmission take no time, which is the most favourable reading.
     """
-    rows = segments(trees, p)
-    if one_port:
-        rows = by_dimension(rows, n)
-    return execute(rows, {identity(k): {unit for *_, unit in rows}}, one_port)
+    root = identity(k)
+    rows = pipelined(trees, root, segments(len(trees), p), lambda a, b: port_between(a, b, n))
+    return execute(rows, {root: {row.unit for row in rows}}, n, k, one_port)
 
 
-def least_time(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> tuple[Fraction, int]:
+def least_time(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> tuple[Fraction, int]:
     """Return the least time for m = T_s = T_c = 1, and the number of segments.
 
     Every segment takes a step, so that p is at most the least time.
@@ -57,94 +66,57 @@ def least_time(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> tuple
 
 
 def compare_least_time(
-    spec: str, trees: Sequence[Levels], rational: Fraction, square: Fraction, one_port: bool
+    spec: str, trees: Sequence[Tree], height: int, one_port: bool
 ) -> Place | None:
+    """Compare with h-1 + 1/(n-1) + sqrt(4(h-1)/(n-1)), and one-port with n-1 times that."""
     n, k = sizes(spec)
+    factor = n - 1 if one_port else 1
+    rational = factor * (height - 1 + Fraction(1, n - 1))
+    square = factor**2 * Fraction(4 * (height - 1), n - 1)
     measured, p = least_time(trees, n, k, one_port)
     if not exceeds(measured, rational, square):
         return None
-    return {
-        "n": n,
-        "k": k,
-        **ONE,
-        "p": p,
-        "found": number(measured),
-        "stated": surd(rational, square),
-    }
+    place: Place = {"n": n, "k": k, **ONE, "p": p}
+    return {**place, "found": shown(measured), "stated": surd(rational, square)}
 
 
 @reimplements("NK.T2")
 def _one_tree_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    h = diameter(n, k)
-    return compare_least_time(
-        spec,
-        [one_tree(n, k)],
-        h - 1 + Fraction(1, n - 1),
-        Fraction(4 * (h - 1), n - 1),
-        one_port=False,
-    )
+    return compare_least_time(spec, one_tree(n, k), diameter(n, k), one_port=False)
 
 
 @reimplements("NK.T3")
 def _one_tree_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    h = diameter(n, k)
-    return compare_least_time(
-        spec,
-        [one_tree(n, k)],
-        Fraction((n - 1) * (h - 1) + 1),
-        Fraction(4 * (n - 1) * (h - 1)),
-        one_port=True,
-    )
+    return compare_least_time(spec, one_tree(n, k), diameter(n, k), one_port=True)
 
 
 @reimplements("NK.T8")
 def _many_trees_all_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    h = 2 * diameter(n, k)
-    return compare_least_time(
-        spec,
-        many_trees(n, k),
-        h - 1 + Fraction(1, n - 1),
-        Fraction(4 * (h - 1), n - 1),
-        one_port=False,
-    )
+    trees = multiple_at_identity(n, k)
+    return compare_least_time(spec, trees, 2 * diameter(n, k), one_port=False)
 
 
 @reimplements("NK.T9")
 def _many_trees_one_port(spec: str) -> Place | None:
     n, k = sizes(spec)
-    h = 2 * diameter(n, k)
-    return compare_least_time(
-        spec,
-        many_trees(n, k),
-        Fraction((n - 1) * (h - 1) + 1),
-        Fraction(4 * (n - 1) * (h - 1)),
-        one_port=True,
-    )
+    trees = multiple_at_identity(n, k)
+    return compare_least_time(spec, trees, 2 * diameter(n, k), one_port=True)
 
 
-def allgather(trees: Sequence[Levels], n: int, k: int, one_port: bool) -> list[int]:
+def allgather(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> list[int]:
     """Return the largest packets of an all-to-all broadcast by levels, in shares of a message."""
-    rows: list[Row] = from_all(segments(trees, 1), n, k)
-    if one_port:
-        rows = by_dimension(rows, n)
-    held: dict[Node, set[Hashable]] = {
-        source: {(source, (tree, 0)) for tree in range(len(trees))} for source in nodes(n, k)
-    }
-    return execute(rows, held, one_port)
+    held = {source: {(source, tree) for tree in range(len(trees))} for source in nodes(n, k)}
+    return execute(nk_all_sources(trees, n), held, n, k, one_port)
 
 
 def compare_allgather_time(spec: str, stated: Fraction, one_port: bool) -> Place | None:
     n, k = sizes(spec)
-    steps = allgather(many_trees(n, k), n, k, one_port)
+    steps = allgather(multiple_at_identity(n, k), n, k, one_port)
     measured = len(steps) + Fraction(sum(steps), n - 1)
-    return (
-        {"n": n, "k": k, **ONE, "found": number(measured), "stated": number(stated)}
-        if measured > stated
-        else None
-    )
+    return unequal(measured, stated, n=n, k=k, **ONE) if measured > stated else None
 
 
 @reimplements("NK.T10")
@@ -166,17 +138,14 @@ def _all_to_all_one_port(spec: str) -> Place | None:
 @reimplements("NK.S9-oneport")
 def _start_ups(spec: str) -> Place | None:
     n, k = sizes(spec)
-    one = len(allgather([one_tree(n, k)], n, k, one_port=True))
-    many = len(allgather(many_trees(n, k), n, k, one_port=True))
+    one = len(allgather(one_tree(n, k), n, k, one_port=True))
+    many = len(allgather(multiple_at_identity(n, k), n, k, one_port=True))
     return {"n": n, "k": k, "found": one, "stated": many + 1} if one <= many else None
 
 
 def unbounded(spec: str, logarithm_of: Callable[[float], float]) -> Place | None:
     n, k = sizes(spec)
-    measured = growth(logarithm_of)
-    return (
-        {"n": n, "k": k, "found": measured, "stated": "bounded"} if measured != "bounded" else None
-    )
+    return unequal(growth(logarithm_of), "bounded", n=n, k=k)
 
 
 def degree(logarithm: float) -> float:
@@ -194,7 +163,7 @@ def _one_tree_carries_complete_message(spec: str) -> Place | None:
     """
     n, k = sizes(spec)
     for p in range(1, 5):
-        assert Fraction(sum(packets([one_tree(n, k)], p, n, k, one_port=False)), p) >= 1
+        assert Fraction(sum(packets(one_tree(n, k), p, n, k, one_port=False)), p) >= 1
     return unbounded(spec, degree)
 
 
@@ -210,7 +179,7 @@ def _one_child_after_the_other(spec: str) -> Place | None:
     """
     n, k = sizes(spec)
     for p in range(1, 5):
-        assert Fraction(sum(packets([one_tree(n, k)], p, n, k, one_port=True)), p) >= n - 1
+        assert Fraction(sum(packets(one_tree(n, k), p, n, k, one_port=True)), p) >= n - 1
     return unbounded(spec, degree)
 
 
@@ -220,10 +189,9 @@ def most_loaded(n: int, k: int) -> int:
     For every p, the sub-slots of a dimension last as long as the packets on that link: so many
     shares of m/(n-1) bytes.
     """
-    used = Counter(link for tree in many_trees(n, k) for link in tree)
     greatest = defaultdict[int, int](int)
-    for link, trees in used.items():
-        d = dimension(link, n)
+    for (a, b), trees in load(multiple_at_identity(n, k)).items():
+        d = port_between(a, b, n)
         greatest[d] = max(greatest[d], trees)
     return sum(greatest.values())
 
@@ -240,9 +208,10 @@ def _links_share_many_trees(spec: str) -> Place | None:
         for s in range(1, k + 1):
             t = min(s, k - 1)
             rest = (n - t, *range(1, k - t), *range(n - 1, n - t, -1))
-            link = (n, *rest), (k - 1 - t + s, *rest)
-            assert dimension(link, n) == k + s
-            assert all(link in many_trees(n, k)[i - 1] for i in range(2, t + 2))
+            parent, child = (n, *rest), (k - 1 - t + s, *rest)
+            assert port_between(parent, child, n) == k + s
+            trees = multiple_at_identity(n, k)
+            assert all(trees[i - 1][child] == parent for i in range(2, t + 2))
         assert 2 * most_loaded(n, k) >= (k - 1) * (k + 4)
     return unbounded(spec, lambda x: log2((2 ** (x - 1) - 1) * (2 ** (x - 1) + 4) / 2) - degree(x))
 
@@ -267,15 +236,8 @@ def _table_and_theorems(spec: str) -> Place | None:
         ("trees MT, one-port", "transmission", 1, 1),
     ]
     for row, column, measured, stated in cells:
-        if measured != stated:
-            return {
-                "n": n,
-                "k": k,
-                "row": row,
-                "column": column,
-                "found": number(measured),
-                "stated": number(stated),
-            }
+        if place := unequal(measured, stated, n=n, k=k, row=row, column=column):
+            return place
     return None
 
 
@@ -300,7 +262,6 @@ def _conclusion_and_tables(spec: str) -> Place | None:
         (2, "trees MT, one-port", "start-up", links * (2 * d - 1), links * (2 * d - 1)),
     ]
     for table, row, column, measured, stated in cells:
-        if measured != stated:
-            place: Place = {"n": n, "k": k, "table": table, "row": row, "column": column}
-            return {**place, "found": number(measured), "stated": number(stated)}
+        if place := unequal(measured, stated, n=n, k=k, table=table, row=row, column=column):
+            return place
     return None

@@ -3,10 +3,11 @@
 from functools import cache
 from typing import Any
 
+from oracles import nk_star, star_graph
+from oracles.schedule_rows import Row, for_all
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from support import oracles, oracles_nk
-from support.oracles_allgather import Hop, for_all
+from support.meeting import places, plain_rows
 
 
 @cache
@@ -17,60 +18,36 @@ def allgather(
     return build(spec, "allgather", algorithm, ports=ports, root=root, **arguments)
 
 
-def places(schedule: Schedule) -> tuple[Any, ...]:
-    """The nodes of its topology in rank order."""
-    topology = schedule.topology
-    if topology.family == "hypercube":
-        return tuple(f"{rank:0{topology.n}b}" for rank in range(topology.nodes))
-    return (
-        oracles.nodes(topology.n)
-        if topology.k is None
-        else oracles_nk.nodes(topology.n, topology.k)
-    )
-
-
-def hops_of(schedule: Schedule) -> list[Hop]:
+def hops_of(schedule: Schedule) -> list[Row]:
     """Return the rows with nodes instead of ranks.
 
     Units are numbers, or pairs (source, unit) if the schedule is expanded.
     """
-    every = places(schedule)
-    out = schedule.collective == "allgather" and not schedule.symmetric
-    of_a_source = schedule.units // len(every) if out else 1
-
-    def unit_of(unit: int) -> Any:
-        source, number = divmod(unit, of_a_source)
-        return (every[source], number) if out else unit
-
-    columns = (
-        schedule.step,
-        schedule.sender,
-        schedule.port,
-        schedule.receiver,
-        schedule.tree,
-        schedule.unit,
-    )
-    return [
-        Hop(step, every[sender], port, every[receiver], tree, unit_of(unit))
-        for step, sender, port, receiver, tree, unit in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    ]
+    rows = plain_rows(schedule)
+    if schedule.collective != "allgather" or schedule.symmetric:
+        return rows
+    every = places(schedule.topology)
+    of_a_source = schedule.units // len(every)
+    result = []
+    for row in rows:
+        source, number = divmod(row.unit, of_a_source)
+        result.append(row._replace(unit=(every[source], number)))
+    return result
 
 
 def relabelled(n: int) -> Any:
     """The relabelling of a node by a source, symbols missing from the source's label ascending."""
-    return lambda q, x: oracles_nk.relabel(oracles_nk.extension(q, n), x)
+    return lambda q, x: star_graph.compose(nk_star.extension(q, n), x)
 
 
-def all_sources(schedule: Schedule) -> list[Hop]:
+def all_sources(schedule: Schedule) -> list[Row]:
     """Return the hops of all sources of S_n: the given source's hops, translated as on the page."""
-    n, every = schedule.topology.n, places(schedule)
-    home = oracles.inverse(every[schedule.root])
+    n, every = schedule.topology.n, places(schedule.topology)
+    home = star_graph.inverse(every[schedule.root])
     at_identity = [
         hop._replace(
-            sender=oracles.compose(home, hop.sender),  # type: ignore[arg-type]
-            receiver=oracles.compose(home, hop.receiver),  # type: ignore[arg-type]
+            sender=star_graph.compose(home, hop.sender),
+            receiver=star_graph.compose(home, hop.receiver),
         )
         for hop in hops_of(schedule)
     ]

@@ -4,13 +4,13 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
+from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives import Schedule, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms, algorithms_on
 from starcast.simulator import Simulation, simulate
 from starcast.topologies import as_topology
-from support.oracles_costs import Asked
 
 #: A machine and a message whose times tell start-ups and bytes apart.
 MACHINE, MESSAGE = costs.Machine(Fraction(1009), Fraction(1, 7)), Fraction(11, 3)

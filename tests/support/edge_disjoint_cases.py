@@ -4,19 +4,23 @@ from collections.abc import Callable
 from functools import cache
 from math import factorial
 
+from oracles import edge_disjoint_schedules as page
+from oracles import schedule_rows
+from oracles.schedule_rows import Row
+from oracles.star_graph import Node, identity, label, nodes, ranks
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from support import oracles_edge_disjoint_schedules as page
 from support.meeting import plain_rows
-from support.oracles import Node, Plain, identity, label, nodes, ranks
 
 COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
 #: Every collective as the page builds it, for a root, M messages and x copies.
-PAGES: dict[str, Callable[[Node, int, int], set[Plain]]] = {
+PAGES: dict[str, Callable[[Node, int, int], set[Row]]] = {
     "broadcast": page.broadcast,
     "allgather": page.allgather,
     "scatter": page.scatter,
-    "gather": lambda root, messages, copies: page.backwards(page.scatter(root, messages, copies)),
+    "gather": lambda root, messages, copies: set(
+        schedule_rows.backwards(page.scatter(root, messages, copies))
+    ),
     "alltoall": page.alltoall,
 }
 ADDRESSED = ("scatter", "gather", "alltoall")
@@ -34,7 +38,7 @@ def built(
 @cache
 def rows(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
-) -> tuple[Plain, ...]:
+) -> tuple[Row, ...]:
     """The array form's rows with nodes for ranks, for one source."""
     return tuple(plain_rows(built(collective, n, messages, copies, root)))
 

@@ -3,23 +3,33 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from oracles import (
+    hypercube,
+    nk_star,
+    recursive_substar,
+    rooted_trees,
+    schedule_rows,
+    star_graph,
+    tseng_sheu,
+)
+from oracles.schedule_rows import Row
 from starcast.collectives import Schedule, schedule
 from starcast.errors import StarcastError
 from starcast.simulator import Simulation, simulate
+from starcast.topologies import Topology
 from starcast.trees import Forest, forest
-from support import oracles
 
 #: Every construction on S_n by name, as the page builds it.
-PAGES: dict[str, Callable[[oracles.Node], Sequence[oracles.Tree]]] = {
-    "greedy": lambda root: [oracles.greedy(root)],
-    "multiple": oracles.multiple,
-    "recursive-substar": lambda root: [oracles.recursive_substar(root)],
+PAGES: dict[str, Callable[[star_graph.Node], Sequence[rooted_trees.Tree]]] = {
+    "greedy": lambda root: [tseng_sheu.greedy(root)],
+    "multiple": tseng_sheu.multiple,
+    "recursive-substar": lambda root: [recursive_substar.broadcast_tree(root)],
 }
 
 
@@ -38,40 +48,51 @@ class Pair(NamedTuple):
     """A forest in both implementations."""
 
     n: int
-    root: oracles.Node
-    trees: Sequence[oracles.Tree]
+    root: star_graph.Node
+    trees: Sequence[rooted_trees.Tree]
     forest: Forest
 
 
-def pair(n: int, construction: str, root: oracles.Node | None = None) -> Pair:
+def pair(n: int, construction: str, root: star_graph.Node | None = None) -> Pair:
     """The forest of S_n with that root, from the array implementation and by the definition."""
-    root = root or oracles.identity(n)
-    built = forest(f"S{n}", construction, root=oracles.label(root))
-    return Pair(n, root, PAGES[construction](root), built)
+    root = root or star_graph.identity(n)
+    return Pair(n, root, PAGES[construction](root), built(n, construction, root))
 
 
-def roots(n: int) -> list[oracles.Node]:
+def built(n: int, construction: str, root: star_graph.Node | None = None) -> Forest:
+    """Return the forest from the array implementation."""
+    return forest(f"S{n}", construction, root=star_graph.label(root or star_graph.identity(n)))
+
+
+def roots(n: int) -> list[star_graph.Node]:
     """All cyclic shifts of the identity, and two roots that are none."""
-    every = oracles.nodes(n)
-    return list(dict.fromkeys([*oracles.cyclic_roots(n), every[-1], every[len(every) // 3]]))
+    every = star_graph.nodes(n)
+    return list(dict.fromkeys([*star_graph.cyclic_roots(n), every[-1], every[len(every) // 3]]))
 
 
-def ports_of(tree: oracles.Tree, root: oracles.Node) -> NDArray[np.uint8]:
+def ports_of(tree: rooted_trees.Tree, root: star_graph.Node) -> NDArray[np.uint8]:
     """A tree as the row of each node's port towards its parent, 0 at the root and outside."""
     return np.array(
         [
-            oracles.dimension_between(x, tree[x]) if x in tree else 0
-            for x in oracles.nodes(len(root))
+            star_graph.dimension_between(x, tree[x]) if x in tree else 0
+            for x in star_graph.nodes(len(root))
         ],
         dtype=np.uint8,
     )
 
 
-def tree_of(row: Iterable[int], n: int) -> oracles.Tree:
+def tree_of(row: Iterable[int], n: int) -> rooted_trees.Tree:
     """A row of ports towards parents as a tree, whether or not it is one."""
     return {
-        x: oracles.swap(x, int(port)) for x, port in zip(oracles.nodes(n), row, strict=True) if port
+        x: star_graph.swap(x, int(port))
+        for x, port in zip(star_graph.nodes(n), row, strict=True)
+        if port
     }
+
+
+def trees_of(trees: Forest) -> list[rooted_trees.Tree]:
+    """Return the trees of a forest as dictionaries."""
+    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
 # Schedules
@@ -82,10 +103,10 @@ BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar":
 
 @cache
 def broadcast(
-    n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None
+    n: int, algorithm: str, ports: str, share: int, root: star_graph.Node | None = None
 ) -> Schedule:
     """The array implementation's schedule of a broadcast on S_n."""
-    topology = oracles.label(root or oracles.identity(n))
+    topology = star_graph.label(root or star_graph.identity(n))
     return schedule(
         f"S{n}",
         "broadcast",
@@ -97,29 +118,44 @@ def broadcast(
 
 
 def page_rows(
-    n: int, algorithm: str, ports: str, share: int, root: oracles.Node | None = None
-) -> set[oracles.Row]:
+    n: int, algorithm: str, ports: str, share: int, root: star_graph.Node | None = None
+) -> set[Row]:
     """Return the rows of the same broadcast by the definition."""
-    source = root or oracles.identity(n)
+    source = root or star_graph.identity(n)
     if algorithm == "recursive-substar" and ports == "one":
-        return oracles.recursive_substar_one_port(source, share)
-    rows = oracles.pipelined(PAGES[algorithm](source), source, share)
-    return oracles.by_dimension(rows, n) if ports == "one" else rows
+        return recursive_substar.one_port(source, share)
+    trees = PAGES[algorithm](source)
+    rows = schedule_rows.pipelined(trees, source, schedule_rows.segments(len(trees), share))
+    return schedule_rows.by_dimension(rows, range(2, n + 1)) if ports == "one" else rows
 
 
-def plain_rows(plan: Schedule) -> list[oracles.Plain]:
+def places(topology: Topology) -> Sequence[Any]:
+    """The nodes of a topology in rank order, as the oracles write them."""
+    if topology.family == "hypercube":
+        return hypercube.nodes(topology.n)
+    return nk_star.nodes(topology.n, topology.k or topology.n)
+
+
+def plain_rows(schedule: Schedule) -> list[Row]:
     """The columns of a schedule row by row, with nodes for ranks."""
-    every = oracles.nodes(plan.topology.n)
-    columns = (plan.step, plan.sender, plan.port, plan.receiver, plan.tree, plan.unit)
+    every = places(schedule.topology)
+    columns = (
+        schedule.step,
+        schedule.sender,
+        schedule.port,
+        schedule.receiver,
+        schedule.tree,
+        schedule.unit,
+    )
     return [
-        oracles.Plain(step, every[sender], port, every[receiver], tree, unit)
+        Row(step, every[sender], port, every[receiver], tree, unit)
         for step, sender, port, receiver, tree, unit in zip(
             *(column.tolist() for column in columns), strict=True
         )
     ]
 
 
-def numbered_rows(plan: Schedule) -> set[oracles.Row]:
+def numbered_rows(plan: Schedule) -> set[Row]:
     """The rows with each unit as its tree and its place among that tree's units."""
     plain = plain_rows(plan)
     units = {
@@ -131,7 +167,7 @@ def numbered_rows(plan: Schedule) -> set[oracles.Row]:
         for tree, of_tree in units.items()
         for number, unit in enumerate(of_tree)
     }
-    return {oracles.Row(*row[:5], (row.tree, place[row.tree, row.unit])) for row in plain}
+    return {row._replace(unit=(row.tree, place[row.tree, row.unit])) for row in plain}
 
 
 def assert_complete(plan: Schedule) -> Simulation:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from oracles.schedule_rows import Row
+from oracles.simulator import Faults, Outcome, Plan, execute_all, world
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import algorithms_on
@@ -15,7 +17,6 @@ from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE, build
 from starcast.collectives.rows import Columns
 from starcast.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, as_topology
-from support.oracles_simulator import Faults, Outcome, Plan, Row, execute_all, world
 
 #: The draw function of hypothesis, in a composite strategy and of its data.
 Draw = Callable[[st.SearchStrategy[Any]], Any]

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import allgather as page
+from oracles import rooted_trees, schedule_rows, star_graph
 from starcast.collectives import catalogue
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
-from support import oracles
-from support import oracles_allgather as page
 from support.allgather_checks import all_sources, allgather, hops_of
 from support.meeting import assert_complete, refused, tree_of
 
@@ -25,14 +25,14 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 
 
 @cache
-def page_tree(n: int, construction: str) -> oracles.Tree:
+def page_tree(n: int, construction: str) -> rooted_trees.Tree:
     """Return T at the identity, node by node; tests of the construction check that it is right."""
     return tree_of(forest(f"S{n}", construction).parent_port[0], n)
 
 
 def level_sizes(n: int, tree: str) -> list[int]:
     """N_t for t = 1..h."""
-    return oracles.profile(page_tree(n, tree), oracles.identity(n))[1:]
+    return rooted_trees.profile(page_tree(n, tree), star_graph.identity(n))[1:]
 
 
 # Rows
@@ -45,7 +45,7 @@ def test_the_rows_are_algorithm_2_s(n: int, tree: str, ports: str) -> None:
     """A5: segment i crosses all level-t links of DC(i, T) in step t; one-port, by sub-steps."""
     expected = page.algorithm_2(page_tree(n, tree), n)
     if ports == "one":
-        expected = page.sub_steps(expected, n)
+        expected = schedule_rows.by_dimension(expected, range(2, n + 1))
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
     assert schedule.symmetric
     assert set(hops_of(schedule)) == expected
@@ -73,7 +73,7 @@ def test_steps_and_packets_are_theorem_3_s(n: int, tree: str, ports: str) -> Non
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
     assert sum(sizes) == factorial(n) - 1
-    assert tree != "greedy" or len(sizes) == oracles.diameter(n)
+    assert tree != "greedy" or len(sizes) == star_graph.diameter(n)
     sub_steps = n - 1 if ports == "one" else 1
     steps = range(1, sub_steps * len(sizes) + 1)
     level = {step: sizes[(step - 1) // sub_steps] for step in steps}
@@ -137,11 +137,11 @@ def test_any_source_can_be_the_root(tree: str, ports: str, symbols: list[int]) -
     """Source q's hops are the identity's, relabelled by q; all sources together are the same."""
     q = tuple(symbols)
     original = allgather("S4", "dimension-change", ports, base=tree)
-    moved = allgather("S4", "dimension-change", ports, oracles.label(q), base=tree)
+    moved = allgather("S4", "dimension-change", ports, star_graph.label(q), base=tree)
     assert {(hop.sender, hop.receiver, hop[0], hop.port, hop.unit) for hop in hops_of(moved)} == {
         (
-            oracles.compose(q, hop.sender),  # type: ignore[arg-type]
-            oracles.compose(q, hop.receiver),  # type: ignore[arg-type]
+            star_graph.compose(q, hop.sender),
+            star_graph.compose(q, hop.receiver),
             hop[0],
             hop.port,
             hop.unit,

@@ -6,13 +6,14 @@ from math import perm
 import numpy as np
 import pytest
 
+from oracles import allgather as page
+from oracles import nk_star, rooted_trees, schedule_rows, star_graph
+from oracles.schedule_rows import Row
 from starcast.collectives import Schedule, catalogue
 from starcast.topologies import as_topology
 from starcast.trees import forest
-from support import oracles, oracles_nk
-from support import oracles_allgather as page
-from support.allgather_checks import allgather, hops_of, places
-from support.meeting import assert_complete, refused
+from support.allgather_checks import allgather, hops_of
+from support.meeting import assert_complete, places, refused
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")
 SIZES = [(n, k) for n in range(2, 6) for k in range(1, n)]
@@ -24,24 +25,23 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 
 
-def trees(n: int, k: int, algorithm: str) -> list[oracles.Tree]:
+def trees(n: int, k: int, algorithm: str) -> list[rooted_trees.Tree]:
     """The trees at the identity."""
-    home = oracles.identity(n)[:k]
-    return (
-        [oracles_nk.greedy(home, n)] if algorithm == "nk-greedy" else oracles_nk.multiple(home, n)
-    )
+    home = star_graph.identity(n)[:k]
+    return [nk_star.greedy(home, n)] if algorithm == "nk-greedy" else nk_star.multiple(home, n)
 
 
 def height(n: int, k: int, algorithm: str) -> int:
     """The greatest level of the page's trees."""
-    home = oracles.identity(n)[:k]
-    return max(max(oracles.depths(tree, home).values()) for tree in trees(n, k, algorithm))
+    home = star_graph.identity(n)[:k]
+    return max(max(rooted_trees.depths(tree, home).values()) for tree in trees(n, k, algorithm))
 
 
-def with_sources(schedule: Schedule) -> set[page.Hop]:
+def with_sources(schedule: Schedule) -> set[Row]:
     """The hops of the source that is written out, units named by it."""
     return {
-        hop._replace(unit=(places(schedule)[schedule.root], hop.unit)) for hop in hops_of(schedule)
+        hop._replace(unit=(places(schedule.topology)[schedule.root], hop.unit))
+        for hop in hops_of(schedule)
     }
 
 
@@ -55,9 +55,9 @@ def test_all_port_rows_are_the_page_s_for_any_source(n: int, k: int, algorithm: 
 
     T is relabelled by x, then by the missing symbols in ascending order.
     """
-    every = oracles_nk.nodes(n, k)
+    every = nk_star.nodes(n, k)
     for x in {every[0], every[-1], every[len(every) // 3]}:
-        schedule = allgather(f"S{n},{k}", algorithm, "all", oracles.label(x))
+        schedule = allgather(f"S{n},{k}", algorithm, "all", star_graph.label(x))
         assert schedule.symmetric
         assert with_sources(schedule) == page.nk_source(trees(n, k, algorithm), x, n)
 
@@ -67,7 +67,7 @@ def test_all_port_rows_are_the_page_s_for_any_source(n: int, k: int, algorithm: 
 def test_expanded_rows_are_those_of_all_sources(n: int, k: int, algorithm: str) -> None:
     wide = allgather(f"S{n},{k}", algorithm, "all").expand()
     expected = {
-        hop for x in oracles_nk.nodes(n, k) for hop in page.nk_source(trees(n, k, algorithm), x, n)
+        hop for x in nk_star.nodes(n, k) for hop in page.nk_source(trees(n, k, algorithm), x, n)
     }
     assert set(hops_of(wide)) == expected
     assert len(wide) == len(expected)
@@ -83,8 +83,10 @@ def test_one_port_rows_are_sub_steps_by_the_port_that_each_source_crosses() -> N
             schedule = allgather(f"S{n},{k}", algorithm, "one")
             expected = {
                 hop
-                for x in oracles_nk.nodes(n, k)
-                for hop in page.sub_steps(page.nk_source(trees(n, k, algorithm), x, n), n)
+                for x in nk_star.nodes(n, k)
+                for hop in schedule_rows.by_dimension(
+                    page.nk_source(trees(n, k, algorithm), x, n), range(2, n + 1)
+                )
             }
             assert schedule.symmetric == (k == n - 1)
             wide = schedule.expand()
@@ -115,14 +117,14 @@ def test_the_links_of_a_port_carry_equal_packets_of_one_tree(n: int, k: int) -> 
     So an exchange link carries as many messages as the tree has such links on the level, and a
     residual link carries 1/(n-k) of the residual links on the level.
     """
-    home = oracles.identity(n)[:k]
+    home = star_graph.identity(n)[:k]
     (tree,) = trees(n, k, "nk-greedy")
     kinds = Counter(
-        (level, min(oracles_nk.port_between(tree[x], x, n), k + 1))
-        for x, level in oracles.depths(tree, home).items()
+        (level, min(nk_star.port_between(tree[x], x, n), k + 1))
+        for x, level in rooted_trees.depths(tree, home).items()
         if level
     )
-    carried: dict[tuple[int, int], Counter[tuple[page.Place, int]]] = {}
+    carried: dict[tuple[int, int], Counter[tuple[star_graph.Node, int]]] = {}
     for hop in hops_of(allgather(f"S{n},{k}", "nk-greedy", "all").expand()):
         carried.setdefault((hop.step, min(hop.port, k + 1)), Counter())[hop.sender, hop.port] += 1
     assert carried.keys() == kinds.keys()
@@ -134,7 +136,7 @@ def test_the_links_of_a_port_carry_equal_packets_of_one_tree(n: int, k: int) -> 
 
 def test_the_links_of_a_port_carry_unequal_packets_of_many_trees() -> None:
     """Pitfall 8: MT is not invariant, so that packets on residual links differ within a step."""
-    loads: dict[int, Counter[tuple[page.Place, int]]] = {}
+    loads: dict[int, Counter[tuple[star_graph.Node, int]]] = {}
     for hop in hops_of(allgather("S4,2", "nk-multiple", "all").expand()):
         if hop.port > 2:
             loads.setdefault(hop.step, Counter())[hop.sender, hop.port] += 1
@@ -166,7 +168,7 @@ def test_rows_are_counted_before_they_are_built(n: int, k: int, algorithm: str, 
     levels = height(n, k, algorithm)
     sub_steps = n - 1 if ports == "one" else 1
     assert sub_steps * (levels - 1) < schedule.steps <= sub_steps * levels
-    assert algorithm != "nk-greedy" or levels == oracles_nk.diameter(n, k)
+    assert algorithm != "nk-greedy" or levels == nk_star.diameter(n, k)
     a_source = (n - 1 if algorithm == "nk-multiple" else 1) * (topology.nodes - 1)
     assert entry.rows(topology, {}) == a_source
     assert (
@@ -218,6 +220,6 @@ def test_bad_arguments_and_sizes_are_refused() -> None:
             allgather("S4,2", algorithm, messages=2)
         with refused("not defined"):
             allgather("S4", algorithm)
-    assert allgather("S10,4", "nk-greedy", "all").steps == oracles_nk.diameter(10, 4)
+    assert allgather("S10,4", "nk-greedy", "all").steps == nk_star.diameter(10, 4)
     with refused(f"{5040 * 9 * 5039:,} rows", exit_code=7):
         allgather("S10,4", "nk-multiple", "one")

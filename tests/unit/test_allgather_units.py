@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import allgather as page
+from oracles import allgather_trees, rotation, star_graph
+from oracles.rotation import v
 from starcast.collectives import catalogue
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest as build_forest
-from support import oracles, oracles_multinode
-from support import oracles_allgather as page
 from support.allgather_checks import all_sources, allgather, hops_of
 from support.meeting import assert_complete, refused
-from support.oracles_balanced import v
 
 ALL_PORT = ("rotated-hamiltonian", "necklace")
 ALGORITHMS = (*ALL_PORT, "hamiltonian-cycle")
@@ -60,20 +60,20 @@ def test_the_rows_of_s6_are_the_page_s() -> None:
 def test_one_message_is_phase_1_and_the_concrete_phase_2() -> None:
     """A2: subtrees grow by one node per step; then types serve their leaves, sorted by label."""
     for n in range(3, 7):
-        sends = [*oracles_multinode.phase_1(n), *oracles_multinode.phase_2(n, factorial(n - 1))]
+        sends = [*allgather_trees.phase_1(n), *allgather_trees.phase_2(n, factorial(n - 1))]
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
         assert {hop[:4] for hop in schedule} == {
-            (send.step, send.tail, send.type, send.head) for send in sends
+            (send.step, send.sender, send.port, send.receiver) for send in sends
         }
 
 
 def test_one_message_reaches_number_m_in_its_step_over_its_type() -> None:
     """A3: node number m in step ceil(m/(n-1)) over type v(m)."""
     for n in range(3, 7):
-        numbers = oracles_multinode.mbst(n).numbers
+        numbers = allgather_trees.mbst(n).numbers
         for hop in hops_of(allgather(f"S{n}", "necklace")):
-            m = numbers[hop.receiver]  # type: ignore[index]
-            assert (hop.step, hop.port) == (oracles_multinode.step(m, n), v(m, n))
+            m = numbers[hop.receiver]
+            assert (hop.step, hop.port) == (allgather_trees.step(m, n), v(m, n))
 
 
 def test_the_second_message_has_another_symbol_for_n() -> None:
@@ -81,8 +81,8 @@ def test_the_second_message_has_another_symbol_for_n() -> None:
     for n in range(3, 7):
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
         for hop in schedule:
-            if hop.receiver[0] == 1:  # type: ignore[index]
-                assert hop.receiver[hop.port - 1] == 2 + hop.unit % (n - 1)  # type: ignore[index, operator]
+            if hop.receiver[0] == 1:
+                assert hop.receiver[hop.port - 1] == 2 + hop.unit % (n - 1)
 
 
 # Steps and conflicts
@@ -151,9 +151,9 @@ def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -
 def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
     """A2: step 1 sends the own message on all types.
 
-    Step t > 1 sends on type rdim(w_t, j-2) what arrived in step t-1 on type rdim(w_(t-1), j-2).
+    Step t > 1 sends on type r^(j-2)(w_t) what arrived in step t-1 on type r^(j-2)(w_(t-1)).
     """
-    w, rdim = oracles_multinode.w(n), oracles_multinode.rdim
+    w, r = allgather_trees.w(n), rotation.r
     hops = [
         hop
         for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand())
@@ -161,12 +161,12 @@ def test_phase_1_is_the_local_rule_of_the_nodes(n: int) -> None:
     ]
     sent = {(hop.step, hop.sender, hop.port): hop.unit for hop in hops}
     received = {(hop.step, hop.receiver, hop.port): hop.unit for hop in hops}
-    entry: dict[tuple[int, oracles.Node, int], object] = {}
-    for x in oracles.nodes(n):
+    entry: dict[tuple[int, star_graph.Node, int], object] = {}
+    for x in star_graph.nodes(n):
         for e in range(n - 1):
-            entry[1, x, rdim(w[0], e, n)] = (x, 0)
+            entry[1, x, r(w[0], n, e)] = (x, 0)
             for t in range(2, len(w) + 1):
-                entry[t, x, rdim(w[t - 1], e, n)] = received[t - 1, x, rdim(w[t - 2], e, n)]
+                entry[t, x, r(w[t - 1], n, e)] = received[t - 1, x, r(w[t - 2], n, e)]
     assert sent == entry
 
 
@@ -181,8 +181,8 @@ def test_phase_2_is_rule_1(n: int) -> None:
         for hop in hops_of(allgather(f"S{n}", "rotated-hamiltonian").expand())
         if hop.step > factorial(n - 1)
     ]
-    every = oracles.nodes(n)
-    assert sorted((hop.receiver, hop.port, hop.unit[0]) for hop in hops) == sorted(  # type: ignore[index]
+    every = star_graph.nodes(n)
+    assert sorted((hop.receiver, hop.port, hop.unit[0]) for hop in hops) == sorted(
         (x, i, q)
         for x in every
         for i in range(2, n + 1)
@@ -204,7 +204,7 @@ def test_one_port_all_nodes_use_one_dimension_and_forward_received_units() -> No
                 assert (
                     {hop.sender for hop in now}
                     == {hop.receiver for hop in now}
-                    == set(oracles.nodes(n))
+                    == set(star_graph.nodes(n))
                 )
                 for hop in now:
                     message, place = divmod(step - 1, length)
@@ -285,11 +285,11 @@ def test_rotated_trees_of_the_mbst_are_shortest_path_trees() -> None:
 def test_any_source_can_be_the_root(algorithm: str, messages: int, symbols: list[int]) -> None:
     q = tuple(symbols)
     original = allgather("S4", algorithm, messages=messages)
-    moved = allgather("S4", algorithm, root=oracles.label(q), messages=messages)
+    moved = allgather("S4", algorithm, root=star_graph.label(q), messages=messages)
     assert set(hops_of(moved)) == {
         hop._replace(
-            sender=oracles.compose(q, hop.sender),  # type: ignore[arg-type]
-            receiver=oracles.compose(q, hop.receiver),  # type: ignore[arg-type]
+            sender=star_graph.compose(q, hop.sender),
+            receiver=star_graph.compose(q, hop.receiver),
         )
         for hop in hops_of(original)
     }

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oracles import rotation, schedule_rows, star_graph
+from oracles import scatter as page
 from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
 from starcast.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
-from support import oracles
-from support import oracles_balanced as trees_page
-from support import oracles_scatter as page
 from support.meeting import plain_rows, refused, roots
 
 EXCHANGES = ("necklace", "perfectly-balanced", "one-port")
@@ -41,19 +40,25 @@ def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
     ]
 
 
-def schedule(n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
+def schedule(
+    n: int, algorithm: str, messages: int, root: star_graph.Node | None = None
+) -> Schedule:
     """The array form."""
     arguments: dict[str, Any] = {} if algorithm == "necklace" else {"messages": messages}
     return build(
-        f"S{n}", "alltoall", algorithm, root=oracles.label(root or oracles.identity(n)), **arguments
+        f"S{n}",
+        "alltoall",
+        algorithm,
+        root=star_graph.label(root or star_graph.identity(n)),
+        **arguments,
     )
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
     """Table 3, and A6: exactly the sum of the necklaces' distances for Rule 9."""
-    total = messages * page.distance_sum(n)
+    total = messages * star_graph.distance_sum(n)
     return {
-        "necklace": sum(page.necklace_distances(n)),
+        "necklace": sum(rotation.necklace_distances(n)),
         "perfectly-balanced": total // (n - 1),
         "one-port": total,
     }[algorithm]
@@ -71,7 +76,7 @@ def test_the_rows_are_the_page_s_for_every_source(n: int, algorithm: str, messag
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(5, 7), 8))
 def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
-    source = oracles.nodes(n)[-1]
+    source = star_graph.nodes(n)[-1]
     expected = page.EXCHANGED[algorithm](source, messages)
     assert sorted(plain_rows(schedule(n, algorithm, messages, source))) == sorted(expected)
 
@@ -88,24 +93,24 @@ def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
     """
     s = schedule(n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
-    assert len(s) == messages * page.distance_sum_printed(n)
+    assert len(s) == messages * star_graph.distance_sum_formula(n)
     assert find("alltoall", algorithm).rows(topology(f"S{n}"), dict(s.arguments)) == len(s)
     dimensions = np.stack([s.step, s.port])
     assert np.unique(dimensions, axis=1).shape == dimensions.shape
     if algorithm == "one-port":
         assert s.step.tolist() == [*range(1, len(s) + 1)]
-    run = simulate(schedule(n, algorithm, messages, oracles.nodes(n)[-1]))
+    run = simulate(schedule(n, algorithm, messages, star_graph.nodes(n)[-1]))
     assert run.violation is None
     assert run.complete
     assert (run.steps, run.largest_packet) == (s.steps, 1)
-    assert run.transmissions == messages * page.distance_sum(n) * factorial(n)
+    assert run.transmissions == messages * star_graph.distance_sum(n) * factorial(n)
 
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
     s = schedule(n, "perfectly-balanced", n - 1)
     used = np.bincount((s.step - 1) * (n - 1) + s.port - 2, minlength=s.steps * (n - 1))
-    assert s.steps == page.distance_sum(n)
+    assert s.steps == star_graph.distance_sum(n)
     assert (used == 1).all()
 
 
@@ -130,9 +135,11 @@ def test_the_simulator_finds_the_expansion_complete(n: int, algorithm: str, mess
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))
 def test_the_expansion_is_the_page_s(n: int, algorithm: str, messages: int) -> None:
     """From any source that is written out."""
-    rows = page.EXCHANGED[algorithm](oracles.identity(n), messages)
-    expanded = schedule(n, algorithm, messages, oracles.nodes(n)[-1]).expand()
-    assert sorted(plain_rows(expanded)) == sorted(page.all_sources(rows, n, messages))
+    rows = page.EXCHANGED[algorithm](star_graph.identity(n), messages)
+    expanded = schedule(n, algorithm, messages, star_graph.nodes(n)[-1]).expand()
+    assert sorted(plain_rows(expanded)) == sorted(
+        schedule_rows.of_all_sources(rows, messages * factorial(n), addressed=True)
+    )
     assert (len(expanded), expanded.symmetric, expanded.units) == (
         len(rows) * factorial(n),
         False,
@@ -149,7 +156,8 @@ def test_one_wrong_dimension_is_a_conflict_of_sources(algorithm: str) -> None:
         row for row in rows if row.step > 1 and len(page.ports_by_step(rows)[row.step - 2]) == 3
     )
     early = [row._replace(step=row.step - 1) if row == moved else row for row in rows]
-    expanded = page.all_sources(early, 4, 1 if algorithm == "necklace" else 3)
+    messages = 1 if algorithm == "necklace" else 3
+    expanded = schedule_rows.of_all_sources(early, messages * factorial(4), addressed=True)
     assert len({(row.step, row.sender, row.port) for row in expanded}) < len(expanded)
 
 
@@ -173,7 +181,7 @@ def test_the_nearest_go_first_and_a_group_waits_for_the_one_before(
     assert all(before <= after for before, after in pairwise(lengths))
 
 
-def sorted_by_start(flights: dict[int, list[oracles.Plain]]) -> list[list[oracles.Plain]]:
+def sorted_by_start(flights: dict[int, list[schedule_rows.Row]]) -> list[list[schedule_rows.Row]]:
     """The units' rows by first and last step."""
     return sorted(flights.values(), key=lambda rows: (rows[0].step, rows[-1].step))
 
@@ -182,11 +190,11 @@ def test_a_group_of_rule_9_is_a_necklace() -> None:
     """A short necklace of period p sends p messages along the tree of Def. 13, one to each node."""
     for n in range(3, 7):
         flights = page.flights(plain_rows(schedule(n, "necklace", 1)))
-        groups: dict[int, set[oracles.Node]] = {}
+        groups: dict[int, set[star_graph.Node]] = {}
         for rows in flights.values():
             groups.setdefault(rows[0].step, set()).add(rows[-1].receiver)
         assert [groups[step] for step in sorted(groups)] == [
-            set(ring) for ring in page.nearest_first(n)
+            set(ring) for ring in rotation.nearest_first(n)
         ]
 
 
@@ -194,16 +202,16 @@ def test_a_group_of_rule_9_is_a_necklace() -> None:
 def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
     """Pitfall 13: M p/(n-1) groups for period p, one message per subtree; period 1 has one node."""
     messages = 2 * (n - 1)
-    groups: dict[int, list[oracles.Plain]] = {}
+    groups: dict[int, list[schedule_rows.Row]] = {}
     for rows in page.flights(plain_rows(schedule(n, "perfectly-balanced", messages))).values():
         groups.setdefault(rows[0].step, []).append(rows[-1])
-    count: dict[oracles.Node, int] = {}
+    count: dict[star_graph.Node, int] = {}
     for arrivals in groups.values():
         assert sorted(row.tree for row in arrivals) == [*range(n - 1)]
-        (leader,) = {min(trees_page.necklace(row.receiver)) for row in arrivals}
-        assert {row.receiver for row in arrivals} == set(trees_page.necklace(leader))
+        (leader,) = {min(rotation.necklace(row.receiver)) for row in arrivals}
+        assert {row.receiver for row in arrivals} == set(rotation.necklace(leader))
         count[leader] = count.get(leader, 0) + 1
-    assert count == {ring[0]: messages * len(ring) // (n - 1) for ring in trees_page.necklaces(n)}
+    assert count == {ring[0]: messages * len(ring) // (n - 1) for ring in rotation.necklaces(n)}
 
 
 # Parameters

@@ -143,15 +143,15 @@ def imports(name: str) -> frozenset[str]:
 
     `from package import name` imports the submodule of that name, or else the package's `__init__`.
     """
-    return frozenset(_imports(NAMES[name]))
+    return frozenset(_imports(TREES[NAMES[name]]))
 
 
-def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(TREES[path]):
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.module, f"{path}: relative imports hide the order of the packages"
+            assert node.module, "relative imports hide the order of the packages"
             for alias in node.names:
                 submodule = f"{node.module}.{alias.name}"
                 yield submodule if submodule in NAMES else node.module
@@ -204,6 +204,15 @@ def test_only_the_storage_of_claims_imports_the_database() -> None:
     claims = {name for name in NAMES if part(name) == "claims"}
     users = {name for name in claims if "database" in {part(module) for module in imports(name)}}
     assert users <= CLAIMS_IN_DATABASE
+
+
+def test_oracles_and_second_implementations_do_not_import_the_package() -> None:
+    tests = ROOT / "tests"
+    paths = [*tests.glob("oracles/*.py"), *tests.glob("claims/second_implementation*.py")]
+    assert len(paths) > 20
+    for path in paths:
+        imported = set(_imports(ast.parse(path.read_text(encoding="utf-8"))))
+        assert not {name for name in imported if name.startswith("starcast")}, path
 
 
 def test_no_module_is_longer_than_five_hundred_lines() -> None:

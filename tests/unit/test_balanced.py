@@ -8,16 +8,16 @@ from math import factorial
 import numpy as np
 import pytest
 
+from oracles import rooted_trees, rotation, star_graph
+from oracles import scatter_trees as page
+from oracles.rotation import position, rotate
 from starcast.topologies import topology
-from starcast.trees import Forest, constructions, forest
+from starcast.trees import constructions, forest
 from starcast.trees.balanced import running_numbers
-from support import oracles
-from support import oracles_balanced as page
-from support.meeting import ports_of, refused, roots, tree_of
-from support.oracles_edge_disjoint import position, rotate
+from support.meeting import built, ports_of, refused, roots, trees_of
 
 SIZES = range(2, 8)
-PAGES: dict[str, Callable[[oracles.Node], Sequence[oracles.Tree]]] = {
+PAGES: dict[str, Callable[[star_graph.Node], Sequence[rooted_trees.Tree]]] = {
     "balanced": lambda root: [page.balanced(root)],
     "near-balanced": lambda root: [page.near_balanced(root)],
     "perfectly-balanced": page.perfectly_balanced,
@@ -27,32 +27,14 @@ CASES = [(n, name) for n in SIZES for name in PAGES if n > 2 or name != "perfect
 every_case = pytest.mark.parametrize(("n", "construction"), CASES)
 
 
-def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
-    """Return the forest from the array implementation."""
-    return forest(f"S{n}", construction, root=oracles.label(root or oracles.identity(n)))
-
-
-def trees_of(trees: Forest) -> list[oracles.Tree]:
-    """Return the trees of a forest as dictionaries."""
-    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
-
-
-def children_of(tree: oracles.Tree) -> dict[oracles.Node, set[oracles.Node]]:
-    """Return the children of every node."""
-    children: dict[oracles.Node, set[oracles.Node]] = {}
-    for child, parent in tree.items():
-        children.setdefault(parent, set()).add(child)
-    return children
-
-
-def outside(n: int) -> list[oracles.Node]:
+def outside(n: int) -> list[star_graph.Node]:
     """The nodes that do not start with 1."""
-    return [x for x in oracles.nodes(n) if x[0] != 1]
+    return [x for x in star_graph.nodes(n) if x[0] != 1]
 
 
-def starting(n: int) -> list[oracles.Node]:
+def starting(n: int) -> list[star_graph.Node]:
     """Those that do, but the identity."""
-    return [x for x in oracles.nodes(n)[1:] if x[0] == 1]
+    return [x for x in star_graph.nodes(n)[1:] if x[0] == 1]
 
 
 # All three
@@ -61,7 +43,7 @@ def starting(n: int) -> list[oracles.Node]:
 @every_case
 def test_the_array_follows_the_definition_for_every_root(n: int, construction: str) -> None:
     """By translation: the displacement of y from the root q is q^-1.y."""
-    for root in roots(n) if n < 7 else oracles.cyclic_roots(n)[:2]:
+    for root in roots(n) if n < 7 else star_graph.cyclic_roots(n)[:2]:
         trees = built(n, construction, root)
         assert np.array_equal(
             trees.parent_port,
@@ -73,26 +55,28 @@ def test_the_array_follows_the_definition_for_every_root(n: int, construction: s
 @every_case
 def test_paths_are_shortest(n: int, construction: str) -> None:
     """Theorems 9.4 and 10.5: every parent is one link closer, by breadth-first search."""
-    root = oracles.nodes(n)[-1]
-    trees, distances = built(n, construction, root), oracles.distances(root)
+    root = star_graph.nodes(n)[-1]
+    trees, distances = built(n, construction, root), star_graph.distances(root)
     for tree in trees_of(trees):
         assert all(distances[parent] == distances[child] - 1 for child, parent in tree.items())
         assert all(parent in tree or parent == root for parent in tree.values())
     assert trees.is_shortest_path
-    assert trees.height == oracles.diameter(n)
+    assert trees.height == star_graph.diameter(n)
 
 
 def test_nodes_that_start_with_1_are_leaves() -> None:
     """Theorems 9.3 and 10.4."""
     for n, construction in CASES:
         for tree in trees_of(built(n, construction)):
-            assert {parent for parent in tree.values() if parent[0] == 1} == {oracles.identity(n)}
+            assert {parent for parent in tree.values() if parent[0] == 1} == {
+                star_graph.identity(n)
+            }
 
 
 @every_case
 def test_symbol_1_in_position_k_is_below_link_k(n: int, construction: str) -> None:
     """Theorems 9.1 and 10.1."""
-    root, partial = oracles.identity(n), construction == "perfectly-balanced"
+    root, partial = star_graph.identity(n), construction == "perfectly-balanced"
     for number, tree in enumerate(trees_of(built(n, construction)), start=2):
         for x in tree:
             if x[0] != 1:
@@ -103,10 +87,10 @@ def test_symbol_1_in_position_k_is_below_link_k(n: int, construction: str) -> No
 
 def test_the_last_two_cycles_merge() -> None:
     """214365 is (6 5)(4 3)(2 1), its parent 312465 across dimension 3 is (6 5)(4 3 2 1)."""
-    x = oracles.node_of("214365")
+    x = star_graph.node_of("214365")
     assert page.canonical(x) == [(6, 5), (4, 3), (2, 1)]
     (tree,) = trees_of(built(6, "near-balanced"))
-    assert tree[x] == oracles.swap(x, 3)
+    assert tree[x] == star_graph.swap(x, 3)
     assert page.canonical(tree[x]) == [(6, 5), (4, 3, 2, 1)]
 
 
@@ -125,7 +109,7 @@ def test_parents_have_the_two_last_texts_concatenated(n: int) -> None:
 def test_the_subtrees_of_balanced_differ_by_one_at_most() -> None:
     """The first ones are the greater: (n-1)! nodes and the numbers m with v(m) = l."""
     for n in SIZES:
-        root = oracles.nodes(n)[-1]
+        root = star_graph.nodes(n)[-1]
         sizes = page.branches(trees_of(built(n, "balanced", root))[0], root)
         assert max(sizes) == -((1 - factorial(n)) // (n - 1))
         assert max(sizes) - min(sizes) <= 1
@@ -157,8 +141,8 @@ def test_several_copies_are_as_balanced_as_one() -> None:
             for x, m in zip(
                 starting(n), running_numbers(topology(f"S{n}"), copy)[1:].tolist(), strict=True
             ):
-                assert x[page.v(m, n) - 1] != page.v(m, n)
-                used[page.v(m, n)] += 1
+                assert x[rotation.v(m, n) - 1] != rotation.v(m, n)
+                used[rotation.v(m, n)] += 1
             copies = copy + 1
             assert max(used.values()) + copies * factorial(n - 1) == -(
                 (copies * (1 - factorial(n))) // (n - 1)
@@ -169,11 +153,13 @@ def test_several_copies_are_as_balanced_as_one() -> None:
 def test_numbers_ascend_by_distance_and_necklace(n: int) -> None:
     """Nearest first, then by the lowest node; within a necklace by rotation."""
     numbers = running_numbers(topology(f"S{n}"))
-    order = sorted(starting(n), key=lambda x: numbers[oracles.ranks(n)[x]])
-    keys = [(page.distance(x), min(page.necklace(x))) for x in order]
+    order = sorted(starting(n), key=lambda x: numbers[star_graph.ranks(n)[x]])
+    keys = [(rotation.distance(x), min(rotation.necklace(x))) for x in order]
     assert keys == sorted(keys)
     for before, after in pairwise(order):
-        assert after == rotate(before) or min(page.necklace(after)) != min(page.necklace(before))
+        assert after == rotate(before) or min(rotation.necklace(after)) != min(
+            rotation.necklace(before)
+        )
 
 
 # Near-balanced
@@ -183,20 +169,20 @@ def test_numbers_ascend_by_distance_and_necklace(n: int) -> None:
 def test_the_children_follow_the_definition(n: int) -> None:
     """Def. 13, repaired: the rules for parents and for children are inverse to one another."""
     (tree,) = trees_of(built(n, "near-balanced"))
-    children = children_of(tree)
-    for x in oracles.nodes(n):
+    children = rooted_trees.children(tree)
+    for x in star_graph.nodes(n):
         assert children.get(x, set()) == page.children(x)
 
 
 def test_displacement_d_is_below_link_d_plus_2() -> None:
     """Theorem 9.2: the first subtree has a node of every necklace, link d+2 of periods above d."""
     for n in SIZES:
-        root = oracles.identity(n)
+        root = star_graph.identity(n)
         (tree,) = trees_of(built(n, "near-balanced"))
         assert all(page.branch_dimension(x, tree, root) == page.displacement(x) + 2 for x in tree)
         sizes = page.branches(tree, root)
-        assert sizes == [sum(len(ring) > d for ring in page.necklaces(n)) for d in range(n - 1)]
-        assert sizes[0] == page.necklaces_counted(n) <= 2 * factorial(n - 1) - 1
+        assert sizes == [sum(len(ring) > d for ring in rotation.necklaces(n)) for d in range(n - 1)]
+        assert sizes[0] == rotation.necklaces_counted(n) <= 2 * factorial(n - 1) - 1
 
 
 def test_the_known_sizes() -> None:
@@ -216,7 +202,7 @@ def test_parents_rotate_except_at_the_end_of_a_short_necklace() -> None:
     for n in range(3, 8):
         (tree,) = trees_of(built(n, "near-balanced"))
         for x, parent in tree.items():
-            around = page.displacement(x) == page.period(x) - 1 and page.period(x) < n - 1
+            around = page.displacement(x) == rotation.period(x) - 1 and rotation.period(x) < n - 1
             assert (rotate(parent) == tree[rotate(x)]) != around
 
 
@@ -226,11 +212,11 @@ def test_parents_rotate_except_at_the_end_of_a_short_necklace() -> None:
 @pytest.mark.parametrize("n", range(3, 8))
 def test_the_children_of_copies_follow_the_definition(n: int) -> None:
     """Def. 15: case 1 holds modulo the period."""
-    together: dict[oracles.Node, set[oracles.Node]] = {}
+    together: dict[star_graph.Node, set[star_graph.Node]] = {}
     for tree in trees_of(built(n, "perfectly-balanced")):
-        for parent, children in children_of(tree).items():
+        for parent, children in rooted_trees.children(tree).items():
             together[parent] = together.get(parent, set()) | children
-    for x in oracles.nodes(n):
+    for x in star_graph.nodes(n):
         assert together.get(x, set()) == page.children(x, repeated=True)
 
 
@@ -238,17 +224,17 @@ def test_every_tree_has_a_copy_of_every_necklace() -> None:
     """Theorems 10.2, 10.3, 10.6, pitfall 12: a node is in (n-1)/p trees, every p-th from d on."""
     for n in range(3, 8):
         trees = built(n, "perfectly-balanced")
-        assert trees.sizes.tolist() == [1 + page.necklaces_counted(n)] * (n - 1)
-        for x, inside in zip(oracles.nodes(n), trees.members().T, strict=True):
-            if x == oracles.identity(n):
+        assert trees.sizes.tolist() == [1 + rotation.necklaces_counted(n)] * (n - 1)
+        for x, inside in zip(star_graph.nodes(n), trees.members().T, strict=True):
+            if x == star_graph.identity(n):
                 assert inside.all()
             else:
                 assert np.flatnonzero(inside).tolist() == list(
-                    range(page.displacement(x), n - 1, page.period(x))
+                    range(page.displacement(x), n - 1, rotation.period(x))
                 )
         for tree in trees_of(trees):
-            assert Counter(min(page.necklace(x)) for x in tree) == Counter(
-                ring[0] for ring in page.necklaces(n)
+            assert Counter(min(rotation.necklace(x)) for x in tree) == Counter(
+                ring[0] for ring in rotation.necklaces(n)
             )
 
 
@@ -256,7 +242,7 @@ def test_the_messages_divide_equally() -> None:
     """Pitfall 12: with M = n-1 messages per node a copy carries p(x), and a subtree n!-1."""
     for n in range(3, 8):
         for tree in trees_of(built(n, "perfectly-balanced")):
-            assert sum(page.period(x) for x in tree) == factorial(n) - 1
+            assert sum(rotation.period(x) for x in tree) == factorial(n) - 1
 
 
 def test_each_tree_is_the_rotation_of_the_one_before() -> None:
@@ -301,7 +287,7 @@ def test_they_are_defined_on_star_graphs_only() -> None:
 def test_the_sizes_of_s8() -> None:
     """h(8) by Burnside's lemma."""
     n = 8
-    h = page.necklaces_counted(n)
+    h = rotation.necklaces_counted(n)
     assert built(n, "perfectly-balanced").sizes.tolist() == [1 + h] * (n - 1)
     for construction, greatest in (
         ("near-balanced", h),

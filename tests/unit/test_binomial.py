@@ -5,9 +5,9 @@ from math import comb
 import numpy as np
 import pytest
 
+from oracles import hypercube, rooted_trees
 from starcast.topologies import topology
 from starcast.trees import forest
-from support import oracles_cube
 from support.meeting import refused
 
 SIZES = range(1, 9)
@@ -15,7 +15,7 @@ SIZES = range(1, 9)
 
 def some_roots(d: int) -> list[str]:
     """All roots up to d = 4, else five."""
-    every = oracles_cube.nodes(d)
+    every = hypercube.nodes(d)
     return (
         every
         if d <= 4
@@ -23,9 +23,9 @@ def some_roots(d: int) -> list[str]:
     )
 
 
-def parents_of(tree: oracles_cube.Tree, d: int) -> list[int]:
+def parents_of(tree: hypercube.Tree, d: int) -> list[int]:
     """A tree as the row of each node's parent, -1 at the root."""
-    return [int(tree[x], 2) if x in tree else -1 for x in oracles_cube.nodes(d)]
+    return [int(tree[x], 2) if x in tree else -1 for x in hypercube.nodes(d)]
 
 
 def test_the_binomial_tree_turns_leading_zeroes() -> None:
@@ -34,7 +34,7 @@ def test_the_binomial_tree_turns_leading_zeroes() -> None:
         for root in some_roots(d):
             built = forest(f"Q{d}", "binomial", root=root)
             assert built.parents().tolist() == [
-                parents_of(oracles_cube.binomial(root, range(1, d + 1)), d)
+                parents_of(hypercube.binomial(root, range(1, d + 1)), d)
             ]
             assert built.id == f"Q{d}:binomial:{root}"
             built.verify()
@@ -66,7 +66,7 @@ def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
     for root in some_roots(d):
         built = forest(f"Q{d}", "edge-disjoint-binomial", root=root)
         assert built.parents().tolist() == [
-            parents_of(tree, d) for tree in oracles_cube.edge_disjoint_binomial(root)
+            parents_of(tree, d) for tree in hypercube.edge_disjoint_binomial(root)
         ]
         assert built.id == f"Q{d}:edge-disjoint-binomial:{root}"
 
@@ -97,8 +97,8 @@ def test_heights_of_the_edge_disjoint_trees() -> None:
             tuple(
                 np.bincount(
                     list(
-                        oracles_cube.depths(
-                            oracles_cube.edge_disjoint_binomial("0" * d)[0], "0" * d
+                        rooted_trees.depths(
+                            hypercube.edge_disjoint_binomial("0" * d)[0], "0" * d
                         ).values()
                     )
                 ).tolist()

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from oracles import edge_disjoint, star_graph, tseng_sheu
 from starcast import checkers, permutations
 from starcast.blockwise import (
     BlockVerification,
@@ -31,7 +32,6 @@ from starcast.support import shards
 from starcast.support.processes import local_processes
 from starcast.topologies import topology
 from starcast.trees import forest
-from support import oracles, oracles_edge_disjoint
 
 BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")
 #: Forests, with the number of symbols of a block: S_n in one block, and divided into many.
@@ -193,16 +193,16 @@ def test_ranks_above_32_bits_have_the_ports_of_the_definitions() -> None:
     """The last blocks of S13: more than 2^32 nodes precede them."""
     draw = random.Random(13)  # noqa: S311 - repeatable, not secret
     multiple, edges = closed_form("S13", "multiple"), closed_form("S13", "edge-disjoint")
-    hubs = [oracles.shift(oracles.identity(13), i) for i in range(1, 13)]
+    hubs = [star_graph.shift(star_graph.identity(13), i) for i in range(1, 13)]
     for block in (multiple.count - 1, multiple.count - 77_777):
         assert block * factorial(7) > 2**32
         nodes, ports, _ = judge.read_block(multiple.blocks, build_tables(7), block)
         _, others, _ = judge.read_block(edges.blocks, build_tables(7), block)
         for index in draw.sample(range(factorial(7)), 30):
             node = tuple(nodes[index].tolist())
-            assert ports[:, index].tolist() == [oracles.alpha(node, hub) for hub in hubs]
-            parents = [oracles_edge_disjoint.edt_parent(node, tree) for tree in range(2, 14)]
-            moved = [oracles.swap(node, port) for port in others[:, index].tolist()]
+            assert ports[:, index].tolist() == [tseng_sheu.alpha(node, hub) for hub in hubs]
+            parents = [edge_disjoint.edt_parent(node, tree) for tree in range(2, 14)]
+            moved = [star_graph.swap(node, port) for port in others[:, index].tolist()]
             assert moved == parents
 
 

@@ -5,8 +5,8 @@ from math import factorial
 
 import pytest
 
+from oracles import star_graph, tseng_sheu
 from starcast.simulator import simulate
-from support import oracles
 from support.meeting import BROADCASTS, broadcast, roots
 from support.simulator_cases import assert_same_verdict
 
@@ -21,8 +21,8 @@ def trees(n: int, algorithm: str) -> int:
 def all_port_steps(n: int, algorithm: str, share: int) -> int:
     """A3: h + p - 1; B2: 2n - 4 + M."""
     heights = {
-        "greedy": oracles.diameter(n),
-        "multiple": oracles.height_of_multiple(n),
+        "greedy": star_graph.diameter(n),
+        "multiple": tseng_sheu.height_of_multiple(n),
         "recursive-substar": 2 * n - 3,
     }
     return heights[algorithm] + share - 1
@@ -45,7 +45,7 @@ def test_both_simulators_agree_for_every_root(n: int, algorithm: str, ports: str
 def test_both_simulators_agree_on_larger_stars(
     n: int, share: int, algorithm: str, ports: str
 ) -> None:
-    schedule = broadcast(n, algorithm, ports, share, oracles.shift(oracles.identity(n), 2))
+    schedule = broadcast(n, algorithm, ports, share, star_graph.shift(star_graph.identity(n), 2))
     assert assert_same_verdict(schedule).complete
 
 

@@ -1,6 +1,6 @@
 """Broadcasts on (n,k)-stars and hypercubes, pipelined down trees (nk-star.md; Johnsson & Ho)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import cache
 from math import perm
 from typing import Any
@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oracles import hypercube, nk_star
+from oracles.schedule_rows import by_dimension, pipelined
 from starcast.collectives import Schedule, catalogue
 from starcast.collectives import schedule as build
-from starcast.topologies import as_topology
+from starcast.topologies import Topology, as_topology
 from starcast.trees import forest
-from support import oracles, oracles_cube, oracles_nk
-from support.allgather_checks import hops_of, places
-from support.meeting import assert_complete
-from support.oracles_allgather import Hop
+from support.meeting import assert_complete, places, plain_rows
 
 ALGORITHMS = ("nk-greedy", "nk-multiple")
 SIZES = [(n, k) for n in range(2, 6) for k in range(1, n)]
@@ -33,50 +32,32 @@ def broadcast(spec: str, algorithm: str, ports: str, share: int, root: int | str
     return build(spec, "broadcast", algorithm, ports=ports, root=root, segments=share)
 
 
-def port_between(a: Any, b: Any, n: int) -> int:
-    """On a hypercube the bit that turns, counted from the left."""
-    if isinstance(a, str):
-        (port,) = [i for i in range(1, n + 1) if oracles_cube.flip(a, i) == b]
-        return port
-    return oracles_nk.port_between(a, b, n)
-
-
 def pages_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
     """The trees of the page with this root."""
     n = as_topology(spec).n
     if algorithm == "binomial":
-        return [oracles_cube.binomial(root, range(1, n + 1))]
-    return (
-        [oracles_nk.greedy(root, n)] if algorithm == "nk-greedy" else oracles_nk.multiple(root, n)
-    )
+        return [hypercube.binomial(root, range(1, n + 1))]
+    return [nk_star.greedy(root, n)] if algorithm == "nk-greedy" else nk_star.multiple(root, n)
 
 
-def build_pipeline(
-    trees: Sequence[Any], root: Any, n: int, ports: Sequence[int], share: int, *, one_port: bool
-) -> set[Hop]:
-    """Level-l links carry segment s (from 0) in slot s + l; one-port, by sub-slots per port."""
-    depths = oracles_cube.depths if isinstance(root, str) else oracles.depths
-    hops = set()
-    for i, tree in enumerate(trees):
-        level = depths(tree, root)
-        for child, parent in tree.items():
-            port = port_between(parent, child, n)
-            for s in range(share):
-                slot = s + level[child]
-                step = (slot - 1) * len(ports) + ports.index(port) + 1 if one_port else slot
-                hops.add(Hop(step, parent, port, child, i, i * share + s))
-    return hops
+def port_between(topology: Topology) -> Callable[[Any, Any], int]:
+    """The port of the link between two neighbours, by the page."""
+    if topology.family == "hypercube":
+        return hypercube.port_between
+    return lambda a, b: nk_star.port_between(a, b, topology.n)
 
 
 def is_the_page_s(schedule: Schedule, share: int) -> None:
     """The rows are the page's, and every node receives every unit."""
-    topology, every = schedule.topology, places(schedule)
+    topology = schedule.topology
+    every = places(topology)
     root = every[schedule.root]
     trees = pages_trees(topology.spec, schedule.algorithm, root)
-    expected = build_pipeline(
-        trees, root, topology.n, topology.ports, share, one_port=schedule.ports == "one"
-    )
-    hops = hops_of(schedule)
+    units = [range(tree * share, (tree + 1) * share) for tree in range(len(trees))]
+    expected = pipelined(trees, root, units, port_between(topology))
+    if schedule.ports == "one":
+        expected = by_dimension(expected, topology.ports)
+    hops = plain_rows(schedule)
     assert set(hops) == expected
     assert len(hops) == len(expected)
     assert schedule.units == len(trees) * share

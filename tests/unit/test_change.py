@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import nk_star, rooted_trees, rotation, star_graph
+from oracles import tseng_sheu as page
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from starcast.trees.change import dimension_change
-from support import oracles
-from support import oracles_change as page
-from support.meeting import refused, roots, tree_of
+from support.meeting import refused, roots, trees_of
 
 SIZES = range(2, 7)
 TREES = ("greedy", "multiple", "recursive-substar", "shortest-path", "edge-disjoint")
@@ -29,20 +29,19 @@ def at_identity(n: int, tree: str) -> Forest:
     return forest(f"S{n}", tree)
 
 
-def trees_of(trees: Forest) -> list[oracles.Tree]:
-    """Return the trees of a forest as dictionaries."""
-    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
-
-
-def label_changed(n: int, tree: str, root: oracles.Node) -> Forest:
+def label_changed(n: int, tree: str, root: star_graph.Node) -> Forest:
     """LC(root, T) from the array implementation."""
-    return forest(f"S{n}", "label-change", root=oracles.label(root), base=tree)
+    return forest(f"S{n}", "label-change", root=star_graph.label(root), base=tree)
 
 
-def dimension_changed(n: int, tree: str, i: int, root: oracles.Node | None = None) -> Forest:
+def dimension_changed(n: int, tree: str, i: int, root: star_graph.Node | None = None) -> Forest:
     """DC(i, T) from the array implementation, T at the root."""
     return forest(
-        f"S{n}", "dimension-change", root=oracles.label(root or oracles.identity(n)), base=tree, i=i
+        f"S{n}",
+        "dimension-change",
+        root=star_graph.label(root or star_graph.identity(n)),
+        base=tree,
+        i=i,
     )
 
 
@@ -55,9 +54,9 @@ def test_label_change_takes_every_node_y_to_x_after_y(n: int, tree: str) -> None
     for x in roots(n):
         trees = label_changed(n, tree, x)
         assert trees_of(trees) == [
-            oracles.label_change(x, item) for item in trees_of(at_identity(n, tree))
+            rooted_trees.translated(item, x) for item in trees_of(at_identity(n, tree))
         ]
-        assert trees.root == oracles.ranks(n)[x]
+        assert trees.root == star_graph.ranks(n)[x]
         trees.verify()
 
 
@@ -68,7 +67,7 @@ def test_dimension_change_moves_the_dimensions_of_every_path_from_the_identity(
 ) -> None:
     trees = dimension_changed(n, tree, i)
     assert trees_of(trees) == [
-        page.dimension_change(i, item, oracles.identity(n))
+        page.dimension_change(i, item, star_graph.identity(n))
         for item in trees_of(at_identity(n, tree))
     ]
     trees.verify()
@@ -80,19 +79,23 @@ def test_dimension_change_keeps_any_root(n: int, i: int, tree: str) -> None:
     """DC(i, T) for T at r: the paths from r, not the rotation of T."""
     for root in roots(n):
         trees = dimension_changed(n, tree, i, root)
-        relabelled = [oracles.label_change(root, item) for item in trees_of(at_identity(n, tree))]
+        relabelled = [
+            rooted_trees.translated(item, root) for item in trees_of(at_identity(n, tree))
+        ]
         assert trees_of(trees) == [page.dimension_change(i, item, root) for item in relabelled]
-        assert trees.root == oracles.ranks(n)[root]
+        assert trees.root == star_graph.ranks(n)[root]
         trees.verify()
 
 
 def test_the_documented_example_of_a_label_change() -> None:
     """LC with x = 4132 sends 2134 to 1432: symbols change, dimensions stay."""
-    x, y = oracles.node_of("4132"), oracles.node_of("2134")
+    x, y = star_graph.node_of("4132"), star_graph.node_of("2134")
     before, after = at_identity(4, "greedy"), label_changed(4, "greedy", x)
-    ranks = oracles.ranks(4)
+    ranks = star_graph.ranks(4)
     assert (
-        after.parent_port[0, ranks[oracles.node_of("1432")]] == before.parent_port[0, ranks[y]] != 0
+        after.parent_port[0, ranks[star_graph.node_of("1432")]]
+        == before.parent_port[0, ranks[y]]
+        != 0
     )
 
 
@@ -131,7 +134,7 @@ def test_the_trees_lc_of_dc_are_dc_at_another_root(tree: str, data: st.DataObjec
     n = data.draw(st.integers(3, 6))
     x = tuple(data.draw(st.permutations(range(1, n + 1))))
     i = data.draw(st.integers(0, n - 2))
-    both = [oracles.label_change(x, item) for item in trees_of(dimension_changed(n, tree, i))]
+    both = [rooted_trees.translated(item, x) for item in trees_of(dimension_changed(n, tree, i))]
     assert trees_of(dimension_changed(n, tree, i, x)) == both
 
 
@@ -201,18 +204,18 @@ def test_label_change_on_nk_stars_relabels_by_the_extension(n: int, k: int, tree
     before = [links_of(forest(network, tree), row) for row in range(forest(network, tree).trees)]
     for root in {0, network.nodes - 1, network.nodes // 3}:
         trees = forest(network, "label-change", root=root, base=tree)
-        q = page.extended(oracles.node_of(network.label(root)), n)
+        q = nk_star.extension(star_graph.node_of(network.label(root)), n)
         expected = [
-            {oracles.compose(q, a): oracles.compose(q, b) for a, b in item.items()}
+            {star_graph.compose(q, a): star_graph.compose(q, b) for a, b in item.items()}
             for item in before
         ]
         assert [links_of(trees, row) for row in range(trees.trees)] == expected
         trees.verify()
 
 
-def links_of(trees: Forest, tree: int) -> oracles.Tree:
+def links_of(trees: Forest, tree: int) -> rooted_trees.Tree:
     """One tree as child to parent, read from the parents' ranks."""
-    every = [oracles.node_of(label) for label in trees.topology.labels().tolist()]
+    every = [star_graph.node_of(label) for label in trees.topology.labels().tolist()]
     return {every[v]: every[p] for v, p in enumerate(trees.parents()[tree].tolist()) if p >= 0}
 
 
@@ -234,8 +237,8 @@ def test_on_the_complete_graph_the_symbols_but_the_first_turn(n: int, i: int, tr
     before = forest(f"S{n},1", tree)
     trees = forest(f"S{n},1", "dimension-change", base=tree, i=i)
 
-    def turned(node: oracles.Node) -> oracles.Node:
-        return node if node == (1,) else (page.moved(node[0], i, n),)
+    def turned(node: star_graph.Node) -> star_graph.Node:
+        return node if node == (1,) else (rotation.r(node[0], n, i),)
 
     for row in range(before.trees):
         assert links_of(trees, row) == {

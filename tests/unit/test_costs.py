@@ -7,27 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import star_graph, tseng_sheu
+from oracles.simulator import execute_all
 from starcast import costs
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from support import oracles
 from support.meeting import BROADCASTS, broadcast, refused
-from support.oracles_simulator import execute_all
 from support.simulator_cases import plan_of
 
 ALGORITHMS = sorted(BROADCASTS)
 SIZES = range(2, 13)
 
 fractions = st.fractions(min_value=Fraction(1, 1000), max_value=10**6, max_denominator=1000)
-prices = st.builds(oracles.Prices, fractions, fractions, fractions)
+prices = st.builds(tseng_sheu.Prices, fractions, fractions, fractions)
 
 
-def machine(paid: oracles.Prices) -> costs.Machine:
+def machine(paid: tseng_sheu.Prices) -> costs.Machine:
     """The prices of sending, without the message."""
     return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
-def closed(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices) -> costs.Cost:
+def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> costs.Cost:
     """Return starcast's closed form."""
     arguments = {BROADCASTS[algorithm]: share}
     return costs.closed_form(
@@ -35,12 +35,12 @@ def closed(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices)
     )
 
 
-def page_time(n: int, algorithm: str, ports: str, share: int, paid: oracles.Prices) -> Fraction:
+def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> Fraction:
     """The closed form on the page: A6 and, for streams, B2."""
     m, start_up, byte = paid
-    d = oracles.diameter(n)
+    d = star_graph.diameter(n)
     if algorithm == "multiple":
-        return oracles.time_of_multiple(n, ports, share, paid)
+        return tseng_sheu.time_of_multiple(n, ports, share, paid)
     if algorithm == "greedy":
         slots = (d + share - 1) * (1 if ports == "all" else n - 1)
     elif ports == "all":
@@ -57,7 +57,7 @@ def page_time(n: int, algorithm: str, ports: str, share: int, paid: oracles.Pric
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 60), prices)
 def test_closed_forms_are_the_page_s(
-    algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices
+    algorithm: str, ports: str, n: int, share: int, paid: tseng_sheu.Prices
 ) -> None:
     """A6: Day [7] for one greedy tree, (3) and Theorem 2 for the multiple trees, Sheu [16], B2."""
     cost = closed(n, algorithm, ports, share, paid)
@@ -70,7 +70,7 @@ def test_closed_forms_are_the_page_s(
 def test_nothing_is_rounded() -> None:
     """Pitfall 6: a third of a byte, and a message of 10^30 bytes and one, stay exact."""
     for n in SIZES:
-        paid = oracles.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
+        paid = tseng_sheu.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
         for algorithm in ALGORITHMS:
             for ports in ("all", "one"):
                 assert closed(n, algorithm, ports, 3, paid).time == page_time(
@@ -91,8 +91,8 @@ def test_the_height_in_the_closed_form() -> None:
         (9, 22),
         (12, 32),
     ]:
-        assert oracles.height_of_multiple(n) == height
-        unit_machine = oracles.Prices(Fraction(1), Fraction(1), Fraction(0))
+        assert tseng_sheu.height_of_multiple(n) == height
+        unit_machine = tseng_sheu.Prices(Fraction(1), Fraction(1), Fraction(0))
         assert closed(n, "multiple", "all", 1, unit_machine).steps == height
         assert closed(n, "multiple", "one", 1, unit_machine).steps == (n - 1) * height
 
@@ -103,7 +103,7 @@ def test_the_smallest_stars_by_hand(n: int) -> None:
 
     One-port S3 takes five slots of 2 * 12 / 2 bytes, and by the stream three steps.
     """
-    paid = oracles.Prices(Fraction(12), Fraction(5), Fraction(1))
+    paid = tseng_sheu.Prices(Fraction(12), Fraction(5), Fraction(1))
     by_hand = {
         2: {"greedy": 17, "recursive-substar": 17},
         3: {"greedy": 51, "multiple": 85, "recursive-substar": 51},
@@ -115,7 +115,7 @@ def test_the_smallest_stars_by_hand(n: int) -> None:
 def test_an_invalid_share_is_refused() -> None:
     for algorithm in ALGORITHMS:
         for share in [0, -1, 1.5, "2"]:
-            paid = oracles.Prices(Fraction(1), Fraction(1), Fraction(1))
+            paid = tseng_sheu.Prices(Fraction(1), Fraction(1), Fraction(1))
             with refused(BROADCASTS[algorithm]):
                 closed(5, algorithm, "all", share, paid)  # type: ignore[arg-type]
 
@@ -179,9 +179,9 @@ def test_the_schedule_has_as_many_units() -> None:
 
 
 @given(st.integers(2, 12), st.sampled_from(["all", "one"]), prices)
-def test_lower_bounds_are_lemma_1(n: int, ports: str, paid: oracles.Prices) -> None:
+def test_lower_bounds_are_lemma_1(n: int, ports: str, paid: tseng_sheu.Prices) -> None:
     bound = costs.lower_bound(topology(f"S{n}"), "broadcast", ports, paid.m, machine(paid))
-    assert bound.time == oracles.lower_bound(n, ports, paid)
+    assert bound.time == tseng_sheu.lower_bound(n, ports, paid)
     assert isinstance(bound.time, Fraction)
 
 
@@ -192,11 +192,11 @@ def test_the_logarithm_of_the_nodes_is_whole() -> None:
         bound = costs.lower_bound(
             topology(f"S{n}"), "broadcast", "one", Fraction(1), unit_machine
         ).time
-        assert bound == max(oracles.ceil_log2(factorial(n)), oracles.diameter(n))
+        assert bound == max(star_graph.ceil_log2(factorial(n)), star_graph.diameter(n))
         assert (
-            2 ** (oracles.ceil_log2(factorial(n)) - 1)
+            2 ** (star_graph.ceil_log2(factorial(n)) - 1)
             < factorial(n)
-            <= 2 ** oracles.ceil_log2(factorial(n))
+            <= 2 ** star_graph.ceil_log2(factorial(n))
         )
 
 
@@ -209,7 +209,7 @@ def test_the_bound_on_other_topologies_takes_their_diameter_degree_and_nodes() -
             for ports in ("all", "one")
         )
         assert all_port == max(t.diameter * t_s, m / t.degree * t_c)
-        assert one_port == max(t.diameter * t_s, oracles.ceil_log2(t.nodes) * t_s, m * t_c)
+        assert one_port == max(t.diameter * t_s, star_graph.ceil_log2(t.nodes) * t_s, m * t_c)
 
 
 def test_the_closed_forms_of_stars_are_not_applied_elsewhere() -> None:
@@ -234,14 +234,14 @@ def test_a_collective_without_a_bound_is_refused() -> None:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 5), st.integers(1, 6), prices)
 def test_no_schedule_beats_the_lower_bound(
-    algorithm: str, ports: str, n: int, share: int, paid: oracles.Prices
+    algorithm: str, ports: str, n: int, share: int, paid: tseng_sheu.Prices
 ) -> None:
     schedule = broadcast(n, algorithm, ports, share)
     unit = costs.unit_bytes(
         schedule.topology, "broadcast", algorithm, paid.m, **dict(schedule.arguments)
     )
     simulated = costs.price_simulation(simulate(schedule), unit, machine(paid))
-    assert simulated.time >= oracles.lower_bound(n, ports, paid)
+    assert simulated.time >= tseng_sheu.lower_bound(n, ports, paid)
     assert simulated.time <= closed(n, algorithm, ports, share, paid).time
 
 
@@ -257,7 +257,7 @@ def test_a_simulation_costs_its_steps_and_its_largest_packets(
     """Every step starts up once and lasts as long as its largest packet, counted by the oracle."""
     schedule = broadcast(n, algorithm, ports, share)
     outcome = execute_all(plan_of(schedule))
-    paid, unit = oracles.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
+    paid, unit = tseng_sheu.Prices(Fraction(1), Fraction(7, 3), Fraction(2, 5)), Fraction(11, 13)
     simulated = costs.price_simulation(simulate(schedule), unit, machine(paid))
     assert simulated.time == sum(
         paid.start_up + size * unit * paid.byte for size in outcome.packet_sizes
@@ -272,7 +272,7 @@ def test_a_simulation_costs_its_steps_and_its_largest_packets(
 def test_the_closed_form_counts_what_the_simulation_does(
     n: int, share: int, algorithm: str
 ) -> None:
-    paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
+    paid = tseng_sheu.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
     for ports in ("all", "one"):
         formula, run = (
             closed(n, algorithm, ports, share, paid),
@@ -288,7 +288,7 @@ def test_the_closed_form_counts_what_the_simulation_does(
 
 def test_without_shared_links_the_closed_form_is_exact() -> None:
     for n in range(2, 7):
-        paid = oracles.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
+        paid = tseng_sheu.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
         for algorithm in ("greedy", "recursive-substar"):
             schedule = broadcast(n, algorithm, "all", 4)
             unit = costs.unit_bytes(
@@ -303,7 +303,7 @@ def test_without_shared_links_the_closed_form_is_exact() -> None:
 # The best number of segments
 
 
-def best(n: int, algorithm: str, ports: str, paid: oracles.Prices) -> tuple[float, int]:
+def best(n: int, algorithm: str, ports: str, paid: tseng_sheu.Prices) -> tuple[float, int]:
     """Return starcast's optimum, over the reals and over whole numbers."""
     return costs.optimal_pieces(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid)
@@ -315,9 +315,9 @@ cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)
 
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-@given(st.integers(2, 12), st.builds(oracles.Prices, cheap, cheap, cheap))
+@given(st.integers(2, 12), st.builds(tseng_sheu.Prices, cheap, cheap, cheap))
 def test_the_best_integer_share_is_found(
-    algorithm: str, ports: str, n: int, paid: oracles.Prices
+    algorithm: str, ports: str, n: int, paid: tseng_sheu.Prices
 ) -> None:
     """Find the minimum by trial: the time is convex, so it only grows after its first rise."""
     result = best(n, algorithm, ports, paid)[1]
@@ -328,28 +328,30 @@ def test_the_best_integer_share_is_found(
 
 
 @given(st.integers(3, 12), prices)
-def test_the_best_share_of_multiple_is_next_to_equation_5(n: int, paid: oracles.Prices) -> None:
+def test_the_best_share_of_multiple_is_next_to_equation_5(n: int, paid: tseng_sheu.Prices) -> None:
     """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)); the integer optimum is next to it, at least 1."""
-    square = 2 * paid.m * paid.byte / (n - 1) * (oracles.height_of_multiple(n) - 1) / paid.start_up
+    square = (
+        2 * paid.m * paid.byte / (n - 1) * (tseng_sheu.height_of_multiple(n) - 1) / paid.start_up
+    )
     floor = isqrt(square.numerator // square.denominator)
     real, integer = best(n, "multiple", "all", paid)
     assert real == pytest.approx(float(square) ** 0.5)
     assert integer in {max(1, floor), floor + 1}
-    assert oracles.time_of_multiple(n, "all", integer, paid) == min(
-        oracles.time_of_multiple(n, "all", p, paid) for p in {max(1, floor), floor + 1}
+    assert tseng_sheu.time_of_multiple(n, "all", integer, paid) == min(
+        tseng_sheu.time_of_multiple(n, "all", p, paid) for p in {max(1, floor), floor + 1}
     )
 
 
-@given(st.integers(3, 8), st.builds(oracles.Prices, cheap, cheap, cheap))
+@given(st.integers(3, 8), st.builds(tseng_sheu.Prices, cheap, cheap, cheap))
 def test_the_best_integer_share_costs_at_most_one_start_up_more_than_the_real_optimum(
-    n: int, paid: oracles.Prices
+    n: int, paid: tseng_sheu.Prices
 ) -> None:
     """A6: T(max(1, ceil p*)) < T(p*) + T_s, with T(p*) = (sqrt((h-1) T_s) + sqrt(a))^2."""
     integer = best(n, "multiple", "all", paid)[1]
     a = float(2 * paid.m * paid.byte / (n - 1))
-    h, start_up = oracles.height_of_multiple(n), float(paid.start_up)
+    h, start_up = tseng_sheu.height_of_multiple(n), float(paid.start_up)
     real_time = (((h - 1) * start_up) ** 0.5 + a**0.5) ** 2
-    assert float(oracles.time_of_multiple(n, "all", integer, paid)) < (real_time + start_up) * (
+    assert float(tseng_sheu.time_of_multiple(n, "all", integer, paid)) < (real_time + start_up) * (
         1 + 1e-12
     )
 
@@ -358,23 +360,23 @@ def test_on_s2_one_segment_is_best() -> None:
     """Pitfall 7: h - 1 = 0, the real optimum is 0, and nothing is divided by it."""
     for algorithm in ["greedy", "multiple", "recursive-substar"]:
         for ports in ["all", "one"]:
-            paid = oracles.Prices(Fraction(10**6), Fraction(1), Fraction(1))
+            paid = tseng_sheu.Prices(Fraction(10**6), Fraction(1), Fraction(1))
             assert best(2, algorithm, ports, paid) == (0, 1)
 
 
 def test_long_messages_are_split_into_many_segments_and_short_ones_into_one() -> None:
     assert (
-        best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(10**6), Fraction(1)))[1]
+        best(5, "multiple", "all", tseng_sheu.Prices(Fraction(1), Fraction(10**6), Fraction(1)))[1]
         == 1
     )
-    paid = oracles.Prices(Fraction(10**12), Fraction(1), Fraction(1))
+    paid = tseng_sheu.Prices(Fraction(10**12), Fraction(1), Fraction(1))
     square = Fraction(2 * 10**12 * 9, 4)
     assert best(5, "multiple", "all", paid)[1] in {isqrt(int(square)), isqrt(int(square)) + 1}
 
 
 def test_without_a_start_up_time_there_is_no_best_number() -> None:
     with refused("t_s"):
-        best(5, "multiple", "all", oracles.Prices(Fraction(1), Fraction(0), Fraction(1)))
+        best(5, "multiple", "all", tseng_sheu.Prices(Fraction(1), Fraction(0), Fraction(1)))
 
 
 def test_whole_numbers_stay_exact() -> None:

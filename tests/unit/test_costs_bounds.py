@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import paper_costs, star_graph
+from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
 from starcast.convert import to_networkx
 from starcast.costs.tables import BOTTLENECK_CUT, Problem, build_table
 from starcast.topologies import as_topology
-from support import oracles, oracles_costs
 from support.cost_cases import MACHINE, MESSAGE, SMALL
 from support.meeting import refused
-from support.oracles_costs import Asked
 
 SPECS = (*SMALL, "S6", "S7", "S12", "S6,3", "S7,2", "Q7", "Q20")
 
@@ -36,7 +36,7 @@ def test_the_time_is_the_greater_of_start_ups_and_bytes(
     result = costs.lower_bound(
         as_topology(spec), collective, ports, m, costs.Machine(start_up, byte)
     )
-    start_ups, through = oracles_costs.bound_terms(oracles_costs.size(spec), collective, ports)
+    start_ups, through = paper_costs.bound_terms(paper_costs.size(spec), collective, ports)
     assert result.time == max(start_ups * start_up, through * m * byte)
     assert result.start_ups == start_ups
     assert result.bytes == through * m
@@ -51,14 +51,14 @@ def test_the_time_is_the_greater_of_start_ups_and_bytes(
 def test_steps_and_transmissions_of_unit_messages_are_the_tables(
     collective: str, spec: str, ports: str, messages: int, copies: int
 ) -> None:
-    size = oracles_costs.size(spec)
+    size = paper_costs.size(spec)
     copies = min(copies, size.degree)
     result, asked = (
         bound(spec, collective, ports, messages=messages, copies=copies),
         Asked(ports, messages, copies),
     )
-    assert result.steps == oracles_costs.least_steps(size, collective, asked)
-    assert result.transmissions == oracles_costs.least_transmissions(size, collective, asked)
+    assert result.steps == paper_costs.least_steps(size, collective, asked)
+    assert result.transmissions == paper_costs.least_transmissions(size, collective, asked)
 
 
 @given(st.sampled_from(SPECS), st.sampled_from(COLLECTIVES), models, st.integers(1, 11))
@@ -77,7 +77,7 @@ def test_the_tables_of_the_papers_for_one_message(n: int) -> None:
 
     EDT Table 1 with n-1 copies: M(N-1), M t_n, M + D - 1.
     """
-    spec, size = f"S{n}", oracles_costs.star(n)
+    spec, size = f"S{n}", paper_costs.star(n)
     for collective in ("allgather", "scatter", "gather"):
         assert bound(spec, collective, "one", messages=1).steps == size.nodes - 1
         assert bound(spec, collective, "all", messages=1).steps == -(-(size.nodes - 1) // (n - 1))
@@ -106,9 +106,9 @@ def test_the_one_port_allgather_reaches_all_nodes_not_all_but_one() -> None:
     """Li et al. print ceil(log2(N-1)): one start-up too few if N-1 is a power of two."""
     for spec, printed in [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)]:
         nodes = as_topology(spec).nodes
-        assert oracles.ceil_log2(nodes - 1) == printed
+        assert star_graph.ceil_log2(nodes - 1) == printed
         ours = bound(spec, "allgather", "one").start_ups
-        assert ours == max(as_topology(spec).diameter, oracles.ceil_log2(nodes))
+        assert ours == max(as_topology(spec).diameter, star_graph.ceil_log2(nodes))
         assert (ours > max(as_topology(spec).diameter, printed)) == (nodes - 1 in (2, 4, 8))
 
 

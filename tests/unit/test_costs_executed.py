@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import paper_costs
 from starcast import costs
 from starcast.collectives.model import MULTI_SOURCE
 from starcast.simulator import simulate
 from starcast.topologies import as_topology
 from starcast.trees import forest as build_forest
-from support import oracles_costs
 from support.cost_cases import (
     ALGORITHMS,
     CUBES,
@@ -121,7 +121,7 @@ def test_one_port_the_last_slot_can_end_with_idle_sub_slots(which: tuple[str, st
 @pytest.mark.parametrize("n", range(2, 8))
 @pytest.mark.parametrize("share", [1, 2, 5])
 def test_one_port_the_greedy_tree_needs_all_of_the_last_slot_for_even_n(n: int, share: int) -> None:
-    case = Case(f"S{n}", "broadcast", "greedy", oracles_costs.Asked("one", share))
+    case = Case(f"S{n}", "broadcast", "greedy", paper_costs.Asked("one", share))
     assert differ(priced(case), simulated_cost(case)) == (n % 2 == 1) == bool(priced(case).note)
 
 
@@ -310,7 +310,7 @@ def test_a_symmetric_schedule_costs_the_same_expanded(which: tuple[str, str, str
 def test_the_alltoall_of_the_page_s_figures() -> None:
     """5, 21, 111, 689, 4938 steps for n = 3..7 and one message: the form, by the page's t_n."""
     steps = [
-        priced(Case(f"S{n}", "alltoall", "exact", oracles_costs.Asked("all"))).steps
+        priced(Case(f"S{n}", "alltoall", "exact", paper_costs.Asked("all"))).steps
         for n in range(3, 8)
     ]
     assert steps == [5, 21, 111, 689, 4938]

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import paper_costs, rotation, star_graph
+from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives import algorithms
 from starcast.costs import counts
@@ -18,18 +20,16 @@ from starcast.topologies.necklaces import necklaces
 from starcast.trees import forest
 from starcast.trees.catalogue import single_trees
 from starcast.trees.edge_disjoint_levels import level_sum
-from support import oracles, oracles_costs
 from support.cost_cases import ALGORITHMS, SMALL, Case, built, cases, priced, unit
 from support.examples import max_examples
 from support.meeting import refused
-from support.oracles_costs import Asked
 
 LARGE = ("S6", "S7", "S9", "S12", "S6,2", "S6,3", "S6,5", "Q7", "Q12")
 
 amounts = st.fractions(min_value=0, max_value=10**6, max_denominator=1000)
 
 
-def same(cost: costs.Cost, page: oracles_costs.Cost, m: Fraction, machine: costs.Machine) -> None:
+def same(cost: costs.Cost, page: paper_costs.Cost, m: Fraction, machine: costs.Machine) -> None:
     """Assert that a cost equals the page's in all its parts."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
@@ -48,10 +48,10 @@ def test_every_algorithm_of_the_papers_has_a_form_and_no_other_has() -> None:
         ("broadcast", "substar-doubling"),
         ("allgather", "hamiltonian-decomposition"),
     }
-    assert costs.FORMS.keys() == oracles_costs.PAGE.keys() | own
+    assert costs.FORMS.keys() == paper_costs.PAGE.keys() | own
 
 
-@pytest.mark.parametrize("key", oracles_costs.PAGE, ids=" by ".join)
+@pytest.mark.parametrize("key", paper_costs.PAGE, ids=" by ".join)
 @max_examples(10)
 @given(amounts, amounts, amounts)
 def test_forms_are_the_pages_for_any_message_and_machine(
@@ -59,7 +59,7 @@ def test_forms_are_the_pages_for_any_message_and_machine(
 ) -> None:
     machine = costs.Machine(start_up, byte)
     for case in grouped("S2", "S3", "S5", "S3,1", "S5,2", "Q1", "Q2", "Q5", shares=(1, 4))[key]:
-        page = oracles_costs.PAGE[key](oracles_costs.size(case.spec), case.asked)
+        page = paper_costs.PAGE[key](paper_costs.size(case.spec), case.asked)
         same(priced(case, m, machine), page, m, machine)
 
 
@@ -72,7 +72,7 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
     return result
 
 
-@pytest.mark.parametrize("key", oracles_costs.PAGE, ids=" by ".join)
+@pytest.mark.parametrize("key", paper_costs.PAGE, ids=" by ".join)
 def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str]) -> None:
     """Pitfall 16 of Fragopoulou & Akl: ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)).
 
@@ -80,12 +80,12 @@ def test_forms_are_the_pages_on_small_and_large_topologies(key: tuple[str, str])
     """
     m, machine = Fraction(10**30) + Fraction(1, 3), costs.Machine(Fraction(1, 7), Fraction(1, 11))
     sizes = (
-        SMALL if key in oracles_costs.BY_NODES else (*SMALL, *LARGE)
+        SMALL if key in paper_costs.BY_NODES else (*SMALL, *LARGE)
     )  # the page counts necklaces node by node
     for case in grouped(*sizes, shares=(1, 7))[key]:
         same(
             priced(case, m, machine),
-            oracles_costs.PAGE[key](oracles_costs.size(case.spec), case.asked),
+            paper_costs.PAGE[key](paper_costs.size(case.spec), case.asked),
             m,
             machine,
         )
@@ -107,12 +107,12 @@ def test_a_message_has_as_many_units_as_the_schedule_splits_it_into(key: tuple[s
 
 def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() -> None:
     for n in range(2, 7):
-        page = oracles_costs.necklaces(n)
+        page = rotation.necklaces(n)
         assert counts.necklace_count(n) == len(page)
-        assert counts.necklace_distance_sum(n, oracles_costs.star(n).t) == sum(
-            distance for distance, _ in page
+        assert counts.necklace_distance_sum(n, paper_costs.star(n).t) == sum(
+            rotation.necklace_distances(n)
         )
-        assert sum(nodes for _, nodes in page) == factorial(n) - 1
+        assert sum(map(len, page)) == factorial(n) - 1
 
 
 @pytest.mark.parametrize("n", [8])
@@ -130,7 +130,7 @@ def test_the_levels_of_edge_disjoint_trees_sum_up_to_the_form() -> None:
         topology = as_topology(f"S{n}")
         sums = forest(topology, "edge-disjoint").levels().sum(axis=1, dtype=int).tolist()
         assert sums == [level_sum(topology)] * (n - 1)
-        assert sums[0] == oracles_costs.levels_of_edt(oracles_costs.star(n))
+        assert sums[0] == paper_costs.levels_of_edt(paper_costs.star(n))
 
 
 @pytest.mark.parametrize("n", range(2, 9))
@@ -161,12 +161,12 @@ def test_dimension_change_takes_the_height_of_its_tree_for_the_diameter(n: int) 
 
 def test_the_sum_of_distances_is_counted() -> None:
     for spec in ["S2", "S5", "S9", "Q1", "Q6", "S5,2", "S6,5"]:
-        assert as_topology(spec).distance_sum == oracles_costs.size(spec).t
+        assert as_topology(spec).distance_sum == paper_costs.size(spec).t
 
 
 def test_logarithms_and_quotients_are_rounded_up_exactly() -> None:
     for value in [1, 2, 3, 4, 5, 119, 120, 127, 128, 129, factorial(20), 2**100, 2**100 + 1]:
-        assert counts.ceil_log2(value) == oracles.ceil_log2(value)
+        assert counts.ceil_log2(value) == star_graph.ceil_log2(value)
         assert ceil_div(value, 7) == next(
             q for q in range(value // 7, value // 7 + 2) if 7 * q >= value
         )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import paper_costs, star_graph
 from starcast import costs
 from starcast.collectives import schedule
 from starcast.collectives.catalogue import algorithms_on
@@ -18,7 +19,6 @@ from starcast.costs import tables
 from starcast.costs.tables import BOTTLENECK_CUT, CostRow, Problem, build_table, execute_row
 from starcast.simulator import simulate
 from starcast.topologies import as_topology
-from support import oracles, oracles_costs
 from support.cost_cases import MACHINE
 from support.examples import max_examples
 from support.meeting import refused
@@ -80,7 +80,7 @@ def test_a_table_has_its_rows_by_time_and_no_gap_below_one(
     On S_{n,k} the printed theorems may beat a bound: their bytes are too few.
     """
     topology, rows = as_topology(spec), build_table(problem(spec, collective, ports))
-    cube_bound = f"lower bound, unit messages, Q{oracles.ceil_log2(topology.nodes)}"
+    cube_bound = f"lower bound, unit messages, Q{star_graph.ceil_log2(topology.nodes)}"
     ours = {
         algorithm.name
         for algorithm in algorithms_on(topology, collective)
@@ -121,8 +121,8 @@ def test_printed_rows_cost_what_the_pages_say(
         rows = build_table(Problem(topology, collective, ports, m, machine, segments=pieces))
         for line in rows:
             if line.name in names and line.name != "Qiu [14]":
-                page = oracles_costs.cited(
-                    line.name, collective, ports, oracles_costs.size(spec), pieces
+                page = paper_costs.cited(
+                    line.name, collective, ports, paper_costs.size(spec), pieces
                 )
                 assert cost_of(line).time == page.start_ups * start_up + page.share * m * byte, (
                     line.name
@@ -141,7 +141,7 @@ def test_qiu_s_row_says_that_there_is_no_closed_form() -> None:
 @pytest.mark.parametrize("n", range(2, 13))
 def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -> None:
     """FA Table 5 for the least k = ceil(log2 n!): also Q_29 for S_12, which cannot be named."""
-    k = oracles.ceil_log2(factorial(n))
+    k = star_graph.ceil_log2(factorial(n))
     assert 2 ** (k - 1) < factorial(n) <= 2**k
     name = f"lower bound, unit messages, Q{k}"
     for collective, steps in (
@@ -171,7 +171,7 @@ def test_another_hypercube_can_be_asked_for(spec: str) -> None:
             for line in build_table(problem(spec, "alltoall", messages=1, hypercube=k))
             if "unit messages" in line.name
         ]
-        cube = oracles_costs.size(spec)
+        cube = paper_costs.size(spec)
         steps = {line.name: cost_of(line).steps for line in rows}
         own = {"lower bound, unit messages": -(-cube.t // cube.degree)}
         other = {f"lower bound, unit messages, Q{k}": 2 ** (k - 1)}

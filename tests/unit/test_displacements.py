@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from oracles import rotation, star_graph
+from oracles import scatter_trees as page
+from oracles.rotation import rotate
 from starcast.topologies.displacements import displacements
 from starcast.topologies.necklaces import necklaces
-from support import oracles
-from support import oracles_balanced as page
-from support.oracles_edge_disjoint import rotate
 
 SIZES = range(2, 8)
 
@@ -19,7 +19,7 @@ def test_every_displacement_follows_the_definition() -> None:
         result = displacements(n)
         assert result.dtype == np.uint8
         assert result[0] == 0
-        assert result[1:].tolist() == [page.displacement(x) for x in oracles.nodes(n)[1:]]
+        assert result[1:].tolist() == [page.displacement(x) for x in star_graph.nodes(n)[1:]]
 
 
 def test_given_necklaces_are_used() -> None:
@@ -30,10 +30,10 @@ def test_given_necklaces_are_used() -> None:
 def test_leaders_periods_and_turns_follow_the_definition() -> None:
     """A necklace is identified by its lowest node; the identity is a necklace of its own."""
     for n in SIZES:
-        ranks = oracles.ranks(n)
+        ranks = star_graph.ranks(n)
         leader, period, turns = (column.tolist() for column in necklaces(n))
         assert (leader[0], period[0], turns[0]) == (0, 1, 0)
-        for ring in page.necklaces(n):
+        for ring in rotation.necklaces(n):
             for turned, x in enumerate(ring):
                 assert (leader[ranks[x]], period[ranks[x]], turns[ranks[x]]) == (
                     ranks[ring[0]],
@@ -45,11 +45,11 @@ def test_leaders_periods_and_turns_follow_the_definition() -> None:
 def test_burnside_counts_the_necklaces() -> None:
     """h(n), without the root's."""
     for n in range(2, 9):
-        assert len(np.unique(necklaces(n).leader)) - 1 == page.necklaces_counted(n)
+        assert len(np.unique(necklaces(n).leader)) - 1 == rotation.necklaces_counted(n)
 
 
 def test_a_rotation_adds_one_modulo_the_period() -> None:
     for n in SIZES:
-        result = dict(zip(oracles.nodes(n), displacements(n).tolist(), strict=True))
-        for x in oracles.nodes(n)[1:]:
-            assert result[rotate(x)] == (result[x] + 1) % page.period(x)
+        result = dict(zip(star_graph.nodes(n), displacements(n).tolist(), strict=True))
+        for x in star_graph.nodes(n)[1:]:
+            assert result[rotate(x)] == (result[x] + 1) % rotation.period(x)

@@ -6,10 +6,10 @@ from math import factorial
 import numpy as np
 import pytest
 
+from oracles import edge_disjoint as page
+from oracles import rooted_trees, rotation, star_graph
 from starcast.trees import Forest, forest
-from support import oracles
-from support import oracles_edge_disjoint as page
-from support.meeting import refused, roots, tree_of
+from support.meeting import refused, roots, trees_of
 
 SIZES = range(2, 8)
 
@@ -22,30 +22,25 @@ EXAMPLES = {
 
 
 @cache
-def built(n: int, root: oracles.Node | None = None) -> Forest:
+def built(n: int, root: star_graph.Node | None = None) -> Forest:
     """Return the forest from the array implementation."""
-    return forest(f"S{n}", "edge-disjoint", root=oracles.label(root or oracles.identity(n)))
+    return forest(f"S{n}", "edge-disjoint", root=star_graph.label(root or star_graph.identity(n)))
 
 
 @cache
-def trees(n: int) -> list[oracles.Tree]:
+def trees(n: int) -> list[rooted_trees.Tree]:
     """The array form at I as trees."""
     return trees_of(built(n))
 
 
-def trees_of(trees: Forest) -> list[oracles.Tree]:
-    """Return the trees of a forest as dictionaries."""
-    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
-
-
-def rotated(tree: oracles.Tree) -> oracles.Tree:
+def rotated(tree: rooted_trees.Tree) -> rooted_trees.Tree:
     """The tree under R."""
-    return {page.rotate(child): page.rotate(parent) for child, parent in tree.items()}
+    return {rotation.rotate(child): rotation.rotate(parent) for child, parent in tree.items()}
 
 
 def test_every_parent_follows_the_definition() -> None:
     for n in SIZES:
-        assert trees(n) == page.edt(oracles.identity(n))
+        assert trees(n) == page.edt(star_graph.identity(n))
 
 
 def test_every_parent_is_the_page_s_at_other_roots() -> None:
@@ -59,7 +54,9 @@ def test_the_children_follow_the_definition() -> None:
     """EDT.D8.consistent: the rules for parents and children are inverse in every subtree."""
     for n in SIZES:
         for number, tree in enumerate(trees(n), start=2):
-            children: dict[oracles.Node, set[oracles.Node]] = {x: set() for x in oracles.nodes(n)}
+            children: dict[star_graph.Node, set[star_graph.Node]] = {
+                x: set() for x in star_graph.nodes(n)
+            }
             for child, parent in tree.items():
                 children[parent].add(child)
             for x, result in children.items():
@@ -69,7 +66,7 @@ def test_the_children_follow_the_definition() -> None:
 def test_the_worked_examples() -> None:
     """EDT.D8.examples."""
     for x, parents in EXAMPLES.items():
-        assert [oracles.label(tree[oracles.node_of(x)]) for tree in trees(4)] == parents
+        assert [star_graph.label(tree[star_graph.node_of(x)]) for tree in trees(4)] == parents
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -80,10 +77,12 @@ def test_every_tree_spans(n: int) -> None:
         edt.verify()
         assert edt.spanning
         assert edt.trees == n - 1
-    root = oracles.identity(n)
+    root = star_graph.identity(n)
     for number, tree in enumerate(trees(n), start=2):
-        assert oracles.is_spanning(tree, root)
-        assert [x for x, parent in tree.items() if parent == root] == [oracles.swap(root, number)]
+        assert rooted_trees.is_spanning(tree, root)
+        assert [x for x, parent in tree.items() if parent == root] == [
+            star_graph.swap(root, number)
+        ]
 
 
 def test_every_directed_link_but_those_into_the_root_is_in_one_tree() -> None:
@@ -93,11 +92,15 @@ def test_every_directed_link_but_those_into_the_root_is_in_one_tree() -> None:
             edt = built(n, root)
             assert edt.is_edge_disjoint
             assert edt.load_histogram() == {0: n - 1, 1: (n - 1) * (factorial(n) - 1)}
-        root = oracles.identity(n)
-        load = oracles.load(trees(n))
-        links = {(x, oracles.swap(x, d)) for x in oracles.nodes(n) for d in page.dimensions(x)}
+        root = star_graph.identity(n)
+        load = rooted_trees.load(trees(n))
+        links = {
+            (x, star_graph.swap(x, d)) for x in star_graph.nodes(n) for d in page.dimensions(x)
+        }
         assert set(load.values()) == {1}
-        assert links - set(load) == {(oracles.swap(root, d), root) for d in page.dimensions(root)}
+        assert links - set(load) == {
+            (star_graph.swap(root, d), root) for d in page.dimensions(root)
+        }
 
 
 def test_every_node_has_its_parents_across_all_its_links() -> None:
@@ -118,16 +121,16 @@ def test_subtrees_are_rotations_of_one_another() -> None:
     """EDT.L6.2: R takes subtree l to subtree r(l)."""
     for n in SIZES:
         for number, tree in enumerate(trees(n), start=2):
-            assert rotated(tree) == trees(n)[page.r(number, n) - 2]
+            assert rotated(tree) == trees(n)[rotation.r(number, n) - 2]
 
 
 def test_paths_are_node_disjoint_and_little_longer_than_the_distance() -> None:
     """EDT.L6.3: the n-1 paths to a node are disjoint, with detours of at most 4 links."""
     for n in range(2, 7):
-        root = oracles.identity(n)
+        root = star_graph.identity(n)
         longer = 0
-        for x, distance in oracles.distances(root).items():
-            paths = [page.path(tree, x) for tree in trees(n)]
+        for x, distance in star_graph.distances(root).items():
+            paths = [rooted_trees.path(tree, x) for tree in trees(n)]
             inner = [y for path in paths for y in path[1:-1]]
             assert len(set(inner)) == len(inner)
             longer = max(longer, *(len(path) - 1 - distance for path in paths))
@@ -139,10 +142,10 @@ def test_the_heights() -> None:
     for n, height in [(2, 1), (3, 5), (4, 7), (5, 8), (6, 10), (7, 11), (8, 13)]:
         assert built(n).heights.tolist() == [height] * (n - 1)
         assert height == (3 * n // 2 + 1 if n > 2 else 1)
-        assert height <= oracles.diameter(n) + (2 if n % 2 else 3)
+        assert height <= star_graph.diameter(n) + (2 if n % 2 else 3)
         if n < 7:
             assert [
-                max(oracles.depths(tree, oracles.identity(n)).values()) for tree in trees(n)
+                max(rooted_trees.depths(tree, star_graph.identity(n)).values()) for tree in trees(n)
             ] == [height] * (n - 1)
 
 
@@ -155,18 +158,18 @@ def test_the_level_profile() -> None:
         (5, [1, 1, 3, 9, 21, 28, 22, 22, 13]),
         (6, [1, 1, 4, 16, 52, 104, 126, 144, 168, 95, 9]),
     ]:
-        root = oracles.identity(n)
-        assert [oracles.profile(tree, root) for tree in page.edt(root)] == [profile] * (n - 1)
+        root = star_graph.identity(n)
+        assert [rooted_trees.profile(tree, root) for tree in page.edt(root)] == [profile] * (n - 1)
         assert built(n).level_profile().tolist() == [profile] * (n - 1)
 
 
 def test_in_depth_first_order_by_phi_corresponding_links_have_different_dimensions() -> None:
     """EDT.order: visiting the children of subtree k in the order k, k+1, .., n, 2, .., k-1."""
     for n in range(2, 7):
-        orders = page.depth_first(trees(n), oracles.identity(n))
+        orders = page.depth_first(trees(n), star_graph.identity(n))
         assert {len(order) for order in orders} == {factorial(n) - 1}
         for links in zip(*orders, strict=True):
-            assert len({oracles.dimension_between(*link) for link in links}) == n - 1
+            assert len({star_graph.dimension_between(*link) for link in links}) == n - 1
 
 
 def test_the_smallest_star() -> None:
@@ -185,6 +188,6 @@ def test_it_takes_no_argument() -> None:
 @pytest.mark.parametrize("n", [8, 9])
 def test_large_trees_are_edge_disjoint_trees(n: int) -> None:
     """The documented rules are too slow here in Python, but their postconditions are checked."""
-    trees = built(n, oracles.shift(oracles.identity(n), 3))
+    trees = built(n, star_graph.shift(star_graph.identity(n), 3))
     trees.verify()
     assert trees.is_edge_disjoint

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import edge_disjoint_schedules as page
+from oracles import schedule_rows, star_graph
+from oracles.hypercube import nodes
 from starcast.collectives import Schedule, catalogue
 from starcast.collectives import schedule as build
 from starcast.simulator import simulate
 from starcast.topologies import topology
-from support import oracles
-from support import oracles_edge_disjoint_schedules as page
 from support.examples import max_examples
-from support.meeting import refused
-from support.oracles import Node, Plain
+from support.meeting import plain_rows, refused
 
 CASES = [
     (d, messages, copies)
@@ -26,35 +26,13 @@ CASES = [
 ]
 
 
-def nodes(d: int) -> list[Node]:
-    """All nodes in order."""
-    return list(product((0, 1), repeat=d))
-
-
-def text(node: Node) -> str:
-    """The label."""
-    return "".join(map(str, node))
-
-
 @cache
-def schedule(d: int, messages: int, copies: int, root: Node | None = None) -> Schedule:
+def schedule(d: int, messages: int, copies: int, root: str | None = None) -> Schedule:
     """The array form's."""
-    at = text(root or nodes(d)[0])
+    at = root or nodes(d)[0]
     return build(
         f"Q{d}", "broadcast", "edge-disjoint-binomial", root=at, messages=messages, copies=copies
     )
-
-
-def rows(result: Schedule) -> list[Plain]:
-    """Its rows with nodes for ranks."""
-    every = nodes(result.topology.n)
-    columns = (result.step, result.sender, result.port, result.receiver, result.tree, result.unit)
-    return [
-        Plain(step, every[sender], port, every[receiver], tree, unit)
-        for step, sender, port, receiver, tree, unit in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    ]
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), CASES)
@@ -64,14 +42,13 @@ def test_every_row_is_the_page_s(d: int, messages: int, copies: int) -> None:
     No node sends a unit before it arrived through that tree.
     """
     for root in (nodes(d)[0], nodes(d)[-1], nodes(d)[2**d // 3]):
-        result = rows(schedule(d, messages, copies, root))
+        result = plain_rows(schedule(d, messages, copies, root))
         assert len(set(result)) == len(result)
         assert set(result) == page.broadcast_on_cube(root, messages, copies)
         for node, message in product(set(nodes(d)) - {root}, range(messages)):
             trees = [row.tree for row in result if row.receiver == node and row.unit == message]
             assert len(trees) == len(set(trees)) == copies
-        _, late = page.holdings(result, {root: range(messages)}, apart=True)
-        assert late == 0
+        assert schedule_rows.execute_apart(result, {root: range(messages)}).lacking == 0
 
 
 @max_examples(15)
@@ -80,7 +57,7 @@ def test_every_row_is_the_page_s_wherever_one_looks(
     d: int, messages: int, data: st.DataObject
 ) -> None:
     copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))
-    assert set(rows(schedule(d, messages, copies, root))) == page.broadcast_on_cube(
+    assert set(plain_rows(schedule(d, messages, copies, root))) == page.broadcast_on_cube(
         root, messages, copies
     )
 
@@ -96,7 +73,7 @@ def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
     assert run.violation is None
     assert run.complete
     assert run.largest_packet == 1
-    assert run.steps == oracles.ceil_div(messages * copies, d) + (d if d > 1 else 0)
+    assert run.steps == star_graph.ceil_div(messages * copies, d) + (d if d > 1 else 0)
     assert run.transmissions == len(result) == messages * copies * (2**d - 1)
     algorithm = catalogue.find("broadcast", "edge-disjoint-binomial")
     assert algorithm.rows(topology(f"Q{d}"), {"messages": messages, "copies": copies}) == len(
@@ -107,7 +84,7 @@ def test_steps_and_transmissions(d: int, messages: int, copies: int) -> None:
 # Faults
 
 
-def possible(d: int) -> list[tuple[Node, ...]]:
+def possible(d: int) -> list[tuple[str, ...]]:
     """Every node but the root, and every link, both ways."""
     links = [
         (a, b)
@@ -117,7 +94,7 @@ def possible(d: int) -> list[tuple[Node, ...]]:
     return [*((node,) for node in nodes(d)[1:]), *links]
 
 
-def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[Node, ...], ...]]:
+def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...], ...]]:
     """Every so many-th set of that many faults."""
     return islice(combinations(possible(d), size), 0, None, every)
 
@@ -138,13 +115,13 @@ def test_fewer_faults_than_copies_are_survived(
     d: int, messages: int, copies: int, every: int
 ) -> None:
     """All fault sets on Q_2 and Q_3 (20 nodes and links); paths have no common inner node."""
-    result, root = rows(schedule(d, messages, copies)), nodes(d)[0]
+    result, root = plain_rows(schedule(d, messages, copies)), nodes(d)[0]
     for faults in fault_sets(d, copies - 1, every):
         dead = {fault[0] for fault in faults if len(fault) == 1}
         cut = {frozenset(fault) for fault in faults if len(fault) == 2}
         up = [row for row in result if not {row.sender, row.receiver} & dead]
         up = [row for row in up if frozenset((row.sender, row.receiver)) not in cut]
-        got, _ = page.holdings(up, {root: range(messages)}, apart=True)
+        got = schedule_rows.execute_apart(up, {root: range(messages)}).holds
         assert all(set(range(messages)) <= got[node] for node in nodes(d) if node not in dead)
 
 
@@ -153,11 +130,9 @@ def test_as_many_faults_as_copies_cut_a_node_off(d: int, copies: int) -> None:
     """A message arrives if all but one of the last links of its copies to a node fail."""
     result = schedule(d, 1, copies)
     for node in nodes(d)[1:]:
-        last = [
-            (text(row.sender), text(row.receiver)) for row in rows(result) if row.receiver == node
-        ]
+        last = [(row.sender, row.receiver) for row in plain_rows(result) if row.receiver == node]
         assert len(last) == copies
-        assert (text(node), 0) in simulate(result, last).undelivered
+        assert (node, 0) in simulate(result, last).undelivered
         assert simulate(result, last[1:]).complete
 
 

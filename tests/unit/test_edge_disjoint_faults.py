@@ -13,10 +13,11 @@ from itertools import combinations, islice, permutations, product
 import numpy as np
 import pytest
 
+from oracles import schedule_rows, star_graph
+from oracles.schedule_rows import Row
+from oracles.star_graph import Node, identity, swap
 from starcast import simulator
 from starcast.simulator import simulate
-from support import oracles
-from support import oracles_edge_disjoint_schedules as page
 from support.edge_disjoint_cases import (
     COLLECTIVES,
     built,
@@ -26,7 +27,6 @@ from support.edge_disjoint_cases import (
     required_last,
     rows,
 )
-from support.oracles import Node, Plain, identity, swap
 
 #: A node, or the two ends of a link.
 Fault = frozenset[Node]
@@ -35,7 +35,7 @@ Fault = frozenset[Node]
 @cache
 def links(n: int) -> tuple[Fault, ...]:
     """All undirected links of S_n: a faulty one is down both ways."""
-    return tuple({frozenset((x, swap(x, d))) for x in oracles.nodes(n) for d in range(2, n + 1)})
+    return tuple({frozenset((x, swap(x, d))) for x in star_graph.nodes(n) for d in range(2, n + 1)})
 
 
 @cache
@@ -46,7 +46,7 @@ def possible(n: int) -> tuple[Fault, ...]:
 
 def lost(
     collective: str,
-    result: Sequence[Plain],
+    result: Sequence[Row],
     messages: int,
     faults: Iterable[Fault],
     since: int = 1,
@@ -61,13 +61,14 @@ def lost(
     dead = {place[0] for place in places if len(place) == 1}
     cut = {ends for place in places if len(place) == 2 for ends in permutations(place)}
 
-    def up(row: Plain) -> bool:
+    def up(row: Row) -> bool:
         if row.step < since:
             return True
         return not (row.sender in dead or row.receiver in dead or (row.sender, row.receiver) in cut)
 
     root = identity(len(result[0].sender))
-    got, _ = page.holdings(result, held_first(collective, root, messages), up, apart=apart)
+    execute = schedule_rows.execute_apart if apart else schedule_rows.execute
+    got = execute(result, held_first(collective, root, messages), up).holds
     return lacking(required_last(collective, root, messages, lambda node: node not in dead), got)
 
 
@@ -157,7 +158,7 @@ def around(node: Node) -> list[Fault]:
 # x well-chosen faults are not survived
 
 
-def inlets(result: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
+def inlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
     """The links over which copies of a unit get to a node."""
     return [
         frozenset((row.sender, row.receiver))
@@ -166,7 +167,7 @@ def inlets(result: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
     ]
 
 
-def outlets(result: Sequence[Plain], node: Node, unit: int) -> list[Fault]:
+def outlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
     """The links over which copies of a unit leave a node."""
     return [
         frozenset((row.sender, row.receiver))
@@ -197,7 +198,7 @@ def test_as_many_faults_as_copies_at_the_source_leave_all_without(collective: st
         result = rows(collective, n, 1, copies)
         for receiver, units in required_last(collective, identity(n), 1).items():
             for unit in units:
-                source = oracles.nodes(n)[unit] if collective == "gather" else identity(n)
+                source = star_graph.nodes(n)[unit] if collective == "gather" else identity(n)
                 first = set(outlets(result, source, unit))
                 assert len(first) == copies
                 assert (receiver, unit) in lost(collective, result, 1, first, apart=False)
@@ -220,7 +221,7 @@ def test_as_many_dead_neighbours_as_copies_cut_a_node_off(copies: int) -> None:
 @pytest.mark.parametrize(("n", "copies"), [(5, 2), (5, 4), (6, 3)])
 def test_as_many_faults_as_copies_on_larger_stars(n: int, copies: int) -> None:
     result = rows("broadcast", n, 2, copies)
-    for node in (others(identity(n))[0], others(identity(n))[len(oracles.nodes(n)) // 2]):
+    for node in (others(identity(n))[0], others(identity(n))[len(star_graph.nodes(n)) // 2]):
         for unit in (0, 1):
             last = inlets(result, node, unit)
             assert len(set(last)) == copies
@@ -241,7 +242,7 @@ def test_a_fault_after_a_unit_has_passed_does_not_matter() -> None:
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
 def test_no_copies_survive_a_dead_root(collective: str) -> None:
     """It is not among the possible faults above: it may be given, and then nothing moves."""
-    run = simulate(built(collective, 4, 1, 3), [oracles.label(identity(4))])
+    run = simulate(built(collective, 4, 1, 3), [star_graph.label(identity(4))])
     assert not run.complete
     assert run.transmissions == 0
     assert run.missing == 23
@@ -254,20 +255,20 @@ def test_no_copies_survive_a_dead_root(collective: str) -> None:
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
 def test_all_sources_of_a_small_star_survive(collective: str) -> None:
     """S_3 expanded, two copies, every node and link: live nodes receive the units of live nodes."""
-    single, every = built(collective, 3, 1, 2), oracles.nodes(3)
-    together = list(
-        page.of_all_sources(rows(collective, 3, 1, 2), single.units, collective == "alltoall")
+    single, every = built(collective, 3, 1, 2), star_graph.nodes(3)
+    together = schedule_rows.of_all_sources(
+        rows(collective, 3, 1, 2), single.units, collective == "alltoall"
     )
     start = {
         source: range(at * single.units, (at + 1) * single.units) for at, source in enumerate(every)
     }
     for fault in (*(frozenset((node,)) for node in every), *links(3)):
         through = [row for row in together if not fault <= {row.sender, row.receiver}]
-        got, _ = page.holdings(through, start, apart=True)
+        got = schedule_rows.execute_apart(through, start).holds
         alive = [node for node in every if frozenset((node,)) != fault]
         for node, source in product(alive, alive):
-            own = oracles.ranks(3)[node] if collective == "alltoall" else 0
-            assert oracles.ranks(3)[source] * single.units + own in got[node]
+            own = star_graph.ranks(3)[node] if collective == "alltoall" else 0
+            assert star_graph.ranks(3)[source] * single.units + own in got[node]
 
 
 # Agreement with the simulator
@@ -275,7 +276,7 @@ def test_all_sources_of_a_small_star_survive(collective: str) -> None:
 
 def named(fault: Fault) -> str | tuple[str, str]:
     """A fault as the simulator is given it: a label, or two."""
-    first, *second = sorted(map(oracles.label, fault))
+    first, *second = sorted(map(star_graph.label, fault))
     return (first, second[0]) if second else first
 
 
@@ -312,7 +313,7 @@ def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int
         missing = lost(collective, result, 2, faults, since, apart=False)
         assert run.missing == len(missing)
         assert run.complete == (not missing)
-        assert {(oracles.node_of(label), unit) for label, unit in run.undelivered} <= missing
+        assert {(star_graph.node_of(label), unit) for label, unit in run.undelivered} <= missing
         missed += len(missing)
     assert missed
 
@@ -321,7 +322,7 @@ def test_the_simulator_and_the_oracle_miss_the_same(collective: str, copies: int
 def test_the_simulator_finds_as_many_faults_as_copies_to_be_too_many(collective: str) -> None:
     """S_4: all but one of a node's links are still survived with three copies, all are not."""
     schedule = built(collective, 4, 1, 3).expand()
-    victim = oracles.nodes(4)[13]
+    victim = star_graph.nodes(4)[13]
     faults = [named(fault) for fault in around(victim) if len(fault) == 2]
     assert simulate(schedule, faults[1:]).complete
     run = simulate(schedule, faults)
@@ -337,9 +338,9 @@ def test_the_simulator_finds_nothing_wrong_without_faults(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """Symmetric schedules as they are; steps and transmissions are the rows', of all sources."""
-    schedule = built(collective, n, messages, copies, oracles.nodes(n)[-1])
+    schedule = built(collective, n, messages, copies, star_graph.nodes(n)[-1])
     run = simulate(schedule)
-    sources = len(oracles.nodes(n)) if schedule.symmetric else 1
+    sources = len(star_graph.nodes(n)) if schedule.symmetric else 1
     assert run.violation is None
     assert run.complete
     assert run.largest_packet == 1

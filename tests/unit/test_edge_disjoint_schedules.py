@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import edge_disjoint_schedules as page
+from oracles import rotation, schedule_rows, star_graph
+from oracles.schedule_rows import execute_apart
+from oracles.star_graph import identity
 from starcast.collectives import catalogue
 from starcast.collectives.round_robin import assign_round_robin
 from starcast.topologies import topology
 from starcast.trees import forest as build_forest
-from support import oracles
-from support import oracles_edge_disjoint_schedules as page
 from support.edge_disjoint_cases import (
     ADDRESSED,
     COLLECTIVES,
@@ -27,8 +29,7 @@ from support.edge_disjoint_cases import (
     tree_levels,
 )
 from support.examples import max_examples
-from support.meeting import refused, roots
-from support.oracles import identity
+from support.meeting import plain_rows, refused, roots
 
 #: n, messages and copies for all cases: fewer copies than trees, as many; x divides n-1 or not.
 SMALL = [
@@ -65,7 +66,9 @@ def test_cards_are_dealt_evenly_and_a_message_s_to_different_trees(
         assert place == len(by_tree[tree])
         by_tree[tree].append(message)
     assert by_tree == [[message for message, _ in hand] for hand in hands]
-    assert max(map(len, hands)) == assignment.largest == oracles.ceil_div(messages * copies, trees)
+    assert (
+        max(map(len, hands)) == assignment.largest == star_graph.ceil_div(messages * copies, trees)
+    )
     assert max(map(len, hands)) - min(map(len, hands)) <= 1
     assert set(
         Counter(zip(assignment.message.tolist(), assignment.tree.tolist(), strict=True)).values()
@@ -87,8 +90,8 @@ def test_every_row_is_the_page_s(collective: str, n: int, messages: int, copies:
     root, result = identity(n), rows(collective, n, messages, copies)
     assert len(set(result)) == len(result)
     assert set(result) == PAGES[collective](root, messages, copies)
-    assert page.sound(result)
-    got, late = page.holdings(result, held_first(collective, root, messages), apart=True)
+    assert schedule_rows.is_sound(result)
+    got, _, late = execute_apart(result, held_first(collective, root, messages))
     assert late == 0
     required = required_last(collective, root, messages)
     assert not lacking(required, got)
@@ -113,7 +116,7 @@ def test_every_row_is_the_page_s_wherever_one_looks(
     collective: str, n: int, data: st.DataObject
 ) -> None:
     messages, copies = data.draw(st.integers(1, 6)), data.draw(st.integers(1, n - 1))
-    root = data.draw(st.sampled_from(oracles.nodes(n)))
+    root = data.draw(st.sampled_from(star_graph.nodes(n)))
     assert set(rows(collective, n, messages, copies, root)) == PAGES[collective](
         root, messages, copies
     )
@@ -122,9 +125,9 @@ def test_every_row_is_the_page_s_wherever_one_looks(
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -> None:
     """The tree column numbers the rows of the catalogue's forest; a gather goes up it."""
-    root = oracles.nodes(5)[77]
+    root = star_graph.nodes(5)[77]
     schedule = built(collective, 5, 2, 3, root)
-    forest = build_forest("S5", "edge-disjoint", root=oracles.label(root))
+    forest = build_forest("S5", "edge-disjoint", root=star_graph.label(root))
     assert schedule.forest is not None
     assert (schedule.forest.parent_port == forest.parent_port).all()
     child, parent = (
@@ -139,7 +142,9 @@ def test_rows_travel_along_the_forest_that_the_schedule_names(collective: str) -
 def test_a_gather_is_a_scatter_backwards(n: int) -> None:
     scatter, back = built("scatter", n, 2, n - 1), built("gather", n, 2, n - 1)
     assert scatter.steps == back.steps
-    assert set(rows("gather", n, 2, n - 1)) == page.backwards(rows("scatter", n, 2, n - 1))
+    assert set(rows("gather", n, 2, n - 1)) == set(
+        schedule_rows.backwards(rows("scatter", n, 2, n - 1))
+    )
 
 
 # Numbers of steps and transmissions
@@ -153,7 +158,7 @@ def test_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
     height - 1. An allgather takes c(n!-1) steps (EDT.MNB.steps). An alltoall takes c times the
     level sum of a tree; with n-1 copies below 2 M t_n (EDT.TE.steps).
     """
-    levels, share = tree_levels(n), oracles.ceil_div(messages * copies, n - 1)
+    levels, share = tree_levels(n), star_graph.ceil_div(messages * copies, n - 1)
     others, total = factorial(n) - 1, sum(levels.values())
     schedules = {name: built(name, n, messages, copies) for name in COLLECTIVES}
     for name, schedule in schedules.items():
@@ -161,13 +166,13 @@ def test_steps_and_transmissions(n: int, messages: int, copies: int) -> None:
         arguments = {"messages": messages, "copies": copies}
         assert algorithm.rows(topology(f"S{n}"), arguments) == len(schedule)
     assert schedules["broadcast"].steps == share + max(levels.values()) - 1
-    assert schedules["broadcast"].steps <= share + oracles.diameter(n) + 3
+    assert schedules["broadcast"].steps <= share + star_graph.diameter(n) + 3
     assert schedules["allgather"].steps == share * others
     for name in ("broadcast", "allgather"):
         assert len(schedules[name]) == messages * copies * others
     assert schedules["alltoall"].steps == share * total
     assert len(schedules["alltoall"]) == messages * copies * total
-    distances = sum(oracles.distances(identity(n)).values())
+    distances = sum(star_graph.distances(identity(n)).values())
     assert distances <= total < 2 * distances
     for name in ("allgather", "alltoall"):  # Lemma 7, so that no two sources meet
         schedule = schedules[name]
@@ -182,7 +187,7 @@ def test_scatter_and_gather_take_the_fewest_steps(
 ) -> None:
     """ceil(Mx(n!-1)/(n-1)), the bound of EDT.Tab2.ft-scatter-time; M(n!-1) with n-1 copies."""
     schedule = built(collective, n, messages, copies)
-    assert schedule.steps == oracles.ceil_div(messages * copies * (factorial(n) - 1), n - 1)
+    assert schedule.steps == star_graph.ceil_div(messages * copies * (factorial(n) - 1), n - 1)
     if copies == n - 1:
         assert schedule.steps == messages * (factorial(n) - 1)
         assert len(schedule) == messages * (n - 1) * sum(tree_levels(n).values())
@@ -219,7 +224,9 @@ def test_every_level_of_a_tree_is_met_before_the_last_steps_of_a_scatter() -> No
 @cache
 def whole_necklaces(n: int) -> list[int]:
     """The ranks of the nodes on necklaces of n-1 nodes."""
-    return [rank for rank, x in enumerate(oracles.nodes(n)) if len(page.orbit(x)) == n - 1]
+    return [
+        rank for rank, x in enumerate(star_graph.nodes(n)) if len(rotation.necklace(x)) == n - 1
+    ]
 
 
 # All sources at once
@@ -233,33 +240,18 @@ def test_all_sources_together_are_sound_and_complete(
     """The translated rows of all sources equal `expand`, and every node receives all units."""
     single = built(collective, n, messages, copies)
     addressed = collective in ADDRESSED
-    together = list(
-        page.of_all_sources(rows(collective, n, messages, copies), single.units, addressed)
+    together = schedule_rows.of_all_sources(
+        rows(collective, n, messages, copies), single.units, addressed
     )
-    expanded = single.expand()
-    every = oracles.nodes(n)
-    columns = (
-        expanded.step,
-        expanded.sender,
-        expanded.port,
-        expanded.receiver,
-        expanded.tree,
-        expanded.unit,
-    )
-    assert sorted(together) == sorted(
-        oracles.Plain(step, every[sender], port, every[receiver], tree, unit)
-        for step, sender, port, receiver, tree, unit in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    )
-    assert page.sound(together)
-    got, late = page.holdings(
+    every = star_graph.nodes(n)
+    assert sorted(together) == sorted(plain_rows(single.expand()))
+    assert schedule_rows.is_sound(together)
+    got, _, late = execute_apart(
         together,
         {
             source: range(at * single.units, (at + 1) * single.units)
             for at, source in enumerate(every)
         },
-        apart=True,
     )
     assert late == 0
     for place, node in enumerate(every):

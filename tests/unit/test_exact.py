@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import exact_alltoall as page
+from oracles import schedule_rows, star_graph
+from oracles.scatter_trees import near_balanced
 from starcast.collectives import Schedule, catalogue
 from starcast.collectives import schedule as build
 from starcast.collectives.exact import full_necklaces
 from starcast.simulator import simulate
 from starcast.topologies import as_topology
-from support import oracles
-from support import oracles_exact as page
 from support.examples import max_examples
 from support.meeting import plain_rows, refused
-from support.oracles_balanced import near_balanced
 
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
 #: n and M: all M up to 2n for small n.
@@ -59,9 +59,9 @@ def test_every_message_arrives_in_the_fewest_steps(n: int, messages: int) -> Non
     assert run.complete
     assert run.missing == 0
     assert run.steps == page.fewest_steps(n, messages)
-    assert run.transmissions == nodes * messages * page.total_distance(n)
+    assert run.transmissions == nodes * messages * star_graph.distance_sum_formula(n)
     assert run.largest_packet == 1
-    idle = run.steps * (n - 1) - messages * page.total_distance(n)
+    idle = run.steps * (n - 1) - messages * star_graph.distance_sum_formula(n)
     assert idle < n - 1
     assert int(np.sum(nodes * (n - 1) - run.links_used)) == nodes * idle
 
@@ -91,7 +91,7 @@ def test_all_sources_together_never_meet_on_a_link(n: int, messages: int) -> Non
 def test_rounds_of_n_minus_1_messages_leave_no_cell_idle() -> None:
     for n in range(2, 8):
         schedule = exact(n, n - 1)
-        assert schedule.steps == page.total_distance(n)
+        assert schedule.steps == star_graph.distance_sum_formula(n)
         assert np.array_equal(np.bincount(schedule.step)[1:], np.full(schedule.steps, n - 1))
 
 
@@ -101,7 +101,9 @@ def test_more_messages_are_rounds_one_after_the_other() -> None:
     for number, (part, each) in enumerate([(round_of_two, 2), (round_of_two, 2), (rest, 1)]):
         first = 2 * number
         mine = (schedule.unit % 5 >= first) & (schedule.unit % 5 < first + each)
-        assert np.array_equal(schedule.step[mine], part.step + number * page.total_distance(3))
+        assert np.array_equal(
+            schedule.step[mine], part.step + number * star_graph.distance_sum_formula(3)
+        )
         assert np.array_equal(schedule.sender[mine], part.sender)
         assert np.array_equal(schedule.unit[mine], part.unit // each * 5 + part.unit % each + first)
 
@@ -200,10 +202,10 @@ def test_the_judge_of_all_sources_sees_two_messages_on_a_link() -> None:
 def test_the_other_nodes_are_reached_along_the_near_balanced_tree() -> None:
     """All nodes of a full necklace use rotations of the tree's path to its smallest node."""
     for n in range(2, 7):
-        tree = near_balanced(oracles.identity(n))
+        tree = near_balanced(star_graph.identity(n))
         short = set(page.short_nodes(n))
         for row in plain_rows(exact(n)):
-            destination = oracles.nodes(n)[row.unit]
+            destination = star_graph.nodes(n)[row.unit]
             if destination not in short:
                 assert tree[row.receiver] == row.sender
 
@@ -224,13 +226,13 @@ def test_the_opening_has_first_hops_of_near_full_necklaces_and_then_all_is_busy(
     for n, messages in [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]:
         schedule = exact(n, messages)
         short = np.isin(
-            schedule.unit // messages, [oracles.ranks(n)[x] for x in page.short_nodes(n)]
+            schedule.unit // messages, [star_graph.ranks(n)[x] for x in page.short_nodes(n)]
         )
         opening = int(schedule.step[short].max())
         used = np.bincount(schedule.step)[opening + 1 :]
         assert np.array_equal(used, np.full(schedule.steps - opening, n - 1))
         early = ~short & (schedule.step <= opening)
-        excess = opening - oracles.ceil_div(messages * page.short_hops(n), n - 1)
+        excess = opening - star_graph.ceil_div(messages * page.short_hops(n), n - 1)
         assert not schedule.sender[early].any()
         assert np.array_equal(
             np.bincount(schedule.port[early], minlength=n + 1)[2:], np.full(n - 1, excess)
@@ -255,13 +257,13 @@ def test_the_schedule_is_the_same_every_time() -> None:
 @pytest.mark.parametrize("messages", [1, 4])
 def test_any_source_s_schedule_is_the_translation(source: str, messages: int) -> None:
     schedule = build("S4", "alltoall", "exact", root=source, messages=messages)
-    q = oracles.node_of(source)
-    back = {oracles.compose(q, x): x for x in oracles.nodes(4)}
-    ranks = oracles.ranks(4)
+    q = star_graph.node_of(source)
+    back = {star_graph.compose(q, x): x for x in star_graph.nodes(4)}
+    ranks = star_graph.ranks(4)
 
-    def home(row: oracles.Plain) -> oracles.Plain:
+    def home(row: schedule_rows.Row) -> schedule_rows.Row:
         destination, message = divmod(row.unit, messages)
-        target = ranks[back[oracles.nodes(4)[destination]]]
+        target = ranks[back[star_graph.nodes(4)[destination]]]
         return row._replace(
             sender=back[row.sender], receiver=back[row.receiver], unit=target * messages + message
         )
@@ -286,7 +288,7 @@ def test_it_says_what_it_is() -> None:
         assert schedule.units == 2 * schedule.topology.nodes
         assert dict(schedule.arguments) == {"messages": 2}
         assert algorithm.rows(schedule.topology, {"messages": 2}) == len(schedule)
-        assert schedule.topology.distance_sum == page.total_distance(n)
+        assert schedule.topology.distance_sum == star_graph.distance_sum_formula(n)
 
 
 def test_the_closed_form_of_t_n_is_the_sum_of_the_distances() -> None:
@@ -294,12 +296,12 @@ def test_the_closed_form_of_t_n_is_the_sum_of_the_distances() -> None:
     for n in range(2, 10):
         topology = as_topology(f"S{n}")
         assert (
-            page.total_distance(n)
+            star_graph.distance_sum_formula(n)
             == int(topology.distances().sum())
             == topology.mean_distance * (topology.nodes - 1)
         )
-        assert n > 6 or page.total_distance(n) == sum(
-            oracles.distances(oracles.identity(n)).values()
+        assert n > 6 or star_graph.distance_sum_formula(n) == sum(
+            star_graph.distances(star_graph.identity(n)).values()
         )
 
 
@@ -326,7 +328,7 @@ def test_the_simulator_accepts_any_source_and_all_written_out() -> None:
         schedule = build("S5", "alltoall", "exact", root=source)
         for run in (simulate(schedule), simulate(schedule.expand())):
             assert (run.violation, run.complete, run.steps) == (None, True, page.fewest_steps(5, 1))
-            assert run.transmissions == 120 * page.total_distance(5)
+            assert run.transmissions == 120 * star_graph.distance_sum_formula(5)
 
 
 def test_the_simulator_names_what_is_broken() -> None:

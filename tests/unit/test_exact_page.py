@@ -8,8 +8,8 @@ import exact_alltoall
 import pytest
 from marked import BEGIN, END
 
-from support import oracles
-from support import oracles_exact as exact
+from oracles import exact_alltoall as exact
+from oracles import schedule_rows, star_graph
 
 TEXT = exact_alltoall.PAGE.read_text(encoding="utf-8")
 
@@ -29,8 +29,8 @@ def numbers(name: str) -> list[list[int]]:
 @pytest.mark.parametrize("n", [3, 4])
 def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> None:
     """Read as a reader does: from the cells alone, without the code that wrote them."""
-    place: dict[oracles.Node, oracles.Node] = {}
-    hops = dict[oracles.Node, int]()
+    place: dict[star_graph.Node, star_graph.Node] = {}
+    hops = dict[star_graph.Node, int]()
     rows = []
     for step, *cells in table(f"S{n}"):
         for port, cell in enumerate(cells, start=2):
@@ -39,12 +39,14 @@ def test_the_schedules_on_the_page_are_exchanges_in_the_fewest_steps(n: int) -> 
                 assert cell == "idle"
                 continue
             label, hop, length = actual.groups()
-            x = oracles.node_of(label)
-            sender = place.get(x, oracles.identity(n))
-            place[x], hops[x] = oracles.swap(sender, port), hops.get(x, 0) + 1
+            x = star_graph.node_of(label)
+            sender = place.get(x, star_graph.identity(n))
+            place[x], hops[x] = star_graph.swap(sender, port), hops.get(x, 0) + 1
             assert int(hop) == hops[x]
-            assert int(length) == oracles.distances(oracles.identity(n))[x]
-            rows.append(oracles.Plain(int(step), sender, port, place[x], 0, oracles.ranks(n)[x]))
+            assert int(length) == star_graph.distances(star_graph.identity(n))[x]
+            rows.append(
+                schedule_rows.Row(int(step), sender, port, place[x], 0, star_graph.ranks(n)[x])
+            )
     assert exact.problems(rows, n, 1) == set()
 
 
@@ -53,7 +55,7 @@ def test_bold_cells_are_short_necklaces_and_italics_come_before_their_last(n: in
     cells = [(int(step), cell) for step, *row in table(f"S{n}") for cell in row]
     bold = [(step, cell) for step, cell in cells if cell.startswith("**")]
     italics = [(step, cell) for step, cell in cells if re.match(r"\*\d", cell)]
-    assert {oracles.node_of(cell.strip("*").split()[0]) for _, cell in bold} == set(
+    assert {star_graph.node_of(cell.strip("*").split()[0]) for _, cell in bold} == set(
         exact.short_nodes(n)
     )
     assert all(" 1/" in cell for _, cell in italics)
@@ -76,8 +78,8 @@ def test_the_figures_of_one_message_add_up() -> None:
     rows = numbers("construction")
     assert [row[0] for row in rows] == [*range(3, 9)]
     for n, total, hops, share, opening, early, full, by_rule_9, steps, bound in rows:
-        assert total == exact.total_distance(n)
-        assert share == oracles.ceil_div(hops, n - 1)
+        assert total == star_graph.distance_sum_formula(n)
+        assert share == star_graph.ceil_div(hops, n - 1)
         assert early == opening - share <= full
         assert (
             steps
@@ -94,8 +96,8 @@ def test_the_figures_of_several_messages_add_up() -> None:
         (n, count) for n in range(3, 8) for count in range(2, n)
     ]
     for n, count, total, hops, share, opening, early, groups, steps, bound in rows:
-        assert total == count * exact.total_distance(n)
-        assert share == oracles.ceil_div(hops, n - 1)
+        assert total == count * star_graph.distance_sum_formula(n)
+        assert share == star_graph.ceil_div(hops, n - 1)
         assert early == opening - share <= groups
         assert steps == bound == exact.fewest_steps(n, count)
 
@@ -104,7 +106,7 @@ def test_the_loads_on_the_page_are_those_of_its_paths() -> None:
     *paths, together = table("loads")
     for label, path, *loads in paths:
         word = [int(port) for port in path.split()]
-        assert oracles.label(exact.walked(oracles.identity(4), word)) == label
+        assert star_graph.label(star_graph.visited(star_graph.identity(4), word)[-1]) == label
         assert [int(load) for load in loads] == [word.count(port) for port in (2, 3, 4)]
     columns = zip(*(map(int, loads) for _, _, *loads in paths), strict=True)
     assert [sum(column) for column in columns] == [int(load) for load in together[2:]]

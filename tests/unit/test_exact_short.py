@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import exact_alltoall as page
+from oracles import star_graph
+from oracles.rotation import cycles
 from starcast.collectives import exact_short
 from starcast.collectives.exact import _group_begins
 from starcast.collectives.exact_short import (
@@ -16,10 +19,7 @@ from starcast.collectives.exact_short import (
     schedule_words,
     short_words,
 )
-from support import oracles
-from support import oracles_exact as page
 from support.meeting import refused
-from support.oracles_balanced import cycles
 
 #: n and M: what a round may have, M <= n-1.
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
@@ -34,17 +34,17 @@ def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(
 ) -> None:
     """In reverse, a word enters each cycle at some symbol and goes around it once."""
     words = short_words(n, messages)
-    assert [(oracles.nodes(n)[word.node], word.message) for word in words] == [
+    assert [(star_graph.nodes(n)[word.node], word.message) for word in words] == [
         (x, message) for x in page.short_nodes(n) for message in range(messages)
     ]
     for word in words:
-        x = oracles.nodes(n)[word.node]
-        assert page.walked(oracles.identity(n), word.dimensions) == x
+        x = star_graph.nodes(n)[word.node]
+        assert star_graph.visited(star_graph.identity(n), word.dimensions)[-1] == x
         assert len(word.dimensions) == sum(len(cycle) + 1 for cycle in cycles(x))
         crossed = Counter(word.dimensions)
         entered = {cycle: next(s for s in cycle if crossed[s] == 2) for cycle in cycles(x)}
         home = page.homeward(x, entered)
-        assert page.walked(x, home) == oracles.identity(n)
+        assert star_graph.visited(x, home)[-1] == star_graph.identity(n)
         assert crossed == Counter(home)
         at = 0
         for cycle in sorted(cycles(x), key=min):  # cycle after cycle from the root on
@@ -56,9 +56,9 @@ def test_words_lead_to_the_nodes_of_short_necklaces_on_shortest_paths(
 def test_the_words_are_no_longer_than_the_distance() -> None:
     """By breadth-first search, that is without the formula."""
     for n in range(3, 7):
-        distances = oracles.distances(oracles.identity(n))
+        distances = star_graph.distances(star_graph.identity(n))
         for word in short_words(n, 2):
-            assert len(word.dimensions) == distances[oracles.nodes(n)[word.node]]
+            assert len(word.dimensions) == distances[star_graph.nodes(n)[word.node]]
 
 
 # Loads
@@ -70,7 +70,7 @@ def test_no_dimension_is_crossed_more_than_its_share() -> None:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)
         hops = crossed.total()
-        assert max(crossed.values()) == oracles.ceil_div(hops, n - 1)
+        assert max(crossed.values()) == star_graph.ceil_div(hops, n - 1)
         if n <= 8:
             assert hops == messages * page.short_hops(n)
 
@@ -164,7 +164,7 @@ def test_the_opening_leaves_an_idle_cell_per_dimension_for_every_step_too_many(
     hops = sum(len(word.dimensions) for word in begun.words)
     assert len(busy) == hops
     assert begun.length == max((step for _, step in busy), default=0)
-    assert begun.idle.shape == (n - 1, begun.length - oracles.ceil_div(hops, n - 1))
+    assert begun.idle.shape == (n - 1, begun.length - star_graph.ceil_div(hops, n - 1))
     for dimension, cells in enumerate(begun.idle.tolist(), start=2):
         free = [step for step in range(1, begun.length + 1) if (dimension, step) not in busy]
         assert cells == free[: len(cells)]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import star_graph
 from starcast.axes.values import drawn_faults, read_faults
 from starcast.collectives import schedule
 from starcast.experiments.faults import canonical_faults, resolve_faults
 from starcast.simulator import Fault, simulate
 from starcast.topologies import topology
-from support import oracles
 from support.meeting import refused
 
 SPECS = ("S3", "S4", "S5", "S4,2", "S5,3", "Q3")
@@ -65,8 +65,8 @@ def test_every_node_but_the_root_and_every_link_is_drawn_sometime(
 
 def test_all_links_of_a_topology_can_be_drawn() -> None:
     pairs = {
-        frozenset((oracles.label(x), oracles.label(oracles.swap(x, i))))
-        for x in oracles.nodes(3)
+        frozenset((star_graph.label(x), star_graph.label(star_graph.swap(x, i))))
+        for x in star_graph.nodes(3)
         for i in (2, 3)
     }
     assert {
@@ -137,9 +137,9 @@ def test_what_is_no_fault_of_the_topology_is_refused() -> None:
 
 def test_on_s4_exactly_the_neighbours_are_linked() -> None:
     network = topology("S4")
-    for x, y in combinations(oracles.nodes(4), 2):
-        word = f"{oracles.label(x)}-{oracles.label(y)}"
-        if y in {oracles.swap(x, i) for i in (2, 3, 4)}:
+    for x, y in combinations(star_graph.nodes(4), 2):
+        word = f"{star_graph.label(x)}-{star_graph.label(y)}"
+        if y in {star_graph.swap(x, i) for i in (2, 3, 4)}:
             assert canonical_faults(network, [word]) == (word,)
         else:
             with refused("is not a link"):

@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from oracles import rooted_trees, star_graph, tseng_sheu
 from starcast.errors import StarcastError
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, model
-from support import oracles
 from support.meeting import PAGES, Pair, pair, ports_of, refused, roots, tree_of
 
 CONSTRUCTIONS = sorted(PAGES)
 CASES = [(n, construction) for n in range(2, 7) for construction in CONSTRUCTIONS]
 
 
-def table(both: Pair, values: dict[oracles.Node, int], missing: int = -1) -> list[int]:
+def table(both: Pair, values: dict[star_graph.Node, int], missing: int = -1) -> list[int]:
     """A value per node in rank order."""
-    return [values.get(node, missing) for node in oracles.nodes(both.n)]
+    return [values.get(node, missing) for node in star_graph.nodes(both.n)]
 
 
 # Measures
@@ -47,9 +47,9 @@ def test_the_array_and_its_measures_are_the_page_s_for_every_cyclic_root(
 
 def assert_places_agree(both: Pair) -> None:
     """Every node has the page's parent and level, and is in every tree."""
-    ranks = oracles.ranks(both.n)
+    ranks = star_graph.ranks(both.n)
     parents = [table(both, {x: ranks[tree[x]] for x in tree}) for tree in both.trees]
-    levels = [table(both, oracles.depths(tree, both.root)) for tree in both.trees]
+    levels = [table(both, rooted_trees.depths(tree, both.root)) for tree in both.trees]
     assert both.forest.parents().tolist() == parents
     assert both.forest.levels().tolist() == levels
     members = both.forest.members()
@@ -61,44 +61,44 @@ def assert_places_agree(both: Pair) -> None:
 
 def assert_profiles_agree(both: Pair) -> None:
     """Heights, nodes by level, leaves, and every node with those below it."""
-    profiles = [oracles.profile(tree, both.root) for tree in both.trees]
+    profiles = [rooted_trees.profile(tree, both.root) for tree in both.trees]
     heights = [len(item) - 1 for item in profiles]
     assert list(both.forest.heights) == heights
     assert both.forest.height == max(heights)
-    leaves = [len(oracles.leaves(tree, both.root)) for tree in both.trees]
+    leaves = [len(rooted_trees.leaves(tree, both.root)) for tree in both.trees]
     assert list(both.forest.leaves) == leaves
     padded = [item + [0] * (max(heights) + 1 - len(item)) for item in profiles]
     assert np.asarray(both.forest.level_profile()).tolist() == padded
-    below = [table(both, oracles.sizes(tree, both.root)) for tree in both.trees]
+    below = [table(both, rooted_trees.sizes(tree, both.root)) for tree in both.trees]
     assert both.forest.subtree_sizes().tolist() == below
 
 
 def assert_loads_agree(both: Pair) -> None:
     """The trees on every directed link; pitfall 1: opposite directions are not an overlap."""
-    counted = oracles.load(both.trees)
+    counted = rooted_trees.load(both.trees)
     load = both.forest.load()
     assert load.shape == (factorial(both.n), both.n - 1)
     assert load.tolist() == [
-        [counted[x, oracles.swap(x, port)] for port in range(2, both.n + 1)]
-        for x in oracles.nodes(both.n)
+        [counted[x, star_graph.swap(x, port)] for port in range(2, both.n + 1)]
+        for x in star_graph.nodes(both.n)
     ]
     assert load.sum() == len(both.trees) * (factorial(both.n) - 1)
     assert both.forest.congestion == max(counted.values())
-    assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, both.n)
+    assert dict(both.forest.load_histogram()) == rooted_trees.load_histogram(both.trees, both.n)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 def test_s7_follows_the_definition_for_every_cyclic_root(construction: str) -> None:
-    for root in oracles.cyclic_roots(7):
+    for root in star_graph.cyclic_roots(7):
         both = pair(7, construction, root)
         assert np.array_equal(
             both.forest.parent_port, np.stack([ports_of(tree, root) for tree in both.trees])
         )
         assert list(both.forest.heights) == [
-            len(oracles.profile(tree, root)) - 1 for tree in both.trees
+            len(rooted_trees.profile(tree, root)) - 1 for tree in both.trees
         ]
-        assert dict(both.forest.load_histogram()) == oracles.load_histogram(both.trees, 7)
+        assert dict(both.forest.load_histogram()) == rooted_trees.load_histogram(both.trees, 7)
         both.forest.verify()
 
 
@@ -113,11 +113,11 @@ def test_a_forest_at_any_root_is_the_translated_forest(
     root = tuple(symbols)
     n = len(root)
     at_identity = forest(f"S{n}", construction)
-    translated = forest(f"S{n}", construction, root=oracles.label(root))
-    image = topology(f"S{n}").translation(oracles.label(root))
+    translated = forest(f"S{n}", construction, root=star_graph.label(root))
+    image = topology(f"S{n}").translation(star_graph.label(root))
     assert np.array_equal(translated.parent_port[:, image], at_identity.parent_port)
-    assert tree_of(translated.parent_port[0], n) == oracles.label_change(
-        root, tree_of(at_identity.parent_port[0], n)
+    assert tree_of(translated.parent_port[0], n) == rooted_trees.translated(
+        tree_of(at_identity.parent_port[0], n), root
     )
     translated.verify()
 
@@ -239,17 +239,19 @@ def test_a_changed_entry_is_detected_unless_it_is_another_spanning_tree(
     old = int(array[tree, rank])
     new = data.draw(st.integers(0, 255).filter(lambda port: port != old))
     array[tree, rank] = new
-    if new in {2, 3, 4, 5} and oracles.is_spanning(tree_of(array[tree], 5), oracles.identity(5)):
+    if new in {2, 3, 4, 5} and rooted_trees.is_spanning(
+        tree_of(array[tree], 5), star_graph.identity(5)
+    ):
         judged(array)
         return
     with refused(f"tree {tree}", exit_code=6):
         judged(array)
 
 
-def hangs_together(tree: oracles.Tree, root: oracles.Node) -> bool:
+def hangs_together(tree: rooted_trees.Tree, root: star_graph.Node) -> bool:
     """Return whether every node with a parent leads to the root."""
     try:
-        oracles.depths(tree, root)
+        rooted_trees.depths(tree, root)
     except (KeyError, RuntimeError):
         return False
     return root not in tree
@@ -264,16 +266,16 @@ def test_the_node_that_verify_names_does_not_reach_the_root(
     tree = data.draw(st.integers(0, len(array) - 1))
     rank = data.draw(st.integers(1, 119))
     array[tree, rank] = data.draw(st.integers(2, 5).filter(lambda port: port != array[tree, rank]))
-    mutated, root = tree_of(array[tree], 5), oracles.identity(5)
+    mutated, root = tree_of(array[tree], 5), star_graph.identity(5)
     if hangs_together(mutated, root):
         return
-    lost = {oracles.label(x) for x in mutated if not leads_home(mutated, x, root)}
+    lost = {star_graph.label(x) for x in mutated if not leads_home(mutated, x, root)}
     with pytest.raises(StarcastError) as refusal:
         judged(array)
     assert any(label in refusal.value.message for label in lost)
 
 
-def leads_home(tree: oracles.Tree, node: oracles.Node, root: oracles.Node) -> bool:
+def leads_home(tree: rooted_trees.Tree, node: star_graph.Node, root: star_graph.Node) -> bool:
     """Return whether the parents of a node lead to the root."""
     for _ in range(len(tree) + 1):
         if node == root:
@@ -404,27 +406,27 @@ def test_the_smallest_stars_verify(n: int) -> None:
 # Partial trees
 
 
-def half_of_s4() -> tuple[oracles.Tree, Forest]:
+def half_of_s4() -> tuple[rooted_trees.Tree, Forest]:
     """The two lowest levels of L(I), declared partial."""
-    full, root = oracles.greedy(oracles.identity(4)), oracles.identity(4)
-    half = {x: parent for x, parent in full.items() if oracles.depths(full, root)[x] <= 2}
+    full, root = tseng_sheu.greedy(star_graph.identity(4)), star_graph.identity(4)
+    half = {x: parent for x, parent in full.items() if rooted_trees.depths(full, root)[x] <= 2}
     return half, Forest(topology("S4"), ports_of(half, root)[None, :], 0, spanning=False)
 
 
 def test_nodes_outside_a_partial_tree_have_no_parent_and_no_level() -> None:
     half, own = half_of_s4()
     own.verify()
-    inside = np.array([x in half or x == oracles.identity(4) for x in oracles.nodes(4)])
+    inside = np.array([x in half or x == star_graph.identity(4) for x in star_graph.nodes(4)])
     assert np.array_equal(own.members()[0], inside)
     assert np.array_equal(own.levels()[0] >= 0, inside)
     assert np.array_equal(own.parents()[0] >= 0, inside & (np.arange(24) != 0))
     assert own.height == 2
     assert own.load().sum() == len(half)
     assert list(own.sizes) == [len(half) + 1]
-    below = oracles.sizes(half, oracles.identity(4))
-    assert own.subtree_sizes()[0].tolist() == [below.get(x, 0) for x in oracles.nodes(4)]
-    assert list(own.leaves) == [len(oracles.leaves(half, oracles.identity(4)))]
-    assert own.level_profile().tolist() == [oracles.profile(half, oracles.identity(4))]
+    below = rooted_trees.sizes(half, star_graph.identity(4))
+    assert own.subtree_sizes()[0].tolist() == [below.get(x, 0) for x in star_graph.nodes(4)]
+    assert list(own.leaves) == [len(rooted_trees.leaves(half, star_graph.identity(4)))]
+    assert own.level_profile().tolist() == [rooted_trees.profile(half, star_graph.identity(4))]
 
 
 def test_a_partial_tree_that_is_not_declared_partial_is_rejected() -> None:
@@ -439,11 +441,11 @@ def test_a_changed_entry_of_a_partial_tree_is_verified(rank: int, port: int) -> 
     array = own.parent_port.copy()
     array[0, rank] = port
     changed = Forest(topology("S4"), array, 0, spanning=False)
-    if port != 1 and hangs_together(tree_of(array[0], 4), oracles.identity(4)):
+    if port != 1 and hangs_together(tree_of(array[0], 4), star_graph.identity(4)):
         changed.verify()
         assert changed.levels()[0].tolist() == [
-            oracles.depths(tree_of(array[0], 4), oracles.identity(4)).get(x, -1)
-            for x in oracles.nodes(4)
+            rooted_trees.depths(tree_of(array[0], 4), star_graph.identity(4)).get(x, -1)
+            for x in star_graph.nodes(4)
         ]
     else:
         with refused("tree 0", exit_code=6):
@@ -461,7 +463,7 @@ def test_wrong_hubs_do_not_change_the_verdict(data: st.DataObject) -> None:
     tree, rank = data.draw(st.integers(0, 3)), data.draw(st.integers(1, 119))
     array[tree, rank] = data.draw(st.integers(2, 5))
     spoiled = Forest(topology("S5"), array, 0, verify_hubs=verify_hubs)
-    if oracles.is_spanning(tree_of(array[tree], 5), oracles.identity(5)):
+    if rooted_trees.is_spanning(tree_of(array[tree], 5), star_graph.identity(5)):
         verify_by_distances(spoiled)
     else:
         with refused(f"tree {tree}", exit_code=6):

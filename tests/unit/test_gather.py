@@ -5,6 +5,8 @@ from math import factorial
 import numpy as np
 import pytest
 
+from oracles import scatter as page
+from oracles import schedule_rows, star_graph
 from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
@@ -12,17 +14,15 @@ from starcast.collectives.gather import reverse_schedule
 from starcast.collectives.scatter import build_scatter
 from starcast.topologies import as_topology
 from starcast.trees import forest
-from support import oracles
-from support import oracles_scatter as page
 from support.meeting import assert_complete, plain_rows, refused, roots
 from unit.test_scatter import SCATTERS, cases
 
 
 def schedule(
-    collective: str, n: int, algorithm: str, messages: int, root: oracles.Node | None = None
+    collective: str, n: int, algorithm: str, messages: int, root: star_graph.Node | None = None
 ) -> Schedule:
     """The array form."""
-    topology = oracles.label(root or oracles.identity(n))
+    topology = star_graph.label(root or star_graph.identity(n))
     return build(f"S{n}", collective, algorithm, root=topology, messages=messages)
 
 
@@ -31,7 +31,7 @@ def test_the_rows_are_those_of_the_page_s_scatter_backwards(
     n: int, algorithm: str, messages: int
 ) -> None:
     for root in roots(n):
-        expected = page.backwards(page.scatter(algorithm, root, messages))
+        expected = schedule_rows.backwards(page.scatter(algorithm, root, messages))
         assert sorted(plain_rows(schedule("gather", n, algorithm, messages, root))) == sorted(
             expected
         )

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from oracles import star_graph, tseng_sheu
 from starcast.topologies import topology
 from starcast.trees import forest
-from support import oracles
 from support.meeting import pair, roots
 
 SIZES = range(2, 8)
@@ -13,11 +13,11 @@ SIZES = range(2, 8)
 
 def test_the_documented_examples() -> None:
     """A1: dif(1234, 1243) = 3; v_1 = r_k sends over k, v_1 = r_1 over dif."""
-    assert oracles.dif((1, 2, 4, 3), (1, 2, 3, 4)) == 3
-    assert oracles.alpha((1, 2, 4, 3), (1, 2, 3, 4)) == 3
-    assert oracles.alpha((4, 2, 3, 1), (1, 2, 3, 4)) == 4
+    assert tseng_sheu.dif((1, 2, 4, 3), (1, 2, 3, 4)) == 3
+    assert tseng_sheu.alpha((1, 2, 4, 3), (1, 2, 3, 4)) == 3
+    assert tseng_sheu.alpha((4, 2, 3, 1), (1, 2, 3, 4)) == 4
     greedy = forest("S4", "greedy").parent_port[0]
-    ranks = oracles.ranks(4)
+    ranks = star_graph.ranks(4)
     assert greedy[ranks[1, 2, 4, 3]] == 3
     assert greedy[ranks[4, 2, 3, 1]] == 4
 
@@ -26,8 +26,8 @@ def test_every_node_follows_the_rule() -> None:
     """The port is r's position of the first symbol, or the first displaced position."""
     for n in SIZES:
         for root in roots(n):
-            row = forest(f"S{n}", "greedy", root=oracles.label(root)).parent_port[0]
-            for node, port in zip(oracles.nodes(n), row.tolist(), strict=True):
+            row = forest(f"S{n}", "greedy", root=star_graph.label(root)).parent_port[0]
+            for node, port in zip(star_graph.nodes(n), row.tolist(), strict=True):
                 if node == root:
                     assert port == 0
                 elif node[0] == root[0]:
@@ -43,30 +43,30 @@ def test_every_link_leads_nearer_to_the_root_and_the_height_is_the_diameter(n: i
     for root in roots(n):
         both = pair(n, "greedy", root)
         assert np.array_equal(
-            both.forest.levels()[0], topology(f"S{n}").distances(oracles.label(root))
+            both.forest.levels()[0], topology(f"S{n}").distances(star_graph.label(root))
         )
-        assert both.forest.height == oracles.diameter(n)
+        assert both.forest.height == star_graph.diameter(n)
         assert both.forest.congestion == 1
 
 
 def test_as_many_leaves_as_derangements_but_not_the_derangements() -> None:
     for n in SIZES:
-        for root in oracles.cyclic_roots(n):
-            built = forest(f"S{n}", "greedy", root=oracles.label(root))
-            assert list(built.leaves) == [oracles.derangements(n)]
+        for root in star_graph.cyclic_roots(n):
+            built = forest(f"S{n}", "greedy", root=star_graph.label(root))
+            assert list(built.leaves) == [star_graph.derangements(n)]
         inner = set(built.parents()[0].tolist())
-        leaves = {node for rank, node in enumerate(oracles.nodes(n)) if rank not in inner}
-        assert leaves == {node for node in oracles.nodes(n) if is_leaf_by_the_page(node, root)}
+        leaves = {node for rank, node in enumerate(star_graph.nodes(n)) if rank not in inner}
+        assert leaves == {node for node in star_graph.nodes(n) if is_leaf_by_the_page(node, root)}
         moved = {
             node
-            for node in oracles.nodes(n)
+            for node in star_graph.nodes(n)
             if all(a != b for a, b in zip(node, root, strict=True))
         }
         assert len(moved) == len(leaves)
         assert (leaves == moved) == (n == 2)
 
 
-def is_leaf_by_the_page(v: oracles.Node, r: oracles.Node) -> bool:
+def is_leaf_by_the_page(v: star_graph.Node, r: star_graph.Node) -> bool:
     """A1: v != r, v_k != r_k for all k >= 2, and not (v_2 = r_1 and v_1 != r_2)."""
     return (
         v != r
@@ -79,11 +79,11 @@ def test_relabelling_a_greedy_tree_is_the_greedy_tree_of_the_relabelled_root() -
     """A1: q o L(r) = L(q o r)."""
     for n in range(2, 6):
         for q in roots(n):
-            for r in oracles.cyclic_roots(n):
+            for r in star_graph.cyclic_roots(n):
                 moved = forest(
-                    f"S{n}", "greedy", root=oracles.label(oracles.compose(q, r))
+                    f"S{n}", "greedy", root=star_graph.label(star_graph.compose(q, r))
                 ).parent_port[0]
-                image = topology(f"S{n}").translation(oracles.label(q))
+                image = topology(f"S{n}").translation(star_graph.label(q))
                 assert np.array_equal(
-                    moved[image], forest(f"S{n}", "greedy", root=oracles.label(r)).parent_port[0]
+                    moved[image], forest(f"S{n}", "greedy", root=star_graph.label(r)).parent_port[0]
                 )

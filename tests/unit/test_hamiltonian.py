@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from math import factorial
 
 import numpy as np
@@ -10,21 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.trees import Forest, forest
+from oracles import allgather_trees as page
+from oracles import rooted_trees, star_graph
+from oracles.rotation import necklace
+from oracles.schedule_rows import Row
+from starcast.trees import forest
 from starcast.trees.hamiltonian import phase_1_word, phase_2_ports
 from starcast.trees.hamiltonian_paths import cycle_word, path_word, walk
-from support import oracles
-from support import oracles_multinode as page
-from support.meeting import ports_of, refused, roots, tree_of
-from support.oracles_balanced import necklace
+from support.meeting import built, ports_of, refused, roots, tree_of
 
 SIZES = range(2, 8)
-
-
-@cache
-def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
-    """Return the forest from the array implementation."""
-    return forest(f"S{n}", construction, root=oracles.label(root or oracles.identity(n)))
 
 
 def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
@@ -49,8 +43,10 @@ def test_the_path_visits_every_node_once() -> None:
 def test_the_path_is_not_a_cycle_in_general() -> None:
     """Pitfall 4: it ends next to its start for n = 3, 4, 6 only."""
     for n, closes in [(3, True), (4, True), (5, False), (6, True), (7, False), (8, False)]:
-        end = oracles.nodes(n)[walk(n, path_word(n))[-1]]
-        assert (end in [oracles.swap(oracles.identity(n), d) for d in range(2, n + 1)]) == closes
+        end = star_graph.nodes(n)[walk(n, path_word(n))[-1]]
+        assert (
+            end in [star_graph.swap(star_graph.identity(n), d) for d in range(2, n + 1)]
+        ) == closes
 
 
 @pytest.mark.parametrize("n", range(2, 9))
@@ -66,25 +62,25 @@ def test_the_cycle_visits_every_node_once_and_closes() -> None:
         assert np.array_equal(np.sort(visited[:-1]), np.arange(factorial(n)))
 
 
-def all_paths(way: list[oracles.Node]) -> Iterator[list[oracles.Node]]:
+def all_paths(way: list[star_graph.Node]) -> Iterator[list[star_graph.Node]]:
     """The Hamiltonian paths that begin in this way, types ascending."""
     if len(way) == factorial(len(way[0])):
         yield way
     for i in range(2, len(way[0]) + 1):
-        neighbour = oracles.swap(way[-1], i)
+        neighbour = star_graph.swap(way[-1], i)
         if neighbour not in way:
             yield from all_paths([*way, neighbour])
 
 
 def test_the_paths_of_the_base_are_the_first_of_all() -> None:
     """For each last node, the Hamiltonian path of S_4 from 1234 whose word comes first."""
-    start = oracles.identity(4)
-    first: dict[oracles.Node, list[oracles.Node]] = {}
+    start = star_graph.identity(4)
+    first: dict[star_graph.Node, list[star_graph.Node]] = {}
     for way in all_paths([start]):
         first.setdefault(way[-1], way)
     assert len(first) == 12
     for goal, way in first.items():
-        assert page.visited(start, page.depth_first(start, goal, start) or []) == way
+        assert star_graph.visited(start, page.depth_first(start, goal, start) or []) == way
 
 
 @given(
@@ -94,8 +90,8 @@ def test_the_paths_of_the_base_are_the_first_of_all() -> None:
 )
 def test_a_walk_crosses_one_link_after_the_other(sample: tuple[int, list[int]]) -> None:
     n, word = sample
-    visited = page.visited(oracles.identity(n), word)
-    assert [oracles.nodes(n)[rank] for rank in walk(n, as_array(word)).tolist()] == visited
+    visited = star_graph.visited(star_graph.identity(n), word)
+    assert [star_graph.nodes(n)[rank] for rank in walk(n, as_array(word)).tolist()] == visited
 
 
 # A2: the tree of rotated Hamiltonian paths
@@ -107,7 +103,7 @@ def test_the_tree_of_rotated_paths_follows_the_definition() -> None:
         for root in roots(n)[: 2 if n == 7 else None]:
             trees = built(n, "rotated-hamiltonian", root)
             assert np.array_equal(
-                trees.parent_port, ports_of(page.translated(tree, root), root)[None, :]
+                trees.parent_port, ports_of(rooted_trees.translated(tree, root), root)[None, :]
             )
             trees.verify()
 
@@ -118,11 +114,11 @@ def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: in
     tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
     levels = built(n, "rotated-hamiltonian").levels()[0]
     for j in range(2, n + 1):
-        inside = [x for x in oracles.nodes(n) if x[j - 1] == 1]
-        path = sorted(inside, key=lambda x: levels[oracles.ranks(n)[x]])
-        assert path[0] == oracles.swap(oracles.identity(n), j)
+        inside = [x for x in star_graph.nodes(n) if x[j - 1] == 1]
+        path = sorted(inside, key=lambda x: levels[star_graph.ranks(n)[x]])
+        assert path[0] == star_graph.swap(star_graph.identity(n), j)
         assert len(path) == factorial(n - 1)
-        assert [tree[x] for x in path] == [oracles.identity(n), *path[:-1]]
+        assert [tree[x] for x in path] == [star_graph.identity(n), *path[:-1]]
 
 
 def test_subtree_j_is_the_rotation_of_the_one_before() -> None:
@@ -137,8 +133,8 @@ def test_subtree_j_is_the_rotation_of_the_one_before() -> None:
                 )
                 assert tree[turned] == above
                 assert (
-                    oracles.dimension_between(turned, above)
-                    == (oracles.dimension_between(x, parent) + j - 4) % (n - 1) + 2
+                    star_graph.dimension_between(turned, above)
+                    == (star_graph.dimension_between(x, parent) + j - 4) % (n - 1) + 2
                 )
 
 
@@ -147,9 +143,9 @@ def test_rule_1_for_every_root() -> None:
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             tree = tree_of(built(n, "rotated-hamiltonian", root).parent_port[0], n)
-            for x in oracles.nodes(n):
+            for x in star_graph.nodes(n):
                 if x[0] == root[0] and x != root:
-                    assert tree[x] == oracles.swap(x, x.index(root[-1]) + 1)
+                    assert tree[x] == star_graph.swap(x, x.index(root[-1]) + 1)
 
 
 def test_leaves_are_spread_over_the_types() -> None:
@@ -164,7 +160,7 @@ def test_leaves_are_spread_over_the_types() -> None:
 
 def test_the_ports_of_phase_2_for_any_symbol() -> None:
     for n in range(2, 8):
-        first = oracles.nodes(n)[: factorial(n - 1)]
+        first = star_graph.nodes(n)[: factorial(n - 1)]
         for symbol in range(2, n + 1):
             assert phase_2_ports(n, symbol).tolist() == [x.index(symbol) + 1 for x in first]
 
@@ -187,7 +183,7 @@ def test_the_word_of_phase_1() -> None:
 # A2: the schedule for all sources
 
 
-def schedule(n: int) -> list[page.Send]:
+def schedule(n: int) -> list[Row]:
     """The root schedule: phase 1, then phase 2."""
     return [*page.phase_1(n), *page.phase_2(n, factorial(n - 1))]
 
@@ -196,15 +192,15 @@ def test_the_schedule_sends_down_the_tree_and_takes_the_fewest_steps() -> None:
     """It takes n (n-2)! = ceil((n!-1)/(n-1)) steps, n-1 nodes each but in the last."""
     for n in range(3, 8):
         sends = schedule(n)
-        informed = {oracles.identity(n): 0}
+        informed = {star_graph.identity(n): 0}
         for send in sends:
-            assert informed[send.tail] < send.step
-            assert send.head not in informed
-            informed[send.head] = send.step
+            assert informed[send.sender] < send.step
+            assert send.receiver not in informed
+            informed[send.receiver] = send.step
         tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
-        assert tree == {send.head: send.tail for send in sends}
+        assert tree == {send.receiver: send.sender for send in sends}
         assert max(informed.values()) == n * factorial(n - 2) == -(-(factorial(n) - 1) // (n - 1))
-        assert max(Counter((send.step, send.type) for send in sends).values()) == 1
+        assert max(Counter((send.step, send.port) for send in sends).values()) == 1
         counts = Counter(send.step for send in sends)
         assert [counts[step] for step in sorted(counts)] == [n - 1] * (len(counts) - 1) + [n - 2]
 
@@ -231,7 +227,8 @@ def test_the_path_of_the_cycle_follows_the_definition(n: int) -> None:
     for root in roots(n)[: 2 if n == 7 else None]:
         trees = built(n, "hamiltonian-cycle", root)
         assert np.array_equal(
-            trees.parent_port, ports_of(page.translated(page.cycle_tree(n), root), root)[None, :]
+            trees.parent_port,
+            ports_of(rooted_trees.translated(page.cycle_tree(n), root), root)[None, :],
         )
 
 
@@ -252,7 +249,7 @@ def test_it_is_one_path_whose_end_is_next_to_the_root() -> None:
 def test_all_sources_cross_one_type_per_step(n: int) -> None:
     """Translation keeps types: in step t all nodes send across the t-th type of the word."""
     word = cycle_word(n)
-    for root in oracles.nodes(n):
+    for root in star_graph.nodes(n):
         trees = built(n, "hamiltonian-cycle", root)
         levels = trees.levels()[0]
         below = levels > 0
@@ -262,12 +259,12 @@ def test_all_sources_cross_one_type_per_step(n: int) -> None:
 @pytest.mark.parametrize("n", [4, 5])
 def test_the_cycle_from_another_root_is_another_cycle(n: int) -> None:
     """Section 4 has one cycle for all sources; the forest at q is a translated, other cycle."""
-    start = oracles.identity(n)
-    cycle = page.visited(start, page.cycle_types(n))[:-1]
+    start = star_graph.identity(n)
+    cycle = star_graph.visited(start, page.cycle_types(n))[:-1]
     links = set(zip(cycle, [*cycle[1:], start], strict=True))
     agreeing = [
         q
-        for q in oracles.nodes(n)
+        for q in star_graph.nodes(n)
         if all(
             (parent, x) in links
             for x, parent in tree_of(built(n, "hamiltonian-cycle", q).parent_port[0], n).items()

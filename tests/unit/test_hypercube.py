@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import hypercube
 from starcast.errors import StarcastError
 from starcast.topologies import topology
-from support import oracles_cube
 from support.meeting import refused
 
 SIZES = range(1, 9)
@@ -41,8 +41,8 @@ def test_the_error_states_the_range_which_ends_below_the_largest_star() -> None:
 def test_labels_are_the_bit_strings_in_order() -> None:
     for d in SIZES:
         t = topology(f"Q{d}")
-        assert t.labels().tolist() == oracles_cube.nodes(d)
-        assert [t.rank(label) for label in oracles_cube.nodes(d)] == list(range(t.nodes))
+        assert t.labels().tolist() == hypercube.nodes(d)
+        assert [t.rank(label) for label in hypercube.nodes(d)] == list(range(t.nodes))
         assert t.labels([t.nodes - 1, 0]).tolist() == ["1" * d, "0" * d]
 
 
@@ -77,7 +77,7 @@ def test_ports_flip_bits_counted_from_the_left() -> None:
     for d in SIZES:
         t = topology(f"Q{d}")
         for port in t.ports:
-            expected = [int(oracles_cube.flip(x, port), 2) for x in oracles_cube.nodes(d)]
+            expected = [int(hypercube.flip(x, port), 2) for x in hypercube.nodes(d)]
             assert (
                 t.neighbours(port).tolist()
                 == t.neighbours(port, np.arange(t.nodes)).tolist()
@@ -99,7 +99,7 @@ def test_an_unknown_port_is_refused() -> None:
 def test_distances_count_the_differing_bits(d: int) -> None:
     t = topology(f"Q{d}")
     for root in range(0, t.nodes, max(1, t.nodes // 20)):
-        expected = [oracles_cube.xor(x, t.label(root)).count("1") for x in oracles_cube.nodes(d)]
+        expected = [hypercube.xor(x, t.label(root)).count("1") for x in hypercube.nodes(d)]
         assert t.distances(root).tolist() == expected
         assert t.distances(root).dtype == np.uint8
 

@@ -5,55 +5,55 @@ from math import gcd
 import numpy as np
 import pytest
 
+from oracles import rooted_trees, star_graph, tseng_sheu
 from starcast.trees import Forest, forest
-from support import oracles
 from support.meeting import pair, roots
 
 SIZES = range(2, 8)
 
 
-def path_from_root(built: Forest, tree: int, goal: oracles.Node) -> list[int]:
+def path_from_root(built: Forest, tree: int, goal: star_graph.Node) -> list[int]:
     """The ports from the root to a node, read from the array."""
     n, ports = len(goal), []
     node, row = goal, built.parent_port[tree]
-    while port := int(row[oracles.ranks(n)[node]]):
+    while port := int(row[star_graph.ranks(n)[node]]):
         ports.append(port)
-        node = oracles.swap(node, port)
+        node = star_graph.swap(node, port)
     return ports[::-1]
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_one_tree_for_every_shift_in_order(n: int) -> None:
     """Row i-1 is L(rho^i(r)) with r as its root: the same undirected links."""
-    for root in oracles.cyclic_roots(n):
+    for root in star_graph.cyclic_roots(n):
         both = pair(n, "multiple", root)
         assert both.forest.trees == n - 1
         for i, row in enumerate(both.forest.parent_port, start=1):
             links = {
-                frozenset((x, oracles.swap(x, port)))
-                for x, port in zip(oracles.nodes(n), row.tolist(), strict=True)
+                frozenset((x, star_graph.swap(x, port)))
+                for x, port in zip(star_graph.nodes(n), row.tolist(), strict=True)
                 if port
             }
             assert links == {
-                frozenset(link) for link in oracles.greedy(oracles.shift(root, i)).items()
+                frozenset(link) for link in tseng_sheu.greedy(star_graph.shift(root, i)).items()
             }
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_profiles_of_every_tree(n: int) -> None:
     """The level profile of tree i; a left shift would exchange i and n-i."""
-    for root in oracles.cyclic_roots(n):
+    for root in star_graph.cyclic_roots(n):
         both = pair(n, "multiple", root)
         result = np.asarray(both.forest.level_profile()).tolist()
         for i, tree in enumerate(both.trees):
-            expected = oracles.profile(tree, root)
+            expected = rooted_trees.profile(tree, root)
             assert result[i] == expected + [0] * (len(result[i]) - len(expected))
 
 
 def test_heights_are_those_of_lemma_5() -> None:
     """D_n + n + gcd(n,i) - 2; the lemma does not hold for n = 2 and 3 (see test_forest)."""
     for n in range(4, 8):
-        heights = [oracles.diameter(n) + n + gcd(n, i) - 2 for i in range(1, n)]
+        heights = [star_graph.diameter(n) + n + gcd(n, i) - 2 for i in range(1, n)]
         assert list(forest(f"S{n}", "multiple").heights) == heights
 
 
@@ -66,16 +66,16 @@ def test_the_heights_of_the_smallest_two() -> None:
 def test_the_greatest_height_follows_the_definition() -> None:
     for n in SIZES:
         height = forest(f"S{n}", "multiple").height
-        assert height == oracles.height_of_multiple(n)
+        assert height == tseng_sheu.height_of_multiple(n)
         if n > 2:
-            assert oracles.diameter(n) + n - 1 <= height <= 2 * oracles.diameter(n)
+            assert star_graph.diameter(n) + n - 1 <= height <= 2 * star_graph.diameter(n)
 
 
 def test_congestion_is_at_most_two_for_every_root() -> None:
     """Lemma 6."""
     for n in SIZES:
         for root in roots(n):
-            built = forest(f"S{n}", "multiple", root=oracles.label(root))
+            built = forest(f"S{n}", "multiple", root=star_graph.label(root))
             assert built.congestion == min(2, n - 1)
             assert set(built.load_histogram()) <= {0, 1, 2}
 
@@ -89,7 +89,9 @@ def test_the_load_histogram() -> None:
         (5, {0: 73, 1: 338, 2: 69}),
         (6, {0: 480, 1: 2645, 2: 475}),
     ]:
-        assert oracles.load_histogram(oracles.multiple(oracles.identity(n)), n) == histogram
+        assert (
+            rooted_trees.load_histogram(tseng_sheu.multiple(star_graph.identity(n)), n) == histogram
+        )
         assert dict(forest(f"S{n}", "multiple").load_histogram()) == histogram
 
 
@@ -103,32 +105,34 @@ def test_the_paths_of_s6_cross_the_dimensions_on_the_page() -> None:
     }
     built = forest("S6", "multiple")
     for i, dimensions in expected.items():
-        assert oracles.path_dimensions(oracles.identity(6), i) == dimensions
-        assert path_from_root(built, i - 1, oracles.shift(oracles.identity(6), i)) == dimensions
+        assert tseng_sheu.path_dimensions(star_graph.identity(6), i) == dimensions
+        assert (
+            path_from_root(built, i - 1, star_graph.shift(star_graph.identity(6), i)) == dimensions
+        )
 
 
 def test_every_path_follows_its_cycles() -> None:
     """tail(C_1), C_2, 2, C_3, 3, ..; n + gcd(n,i) - 2 links; p_i itself, not reversed."""
     for n in SIZES:
         for root in roots(n):
-            built = forest(f"S{n}", "multiple", root=oracles.label(root))
+            built = forest(f"S{n}", "multiple", root=star_graph.label(root))
             for i in range(1, n):
-                dimensions = path_from_root(built, i - 1, oracles.shift(root, i))
-                assert dimensions == oracles.path_dimensions_by_cycles(n, i)
-                assert dimensions == oracles.path_dimensions(root, i)
+                dimensions = path_from_root(built, i - 1, star_graph.shift(root, i))
+                assert dimensions == tseng_sheu.path_dimensions_by_cycles(n, i)
+                assert dimensions == tseng_sheu.path_dimensions(root, i)
                 assert len(dimensions) == n + gcd(n, i) - 2
 
 
 def test_paths_meet_only_in_the_root() -> None:
     """Every other node of p_i has r_1 in position i+1, so no node is on two of them."""
     for n in SIZES:
-        for root in oracles.cyclic_roots(n):
-            built = forest(f"S{n}", "multiple", root=oracles.label(root))
+        for root in star_graph.cyclic_roots(n):
+            built = forest(f"S{n}", "multiple", root=star_graph.label(root))
             on_paths = []
             for i in range(1, n):
                 node = root
-                for port in path_from_root(built, i - 1, oracles.shift(root, i)):
-                    node = oracles.swap(node, port)
+                for port in path_from_root(built, i - 1, star_graph.shift(root, i)):
+                    node = star_graph.swap(node, port)
                     assert node[i] == root[0]
                     on_paths.append(node)
             assert len(set(on_paths)) == len(on_paths)
@@ -136,15 +140,15 @@ def test_paths_meet_only_in_the_root() -> None:
 
 def test_the_root_has_one_child_in_every_tree_and_two_in_the_last() -> None:
     for n in range(3, 8):
-        for root in oracles.cyclic_roots(n):
-            built = forest(f"S{n}", "multiple", root=oracles.label(root))
+        for root in star_graph.cyclic_roots(n):
+            built = forest(f"S{n}", "multiple", root=star_graph.label(root))
             assert (built.parents() == built.root).sum(axis=1).tolist() == [1] * (n - 2) + [2]
 
 
 def test_of_the_root_s_links_only_that_of_dimension_2_carries_two_trees() -> None:
     for n in range(3, 8):
         for root in roots(n):
-            built = forest(f"S{n}", "multiple", root=oracles.label(root))
+            built = forest(f"S{n}", "multiple", root=star_graph.label(root))
             load = built.load()
             assert load[built.root].tolist() == [2] + [1] * (n - 2)
             into = [

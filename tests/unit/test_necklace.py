@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from oracles import allgather_trees as page
+from oracles import rooted_trees, rotation, star_graph
+from oracles.rotation import distance, necklace
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from starcast.trees.necklace import dimensions, generators, numbering
-from support import oracles
-from support import oracles_multinode as page
 from support.meeting import ports_of, roots
-from support.oracles_balanced import distance, necklace
 
 SIZES = range(2, 8)
 
 
 @cache
-def built(n: int, root: oracles.Node | None = None) -> Forest:
+def built(n: int, root: star_graph.Node | None = None) -> Forest:
     """Return the forest from the array implementation."""
-    return forest(f"S{n}", "necklace", root=oracles.label(root or oracles.identity(n)))
+    return forest(f"S{n}", "necklace", root=star_graph.label(root or star_graph.identity(n)))
 
 
 @cache
@@ -47,7 +47,7 @@ def parents(n: int) -> NDArray[np.int32]:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_numbers_follow_the_definition(n: int) -> None:
-    assert {x: int(m) for x, m in zip(oracles.nodes(n), numbers(n), strict=True)} == page.mbst(
+    assert {x: int(m) for x, m in zip(star_graph.nodes(n), numbers(n), strict=True)} == page.mbst(
         n
     ).numbers
 
@@ -57,7 +57,8 @@ def test_the_tree_follows_the_definition_for_every_root() -> None:
         for root in roots(n)[: 2 if n == 7 else None]:
             trees = built(n, root)
             assert np.array_equal(
-                trees.parent_port, ports_of(page.translated(page.mbst(n).tree, root), root)[None, :]
+                trees.parent_port,
+                ports_of(rooted_trees.translated(page.mbst(n).tree, root), root)[None, :],
             )
             trees.verify()
 
@@ -80,7 +81,7 @@ def test_numbers_follow_distances_and_kinds_of_necklaces() -> None:
         order = page.mbst(n).order
         defined = {
             necklace(result.node)
-            for k in range(1, oracles.diameter(n) + 1)
+            for k in range(1, star_graph.diameter(n) + 1)
             if (result := page.generator(n, k))
         }
         leading = {frozenset(result) for result in defined}
@@ -93,8 +94,8 @@ def test_numbers_follow_distances_and_kinds_of_necklaces() -> None:
             for result in order
         ]
         assert ranked == sorted(ranked)
-        by_number = [oracles.nodes(n)[rank] for rank in np.argsort(numbers(n)).tolist()]
-        assert by_number == [oracles.identity(n), *(x for result in order for x in result)]
+        by_number = [star_graph.nodes(n)[rank] for rank in np.argsort(numbers(n)).tolist()]
+        assert by_number == [star_graph.identity(n), *(x for result in order for x in result)]
         assert all(necklace(result[0]) == result for result in order)
 
 
@@ -102,13 +103,13 @@ def test_the_generators() -> None:
     """G_k is at distance k, in a necklace of n-1 nodes; undefined for n odd, k = D (pitfall 6)."""
     for n in range(2, 10):
         result = generators(topology(f"S{n}"))
-        assert list(result) == list(range(1, oracles.diameter(n) + (n + 1) % 2))
+        assert list(result) == list(range(1, star_graph.diameter(n) + (n + 1) % 2))
         for k, (node, dimension) in result.items():
             x = tuple(node.tolist())
             assert (x, dimension) == page.generator(n, k)
             assert distance(x) == k
             assert len(necklace(x)) == n - 1
-            assert distance(oracles.swap(x, dimension)) == k - 1
+            assert distance(star_graph.swap(x, dimension)) == k - 1
 
 
 def test_the_generators_of_s6_in_cycle_notation() -> None:
@@ -124,7 +125,7 @@ def test_the_generators_of_s6_in_cycle_notation() -> None:
     }
     result = generators(topology("S6"))
     assert {k: (tuple(node.tolist()), dimension) for k, (node, dimension) in result.items()} == {
-        k: (page.from_cycles(6, notation), dimension)
+        k: (rotation.from_cycles(6, notation), dimension)
         for k, (notation, dimension) in written.items()
     }
 
@@ -133,10 +134,10 @@ def test_the_parents_of_n_k1_are_in_the_previous_one() -> None:
     """The type of G_k leads to G_(k-1), so v leads N_k1 into N_(k-1)1, rotation by rotation."""
     for n in SIZES:
         result = generators(topology(f"S{n}"))
-        ranks, above = oracles.ranks(n), parents(n)
+        ranks, above = star_graph.ranks(n), parents(n)
         for k in range(2, len(result) + 1):
             x, y = (tuple(result[at].node.tolist()) for at in (k, k - 1))
-            assert oracles.swap(x, result[k].dimension) == y
+            assert star_graph.swap(x, result[k].dimension) == y
             assert [above[ranks[turned]] for turned in necklace(x)] == [
                 ranks[turned] for turned in necklace(y)
             ]
@@ -184,7 +185,7 @@ def test_theorem_8_3_does_not_hold_to_the_letter() -> None:
 def test_no_two_sources_share_a_link_in_a_step(n: int) -> None:
     """Translated to every source, no directed link is used twice in a step."""
     used: Counter[tuple[int, int, int]] = Counter()
-    for root in oracles.nodes(n):
+    for root in star_graph.nodes(n):
         trees = built(n, root)
         when = np.empty_like(steps(n))
         when[trees.topology.translation(trees.root)] = steps(n)

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import nk_star, star_graph
 from starcast.errors import StarcastError
 from starcast.topologies import topology
-from support import oracles, oracles_nk
 from support.meeting import refused
 
 SIZES = [(n, k) for n in range(2, 8) for k in range(1, n)]
 every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 
 
-def some_roots(n: int, k: int) -> list[oracles.Node]:
+def some_roots(n: int, k: int) -> list[star_graph.Node]:
     """The identity, the shifts R_i(Id), the last node and one from the middle."""
-    every = oracles_nk.nodes(n, k)
-    shifts = [oracles_nk.root_of(i, n, k) for i in range(1, n)]
+    every = nk_star.nodes(n, k)
+    shifts = [nk_star.root_of(i, n, k) for i in range(1, n)]
     return list(dict.fromkeys([every[0], *shifts, every[-1], every[len(every) // 3]]))
 
 
@@ -34,11 +34,6 @@ def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, i
     return n, k, node, other
 
 
-def node_of_label(text: str) -> oracles.Node:
-    """A label as a node."""
-    return oracles.node_of(text)
-
-
 # Names and sizes
 
 
@@ -46,10 +41,10 @@ def test_sizes() -> None:
     for n, k in SIZES:
         t = topology(f"S{n},{k}")
         assert (t.spec, t.family, t.n, t.k) == (f"S{n},{k}", "nk-star", n, k)
-        assert t.nodes == len(oracles_nk.nodes(n, k))
+        assert t.nodes == len(nk_star.nodes(n, k))
         assert (t.degree, t.ports) == (n - 1, tuple(range(2, n + 1)))
-        assert t.links == sum(len(oracles_nk.neighbours(v, n)) for v in oracles_nk.nodes(n, k)) // 2
-        assert t.diameter == oracles_nk.diameter(n, k)
+        assert t.links == sum(len(nk_star.neighbours(v, n)) for v in nk_star.nodes(n, k)) // 2
+        assert t.diameter == nk_star.diameter(n, k)
 
 
 def test_a_size_out_of_range_is_refused() -> None:
@@ -97,7 +92,7 @@ def test_nothing_is_allocated_for_a_spec() -> None:
         assert t.rank(t.label(t.nodes - 1)) == t.nodes - 1
         assert sum(t.distance_profile()) == t.nodes
         assert t.neighbours(13, [5]).tolist() == [
-            t.rank(oracles.label(oracles_nk.across(node_of_label(t.label(5)), 13, 13)))
+            t.rank(star_graph.label(nk_star.across(star_graph.node_of(t.label(5)), 13, 13)))
         ]
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -111,7 +106,7 @@ def test_nothing_is_allocated_for_a_spec() -> None:
 @every_size
 def test_labels_are_in_rank_order(n: int, k: int) -> None:
     t = topology(f"S{n},{k}")
-    labels = [oracles.label(v) for v in oracles_nk.nodes(n, k)]
+    labels = [star_graph.label(v) for v in nk_star.nodes(n, k)]
     assert t.labels().tolist() == labels == sorted(labels)
     assert [t.rank(label) for label in labels] == list(range(t.nodes))
     assert t.label(t.nodes - 1) == labels[-1]
@@ -148,9 +143,9 @@ def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
 
     One send and one receipt per node: one-port rounds have no collisions.
     """
-    t, nodes, ranks = topology(f"S{n},{k}"), oracles_nk.nodes(n, k), oracles_nk.ranks(n, k)
+    t, nodes, ranks = topology(f"S{n},{k}"), nk_star.nodes(n, k), nk_star.ranks(n, k)
     for port in t.ports:
-        expected = [ranks[oracles_nk.across(v, port, n)] for v in nodes]
+        expected = [ranks[nk_star.across(v, port, n)] for v in nodes]
         across = t.neighbours(port)
         assert across.dtype == np.int32
         assert across.tolist() == expected
@@ -159,7 +154,7 @@ def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
         assert np.concatenate(chunks).tolist() == expected
         assert sorted(expected) == list(range(t.nodes))
     for v, row in zip(nodes, t.table().T.tolist(), strict=True):
-        assert {nodes[rank] for rank in row} == set(oracles_nk.neighbours(v, n))
+        assert {nodes[rank] for rank in row} == set(nk_star.neighbours(v, n))
 
 
 def test_crossing_a_port_and_its_reverse_returns() -> None:
@@ -237,14 +232,12 @@ def test_distances_are_those_of_breadth_first_search(n: int, k: int) -> None:
     """And those of formulas (1) and (2) of the page."""
     t = topology(f"S{n},{k}")
     for root in some_roots(n, k):
-        result = oracles_nk.distances(root, n)
-        expected = [result[v] for v in oracles_nk.nodes(n, k)]
-        assert t.distances(oracles.label(root)).tolist() == expected
+        result = nk_star.distances(root, n)
+        expected = [result[v] for v in nk_star.nodes(n, k)]
+        assert t.distances(star_graph.label(root)).tolist() == expected
         assert max(expected) == t.diameter
-    home = oracles.identity(n)[:k]
-    assert oracles_nk.distances(home, n) == {
-        v: oracles_nk.distance(v) for v in oracles_nk.nodes(n, k)
-    }
+    home = star_graph.identity(n)[:k]
+    assert nk_star.distances(home, n) == {v: nk_star.distance(v) for v in nk_star.nodes(n, k)}
 
 
 @given(size_and_ranks(), st.data())
@@ -257,8 +250,8 @@ def test_the_distance_to_the_identity_and_to_any_root_follows_the_definition(
     k = 2 if n > 20 else k
     t = topology(f"S{n},{k}")
     v, root = node % t.nodes, data.draw(st.integers(0, t.nodes - 1))
-    back = oracles_nk.inverse(oracles_nk.extension(node_of_label(t.label(root)), n))
-    expected = oracles_nk.distance(oracles_nk.relabel(back, node_of_label(t.label(v))))
+    back = star_graph.inverse(nk_star.extension(star_graph.node_of(t.label(root)), n))
+    expected = nk_star.distance(star_graph.compose(back, star_graph.node_of(t.label(v))))
     assert int(t.distances(root)[v]) == expected
 
 
@@ -277,11 +270,11 @@ def test_the_profile_and_the_mean_count_the_distances() -> None:
 def test_translation_relabels_by_the_extension_with_missing_symbols_ascending(
     n: int, k: int
 ) -> None:
-    t, ranks = topology(f"S{n},{k}"), oracles_nk.ranks(n, k)
+    t, ranks = topology(f"S{n},{k}"), nk_star.ranks(n, k)
     for root in some_roots(n, k):
-        q = oracles_nk.extension(root, n)
-        expected = [ranks[oracles_nk.relabel(q, v)] for v in oracles_nk.nodes(n, k)]
-        assert t.translation(oracles.label(root)).tolist() == expected
+        q = nk_star.extension(root, n)
+        expected = [ranks[star_graph.compose(q, v)] for v in nk_star.nodes(n, k)]
+        assert t.translation(star_graph.label(root)).tolist() == expected
 
 
 @every_size
@@ -289,7 +282,7 @@ def test_translation_is_an_automorphism_and_carries_ports(n: int, k: int) -> Non
     """Exchanges keep their port; residual links change it, and `carried_ports` says into which."""
     t = topology(f"S{n},{k}")
     for root in some_roots(n, k):
-        rank = t.rank(oracles.label(root))
+        rank = t.rank(star_graph.label(root))
         image = t.translation(rank)
         assert image[0] == rank
         assert np.array_equal(np.sort(image), np.arange(t.nodes))

@@ -6,34 +6,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from oracles import nk_star, rooted_trees, star_graph
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from starcast.trees.common import translate_ports
-from support import oracles, oracles_nk
 from support.meeting import refused
 
 SIZES = [(n, k) for n in range(2, 8) for k in range(1, n)]
 every_size = pytest.mark.parametrize(("n", "k"), SIZES)
 
 
-def home(n: int, k: int) -> oracles.Node:
+def home(n: int, k: int) -> star_graph.Node:
     """The identity 12..k."""
-    return oracles.identity(n)[:k]
+    return star_graph.identity(n)[:k]
 
 
-def some_roots(n: int, k: int) -> list[oracles.Node]:
+def some_roots(n: int, k: int) -> list[star_graph.Node]:
     """Return the identity, a shift of the identity, the last node and a node from the middle."""
-    every = oracles_nk.nodes(n, k)
+    every = nk_star.nodes(n, k)
     return list(
-        dict.fromkeys([every[0], oracles_nk.root_of(1, n, k), every[-1], every[len(every) // 3]])
+        dict.fromkeys([every[0], nk_star.root_of(1, n, k), every[-1], every[len(every) // 3]])
     )
 
 
-def ports_of(tree: oracles.Tree, n: int, k: int) -> NDArray[np.uint8]:
+def ports_of(tree: rooted_trees.Tree, n: int, k: int) -> NDArray[np.uint8]:
     """A tree as the row of each node's port towards its parent."""
-    ports = [
-        oracles_nk.port_between(v, tree[v], n) if v in tree else 0 for v in oracles_nk.nodes(n, k)
-    ]
+    ports = [nk_star.port_between(v, tree[v], n) if v in tree else 0 for v in nk_star.nodes(n, k)]
     return np.array(ports, dtype=np.uint8)
 
 
@@ -46,12 +44,12 @@ def test_sp_is_the_page_s_rule_node_by_node(n: int, k: int) -> None:
     t = topology(f"S{n},{k}")
     at_identity = forest(t, "nk-greedy").parent_port
     for root in some_roots(n, k):
-        built = forest(t, "nk-greedy", root=oracles.label(root))
-        assert built.id == f"S{n},{k}:nk-greedy:{oracles.label(root)}"
-        expected = ports_of(oracles_nk.greedy(root, n), n, k)[None, :]
+        built = forest(t, "nk-greedy", root=star_graph.label(root))
+        assert built.id == f"S{n},{k}:nk-greedy:{star_graph.label(root)}"
+        expected = ports_of(nk_star.greedy(root, n), n, k)[None, :]
         assert np.array_equal(built.parent_port, expected)
         assert built.is_shortest_path
-        assert built.height == oracles_nk.diameter(n, k)
+        assert built.height == nk_star.diameter(n, k)
         assert tuple(built.level_profile()[0].tolist()) == t.distance_profile()
     for rank in range(0, t.nodes, max(1, t.nodes // 50)):
         translated = forest(t, "nk-greedy", root=rank)
@@ -93,9 +91,9 @@ def test_all_leaves_of_sp_of_s4_2_stand_on_one_level() -> None:
 @every_size
 def test_mt_is_the_page_s_trees_in_order(n: int, k: int) -> None:
     for root in some_roots(n, k)[:: 1 if n < 7 else 3]:
-        built = forest(f"S{n},{k}", "nk-multiple", root=oracles.label(root))
-        expected = np.stack([ports_of(tree, n, k) for tree in oracles_nk.multiple(root, n)])
-        assert built.id == f"S{n},{k}:nk-multiple:{oracles.label(root)}"
+        built = forest(f"S{n},{k}", "nk-multiple", root=star_graph.label(root))
+        expected = np.stack([ports_of(tree, n, k) for tree in nk_star.multiple(root, n)])
+        assert built.id == f"S{n},{k}:nk-multiple:{star_graph.label(root)}"
         assert np.array_equal(built.parent_port, expected)
         built.verify()
 
@@ -108,13 +106,11 @@ CONGESTION = {(2, 1): 1, (5, 3): 3, (6, 3): 3, (7, 3): 3, (7, 4): 3, (7, 5): 3}
 def test_heights_profiles_and_congestion_of_mt(n: int, k: int) -> None:
     """At most D + l_i, which is not reached at n = 2k-1, i = n-1 (pitfall 11)."""
     built = forest(f"S{n},{k}", "nk-multiple")
-    trees = oracles_nk.multiple_at_identity(n, k)
-    levels = [oracles.depths(tree, home(n, k)) for tree in trees]
-    assert built.levels().tolist() == [
-        [first[v] for v in oracles_nk.nodes(n, k)] for first in levels
-    ]
+    trees = nk_star.multiple_at_identity(n, k)
+    levels = [rooted_trees.depths(tree, home(n, k)) for tree in trees]
+    assert built.levels().tolist() == [[first[v] for v in nk_star.nodes(n, k)] for first in levels]
     assert built.heights.tolist() == [max(first.values()) for first in levels]
-    bounds = [oracles_nk.diameter(n, k) + oracles_nk.path_length(n, k, i) for i in range(1, n)]
+    bounds = [nk_star.diameter(n, k) + nk_star.path_length(n, k, i) for i in range(1, n)]
     short = [
         i
         for i, (height, bound) in enumerate(zip(built.heights, bounds, strict=True), start=1)
@@ -124,9 +120,9 @@ def test_heights_profiles_and_congestion_of_mt(n: int, k: int) -> None:
     assert short == ([n - 1] if n == 2 * k - 1 else [] if (n, k) != (2, 1) else [1])
     # Each direction counts for itself: both together reach 5 at (7,4) (pitfall 7).
     expected = CONGESTION.get((n, k), 1 if k == 1 else 2)
-    assert built.congestion == max(oracles.load(trees).values()) == expected
+    assert built.congestion == max(rooted_trees.load(trees).values()) == expected
     if (n, k) == (7, 4):
-        assert max(oracles_nk.undirected_load(trees).values()) == 5
+        assert max(nk_star.undirected_load(trees).values()) == 5
 
 
 @pytest.mark.parametrize(
@@ -135,9 +131,9 @@ def test_heights_profiles_and_congestion_of_mt(n: int, k: int) -> None:
 def test_the_paths_have_the_lengths_of_the_page(n: int, k: int) -> None:
     """l_i = k-1 + min(i, n-i, k, n-k) + max(0, gcd(i,n) - (n-k)), read off the array."""
     built = forest(f"S{n},{k}", "nk-multiple")
-    ends = [built.topology.rank(oracles.label(oracles_nk.root_of(i, n, k))) for i in range(1, n)]
+    ends = [built.topology.rank(star_graph.label(nk_star.root_of(i, n, k))) for i in range(1, n)]
     levels = [int(row[end]) for row, end in zip(built.levels(), ends, strict=True)]
-    assert levels == [oracles_nk.path_length(n, k, i) for i in range(1, n)]
+    assert levels == [nk_star.path_length(n, k, i) for i in range(1, n)]
 
 
 def test_only_the_path_is_turned_around() -> None:
@@ -146,9 +142,9 @@ def test_only_the_path_is_turned_around() -> None:
         built = forest(f"S{n},{k}", "nk-multiple")
         for i, row in enumerate(built.parent_port, start=1):
             straight = forest(
-                f"S{n},{k}", "nk-greedy", root=oracles.label(oracles_nk.root_of(i, n, k))
+                f"S{n},{k}", "nk-greedy", root=star_graph.label(nk_star.root_of(i, n, k))
             ).parent_port[0]
-            assert np.count_nonzero(row != straight) <= oracles_nk.path_length(n, k, i) + 1
+            assert np.count_nonzero(row != straight) <= nk_star.path_length(n, k, i) + 1
 
 
 def test_the_load_histogram_of_mt() -> None:

@@ -6,8 +6,8 @@ from math import factorial
 import numpy as np
 import pytest
 
+from oracles import recursive_substar, rooted_trees, star_graph
 from starcast.trees import forest
-from support import oracles
 from support.meeting import ports_of, roots, tree_of
 
 SIZES = range(2, 8)
@@ -16,26 +16,27 @@ SIZES = range(2, 8)
 @pytest.mark.parametrize("n", SIZES)
 def test_the_tree_follows_the_procedure(n: int) -> None:
     for root in roots(n):
-        built = forest(f"S{n}", "recursive-substar", root=oracles.label(root))
+        built = forest(f"S{n}", "recursive-substar", root=star_graph.label(root))
         assert np.array_equal(
-            built.parent_port, ports_of(oracles.recursive_substar(root), root)[None, :]
+            built.parent_port, ports_of(recursive_substar.broadcast_tree(root), root)[None, :]
         )
 
 
 def test_levels_are_the_steps_of_the_procedure() -> None:
     for n in SIZES:
-        root = oracles.shift(oracles.identity(n), 1)
-        levels = forest(f"S{n}", "recursive-substar", root=oracles.label(root)).levels()[0]
-        for send in oracles.recursive_substar_sends(root):
-            assert levels[oracles.ranks(n)[send.receiver]] == send.step
+        root = star_graph.shift(star_graph.identity(n), 1)
+        levels = forest(f"S{n}", "recursive-substar", root=star_graph.label(root)).levels()[0]
+        for send in recursive_substar.sends_from(root):
+            assert levels[star_graph.ranks(n)[send.receiver]] == send.step
 
 
 def test_the_paper_s_example_on_s4() -> None:
     """1234 to 2134, 3214, 4231; 4231 to 2431, 3241; 2134 to 3124, 4132; 3214 to 2314, 4213; ..."""
     built = forest("S4", "recursive-substar")
-    children: dict[str, set[str]] = {}
-    for child, parent in tree_of(built.parent_port[0], 4).items():
-        children.setdefault(oracles.label(parent), set()).add(oracles.label(child))
+    children = {
+        star_graph.label(parent): set(map(star_graph.label, below))
+        for parent, below in rooted_trees.children(tree_of(built.parent_port[0], 4)).items()
+    }
     assert children["1234"] == {"2134", "3214", "4231"}
     assert children["4231"] == {"2431", "3241"}
     assert children["2134"] == {"3124", "4132"}
@@ -46,7 +47,7 @@ def test_the_paper_s_example_on_s4() -> None:
 def test_every_node_is_informed_exactly_once() -> None:
     for n in SIZES:
         receivers = Counter(
-            send.receiver for send in oracles.recursive_substar_sends(oracles.identity(n))
+            send.receiver for send in recursive_substar.sends_from(star_graph.identity(n))
         )
         assert set(receivers.values()) == {1}
         assert len(receivers) == factorial(n) - 1
@@ -57,7 +58,7 @@ def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial() -> Non
     """B1: P_n(z) = product of (1 + z + (i-2) z^2); the last step informs (n-2)! nodes."""
     for n in SIZES:
         result = np.asarray(forest(f"S{n}", "recursive-substar").level_profile())[0].tolist()
-        assert result == oracles.informed_per_step(n)
+        assert result == recursive_substar.informed_per_step(n)
         assert result[-1] == factorial(n - 2)
 
 
@@ -71,7 +72,9 @@ def test_links_of_dimension_k() -> None:
     """B1: (k-1) n!/k! of them."""
     for n in range(2, 9):
         counted = Counter(forest(f"S{n}", "recursive-substar").parent_port[0].tolist())
-        assert counted == {0: 1} | {k: oracles.links_of_dimension(n, k) for k in range(2, n + 1)}
+        assert counted == {0: 1} | {
+            k: recursive_substar.links_of_dimension(n, k) for k in range(2, n + 1)
+        }
 
 
 def test_a_third_of_the_nodes_are_leaves() -> None:
@@ -84,7 +87,7 @@ def test_relay_nodes() -> None:
     for n in SIZES:
         parents = forest(f"S{n}", "recursive-substar").parent_port[0]
         tree = tree_of(parents, n)
-        ranks = oracles.ranks(n)
+        ranks = star_graph.ranks(n)
         relays = {
             parent
             for child, parent in tree.items()
@@ -96,12 +99,12 @@ def test_relay_nodes() -> None:
 def test_no_node_sends_twice_over_a_dimension_or_back() -> None:
     """All sends of a node are in one step, so they use different links, and not the parent's."""
     for n in SIZES:
-        used: dict[oracles.Node, list[int]] = {}
+        used: dict[star_graph.Node, list[int]] = {}
         for child, parent in tree_of(
             forest(f"S{n}", "recursive-substar").parent_port[0], n
         ).items():
             for end in (child, parent):
-                used.setdefault(end, []).append(oracles.dimension_between(child, parent))
+                used.setdefault(end, []).append(star_graph.dimension_between(child, parent))
         assert all(len(set(dimensions)) == len(dimensions) for dimensions in used.values())
 
 
@@ -111,8 +114,8 @@ def test_no_node_sends_twice_over_a_dimension_or_back() -> None:
 def test_v2_relays_although_it_is_the_source_of_a_single_node() -> None:
     """Pitfall 10: the child over dimension 2 has dim1 = 1 and still serves dimensions 3..n."""
     for n in range(3, 7):
-        root = oracles.identity(n)
+        root = star_graph.identity(n)
         tree = tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n)
-        v2 = oracles.swap(root, 2)
+        v2 = star_graph.swap(root, 2)
         children = {child for child, parent in tree.items() if parent == v2}
-        assert children == {oracles.swap(v2, k) for k in range(3, n + 1)}
+        assert children == {star_graph.swap(v2, k) for k in range(3, n + 1)}

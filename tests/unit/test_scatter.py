@@ -7,6 +7,9 @@ from math import factorial
 import numpy as np
 import pytest
 
+from oracles import rotation, star_graph
+from oracles import scatter as page
+from oracles import scatter_trees as trees_page
 from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
@@ -17,9 +20,6 @@ from starcast.trees import Forest
 from starcast.trees import forest as build_forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
 from starcast.vocabulary import Ports
-from support import oracles
-from support import oracles_balanced as trees_page
-from support import oracles_scatter as page
 from support.meeting import assert_complete, plain_rows, ports_of, refused, roots, tree_of
 
 SCATTERS = ("balanced", "near-balanced", "perfectly-balanced", "one-port")
@@ -45,20 +45,22 @@ def steps(n: int, algorithm: str, messages: int) -> int:
     """Table 2, and A5: M h steps along the almost balanced tree."""
     others = factorial(n) - 1
     return {
-        "balanced": oracles.ceil_div(messages * others, n - 1),
-        "near-balanced": messages * trees_page.necklaces_counted(n),
+        "balanced": star_graph.ceil_div(messages * others, n - 1),
+        "near-balanced": messages * rotation.necklaces_counted(n),
         "perfectly-balanced": messages * others // (n - 1),
         "one-port": messages * others,
     }[algorithm]
 
 
-def schedule(n: int, algorithm: str, messages: int, root: oracles.Node | None = None) -> Schedule:
+def schedule(
+    n: int, algorithm: str, messages: int, root: star_graph.Node | None = None
+) -> Schedule:
     """The array form."""
     return build(
         f"S{n}",
         "scatter",
         algorithm,
-        root=oracles.label(root or oracles.identity(n)),
+        root=star_graph.label(root or star_graph.identity(n)),
         messages=messages,
     )
 
@@ -91,7 +93,7 @@ def test_the_rows_are_the_page_s_for_every_root(n: int, algorithm: str, messages
 )
 def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, messages: int) -> None:
     """From the last root."""
-    root = oracles.nodes(n)[-1]
+    root = star_graph.nodes(n)[-1]
     assert sorted(plain_rows(schedule(n, algorithm, messages, root))) == sorted(
         page.scatter(algorithm, root, messages)
     )
@@ -102,14 +104,14 @@ def test_the_rows_are_the_page_s_on_larger_stars(n: int, algorithm: str, message
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 1))
 def test_messages_never_wait_and_paths_are_shortest(n: int, algorithm: str, messages: int) -> None:
-    root = oracles.nodes(n)[-2]
+    root = star_graph.nodes(n)[-2]
     flights = page.flights(plain_rows(schedule(n, algorithm, messages, root)))
     assert len(flights) == messages * (factorial(n) - 1)
     for unit, rows in flights.items():
-        destination = oracles.nodes(n)[unit // messages]
+        destination = star_graph.nodes(n)[unit // messages]
         assert [row.step for row in rows] == [*range(rows[0].step, rows[0].step + len(rows))]
         assert (rows[0].sender, rows[-1].receiver) == (root, destination)
-        assert len(rows) == oracles.distances(root)[destination]
+        assert len(rows) == star_graph.distances(root)[destination]
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 1))
@@ -117,7 +119,7 @@ def test_the_root_sends_to_the_farthest_first_and_never_pauses(
     n: int, algorithm: str, messages: int
 ) -> None:
     """Rule 5 on every link; Rule 8 on one link after the other, T_2 completely before T_3."""
-    root = oracles.identity(n)
+    root = star_graph.identity(n)
     flights = page.flights(plain_rows(schedule(n, algorithm, messages)))
     sent = sorted((rows[0].step, rows[0].port, len(rows)) for rows in flights.values())
     assert all(row.sender == root for rows in flights.values() for row in rows[:1])
@@ -148,11 +150,11 @@ def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
     """Those of the tables, counted before they are built; a gather takes as many, last root."""
     arguments = {"messages": messages}
     scatter = schedule(n, algorithm, messages)
-    assert len(scatter) == messages * page.distance_sum_printed(n)
+    assert len(scatter) == messages * star_graph.distance_sum_formula(n)
     assert scatter.steps == steps(n, algorithm, messages)
     for collective in ("scatter", "gather"):
         last = build(f"S{n}", collective, algorithm, root=factorial(n) - 1, messages=messages)
-        assert len(last) == len(scatter) == messages * page.distance_sum(n)
+        assert len(last) == len(scatter) == messages * star_graph.distance_sum(n)
         assert find(collective, algorithm).rows(last.topology, arguments) == len(last)
         run = simulate(last)
         assert run.violation is None
@@ -165,7 +167,7 @@ def test_steps_and_transmissions(n: int, algorithm: str, messages: int) -> None:
 def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: int) -> None:
     """The root has M(n!-1) units to send over n-1 links: no schedule is faster, for any M."""
     for messages in {1, 2, n - 2, n - 1, n, 2 * n - 3} - {0}:
-        assert schedule(n, "balanced", messages).steps == oracles.ceil_div(
+        assert schedule(n, "balanced", messages).steps == star_graph.ceil_div(
             messages * (factorial(n) - 1), n - 1
         )
 
@@ -185,12 +187,12 @@ def test_the_load_of_a_subtree() -> None:
         forest = s.forest
         assert forest is not None
         assert [int(np.count_nonzero(row)) for row in forest.parent_port] == [
-            trees_page.necklaces_counted(n)
+            rotation.necklaces_counted(n)
         ] * (n - 1)
         last = s.receiver == s.unit // messages
         carried = Counter(zip(s.receiver[last].tolist(), s.tree[last].tolist(), strict=True))
         for (x, _), load in carried.items():
-            assert load == trees_page.period(oracles.nodes(n)[x]) * messages // (n - 1)
+            assert load == rotation.period(star_graph.nodes(n)[x]) * messages // (n - 1)
 
 
 # Wrong readings
@@ -205,7 +207,7 @@ def test_one_balanced_tree_for_all_copies_takes_longer() -> None:
         messages = n - 1
         forest = build_forest(f"S{n}", "balanced")
         repeated = build_scatter(forest, "all", messages, algorithm="balanced")
-        assert repeated.steps == messages * oracles.ceil_div(factorial(n) - 1, n - 1)
+        assert repeated.steps == messages * star_graph.ceil_div(factorial(n) - 1, n - 1)
         assert (
             schedule(n, "balanced", messages).steps
             == messages * (factorial(n) - 1) // (n - 1)
@@ -216,7 +218,7 @@ def test_one_balanced_tree_for_all_copies_takes_longer() -> None:
 @pytest.mark.parametrize("n", range(3, 7))
 def test_fewer_messages_than_a_multiple_would_not_fill_the_perfect_trees(n: int) -> None:
     """The node of a necklace of period 1 has n-1 paths, so M must be a multiple of n-1."""
-    assert any(len(ring) == 1 for ring in trees_page.necklaces(n))
+    assert any(len(ring) == 1 for ring in rotation.necklaces(n))
     for messages in range(1, 2 * (n - 1)):
         if messages % (n - 1):
             with refused("perfectly-balanced", "multiple", str(messages)):
@@ -248,13 +250,13 @@ def test_the_trees_of_copies_repeat_after_n_minus_1(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_forest_is_the_stack_of_the_trees_used(n: int) -> None:
-    root = oracles.nodes(n)[-1]
+    root = star_graph.nodes(n)[-1]
     for messages in (1, 2, n - 1, n + 3):
         forest = schedule(n, "balanced", messages, root).forest
         assert forest is not None
         forest.verify()
         expected = [
-            ports_of(page.balanced_copy(root, copy), root) for copy in range(min(messages, n - 1))
+            ports_of(trees_page.balanced(root, copy), root) for copy in range(min(messages, n - 1))
         ]
         assert np.array_equal(forest.parent_port, np.stack(expected))
 
@@ -275,12 +277,12 @@ def test_copies_of_a_message_never_share_a_link() -> None:
 def test_root_ports_are_found_by_following_parents() -> None:
     for root in ["1234", "4213"]:
         for construction in ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]:
-            forest, source = build_forest("S4", construction, root=root), oracles.node_of(root)
+            forest, source = build_forest("S4", construction, root=root), star_graph.node_of(root)
             for row, above in zip(forest.parent_port, root_ports(forest), strict=True):
                 tree = tree_of(row.tolist(), 4)
                 expected = [
                     trees_page.branch_dimension(x, tree, source) if x in tree else 0
-                    for x in oracles.nodes(4)
+                    for x in star_graph.nodes(4)
                 ]
                 assert above.tolist() == expected
 

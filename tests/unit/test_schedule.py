@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import star_graph
 from starcast import trees
 from starcast.collectives import Schedule, algorithms
 from starcast.collectives import schedule as build
 from starcast.errors import LimitError, StarcastError
 from starcast.simulator import simulate
-from support import oracles
 from support.meeting import (
     BROADCASTS,
     broadcast,
@@ -51,7 +51,7 @@ def test_the_rows_are_the_page_s(n: int, share: int, algorithm: str, ports: str)
 @both_models
 @every_broadcast
 def test_the_rows_of_s6_are_the_page_s(algorithm: str, ports: str) -> None:
-    root = oracles.shift(oracles.identity(6), 4)
+    root = star_graph.shift(star_graph.identity(6), 4)
     schedule = broadcast(6, algorithm, ports, 2, root)
     assert numbered_rows(schedule) == page_rows(6, algorithm, ports, 2, root)
     assert schedule.steps == max(row.step for row in page_rows(6, algorithm, ports, 2, root))
@@ -93,7 +93,7 @@ def test_a_broadcast_from_any_root_is_the_translated_broadcast(
     q = tuple(symbols)
     moved = {
         row._replace(
-            sender=oracles.compose(q, row.sender), receiver=oracles.compose(q, row.receiver)
+            sender=star_graph.compose(q, row.sender), receiver=star_graph.compose(q, row.receiver)
         )
         for row in plain_rows(broadcast(4, algorithm, ports, 2))
     }

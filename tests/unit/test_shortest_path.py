@@ -4,36 +4,18 @@ from math import factorial
 
 import pytest
 
-from starcast.trees import Forest, forest
-from support import oracles
-from support import oracles_edge_disjoint as page
-from support.meeting import roots, tree_of
+from oracles import edge_disjoint as page
+from oracles import rooted_trees, rotation, star_graph
+from starcast.trees import forest
+from support.meeting import built, roots, trees_of
 
 SIZES = range(2, 8)
 
 
-def built(n: int, construction: str, root: oracles.Node | None = None) -> Forest:
-    """Return the forest from the array implementation."""
-    return forest(f"S{n}", construction, root=oracles.label(root or oracles.identity(n)))
-
-
-def trees_of(trees: Forest) -> list[oracles.Tree]:
-    """Return the trees of a forest as dictionaries."""
-    return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
-
-
-def children_of(tree: oracles.Tree) -> dict[oracles.Node, set[oracles.Node]]:
-    """Return the children of every node."""
-    children: dict[oracles.Node, set[oracles.Node]] = {}
-    for child, parent in tree.items():
-        children.setdefault(parent, set()).add(child)
-    return children
-
-
 def test_both_follow_the_definition_node_by_node() -> None:
     for n in SIZES:
-        assert trees_of(built(n, "shortest-path")) == page.spt(oracles.identity(n))
-        assert trees_of(built(n, "shortest-path-graph")) == page.spg(oracles.identity(n))
+        assert trees_of(built(n, "shortest-path")) == page.spt(star_graph.identity(n))
+        assert trees_of(built(n, "shortest-path-graph")) == page.spg(star_graph.identity(n))
 
 
 def test_both_follow_the_definition_at_other_roots() -> None:
@@ -48,8 +30,8 @@ def test_the_children_of_spt_follow_the_definition() -> None:
     """EDT.D6: the rules for parents and for children are inverse to one another."""
     for n in SIZES:
         (tree,) = trees_of(built(n, "shortest-path"))
-        children = children_of(tree)
-        for x in oracles.nodes(n):
+        children = rooted_trees.children(tree)
+        for x in star_graph.nodes(n):
             assert children.get(x, set()) == page.spt_children(x)
 
 
@@ -57,8 +39,8 @@ def test_the_children_of_spg_follow_the_definition() -> None:
     """EDT.D7."""
     for n in SIZES:
         for number, tree in enumerate(trees_of(built(n, "shortest-path-graph")), start=2):
-            children = children_of(tree)
-            for x in oracles.nodes(n):
+            children = rooted_trees.children(tree)
+            for x in star_graph.nodes(n):
                 assert children.get(x, set()) == page.spg_children(x, number)
 
 
@@ -70,10 +52,10 @@ def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k() -> None:
             trees.verify()
             assert trees.is_shortest_path
             (tree,) = trees_of(trees)
-            assert set(tree) == {x for x in oracles.nodes(n) if x[0] != root[0]}
+            assert set(tree) == {x for x in star_graph.nodes(n) if x[0] != root[0]}
             for x in tree:
-                top = page.path(tree, x)[-2]
-                assert oracles.dimension_between(root, top) == page.position(x, root[0])
+                top = rooted_trees.path(tree, x)[-2]
+                assert star_graph.dimension_between(root, top) == rotation.position(x, root[0])
 
 
 def test_spt_omits_s_1_and_is_declared_partial() -> None:
@@ -83,7 +65,7 @@ def test_spt_omits_s_1_and_is_declared_partial() -> None:
         assert trees.trees == 1
         assert trees.sizes.tolist() == [factorial(n) - factorial(n - 1) + 1]
         assert trees.members()[0].tolist() == [
-            x[0] != 1 or x == oracles.identity(n) for x in oracles.nodes(n)
+            x[0] != 1 or x == star_graph.identity(n) for x in star_graph.nodes(n)
         ]
         assert trees.congestion == 1
 
@@ -96,25 +78,25 @@ def test_tree_l_of_spg_has_s_l_and_s_1() -> None:
         assert not trees.spanning
         assert trees.trees == n - 1
         for number, row in enumerate(trees.members(), start=2):
-            assert row.tolist() == [1 in (x[0], x[number - 1]) for x in oracles.nodes(n)]
+            assert row.tolist() == [1 in (x[0], x[number - 1]) for x in star_graph.nodes(n)]
         assert trees.sizes.tolist() == [2 * factorial(n - 1)] * (n - 1)
 
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_s_1_has_node_disjoint_paths_of_least_total_length_through_spg(n: int) -> None:
     """EDT.L5, second half: n-1 disjoint paths over all neighbours, each as short as possible."""
-    root = oracles.identity(n)
-    distance = oracles.distances(root)
+    root = star_graph.identity(n)
+    distance = star_graph.distances(root)
     trees = trees_of(built(n, "shortest-path-graph"))
-    for x in oracles.nodes(n):
+    for x in star_graph.nodes(n):
         if x[0] != 1 or x == root:
             continue
-        paths = [page.path(tree, x) for tree in trees]
+        paths = [rooted_trees.path(tree, x) for tree in trees]
         assert {path[-1] for path in paths} == {root}
         inner = [y for path in paths for y in path[1:-1]]
         assert len(set(inner)) == len(inner)
         assert sum(len(path) - 1 for path in paths) == sum(
-            1 + distance[oracles.swap(x, d)] for d in page.dimensions(x)
+            1 + distance[star_graph.swap(x, d)] for d in page.dimensions(x)
         )
 
 
@@ -123,8 +105,10 @@ def test_the_trees_of_spg_are_rotations_of_one_another() -> None:
     for n in SIZES:
         trees = trees_of(built(n, "shortest-path-graph"))
         for number, tree in enumerate(trees, start=2):
-            turned = {page.rotate(child): page.rotate(parent) for child, parent in tree.items()}
-            assert turned == trees[page.r(number, n) - 2]
+            turned = {
+                rotation.rotate(child): rotation.rotate(parent) for child, parent in tree.items()
+            }
+            assert turned == trees[rotation.r(number, n) - 2]
 
 
 def test_no_directed_link_is_in_two_trees_of_spg() -> None:
@@ -144,7 +128,7 @@ def test_the_smallest_star() -> None:
 def test_the_heights() -> None:
     """Counted once. For odd n all farthest nodes are in S^1: SPT omits it, SPG has it lowest."""
     for n, spt, spg in [(3, 2, 3), (4, 4, 5), (5, 5, 6), (6, 7, 8), (7, 8, 9), (8, 10, 11)]:
-        assert spt == oracles.diameter(n) - n % 2
+        assert spt == star_graph.diameter(n) - n % 2
         assert spg == spt + 1
         assert built(n, "shortest-path").heights.tolist() == [spt]
         assert built(n, "shortest-path-graph").heights.tolist() == [spg] * (n - 1)

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import event_times
 from starcast import Schedule, Timing, schedule, simulate, timing
 from starcast.costs import Machine, price_simulation
 from starcast.errors import InputError, RejectedError
 from starcast.simulator import Fault, packets
 from starcast.topologies import as_topology, topology
 from starcast.vocabulary import EXECUTION_MODELS, ExecutionModel
-from support import oracles_timing
 from support.examples import max_examples
 from support.simulator_cases import Base, bases, built, changed, down, fault_sets, plan_of
 
@@ -40,9 +40,9 @@ def assert_same_times(
 ) -> Timing:
     """Assert that the time, arrivals and busy links are those of the plain implementation."""
     found = timing(judged, *machine, execution=execution, faults=faults or ())
-    expected = oracles_timing.timed(
+    expected = event_times.timed(
         plan_of(judged),
-        oracles_timing.Machine(*map(Fraction, machine)),
+        event_times.Machine(*map(Fraction, machine)),
         down(faults or ()),
         by_steps=execution == "synchronous",
     )
@@ -59,7 +59,7 @@ def assert_same_times(
     return found
 
 
-def assert_path_is_tight(found: Timing, expected: oracles_timing.Times) -> None:
+def assert_path_is_tight(found: Timing, expected: event_times.Times) -> None:
     """Assert that the critical path consists of executed packets without gaps, up to the end."""
     path = found.critical_path
     if not path:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import rotation, star_graph
 from starcast.errors import StarcastError
 from starcast.topologies import topology
-from support import oracles
 from support.meeting import refused
 
 SIZES = range(2, 8)
@@ -24,18 +24,9 @@ def size_and_rank(draw: st.DrawFn, largest: int = 12) -> tuple[int, int]:
     return n, draw(st.integers(0, factorial(n) - 1))
 
 
-def oracle_distance(node: oracles.Node, root: oracles.Node) -> int:
+def oracle_distance(node: star_graph.Node, root: star_graph.Node) -> int:
     """Displaced symbols and cycles (Akers & Krishnamurthy); tested against breadth-first search."""
-    home = {symbol: place for place, symbol in enumerate(root)}
-    left = {place for place, symbol in enumerate(node) if home[symbol] != place}
-    moved, cycles = len(left), 0
-    while left:
-        cycles += 1
-        at = min(left)
-        while at in left:
-            left.remove(at)
-            at = home[node[at]]
-    return moved + cycles - 2 * (node[0] != root[0])
+    return rotation.distance(star_graph.compose(star_graph.inverse(root), node))
 
 
 # Names and sizes
@@ -103,7 +94,7 @@ def test_topologies_of_the_same_spec_are_equal() -> None:
 def test_labels_are_in_rank_order() -> None:
     for n in SIZES:
         t = topology(f"S{n}")
-        assert t.labels().tolist() == [oracles.label(node) for node in oracles.nodes(n)]
+        assert t.labels().tolist() == [star_graph.label(node) for node in star_graph.nodes(n)]
 
 
 def test_rank_and_label_undo_each_other_everywhere() -> None:
@@ -116,7 +107,7 @@ def test_rank_and_label_undo_each_other_everywhere() -> None:
 def test_rank_and_label_agree_with_counting(drawn: tuple[int, int]) -> None:
     n, rank = drawn
     t = topology(f"S{n}")
-    assert t.label(rank) == oracles.label(oracles.node_by_counting(n, rank))
+    assert t.label(rank) == star_graph.label(star_graph.node_by_counting(n, rank))
     assert t.rank(t.label(rank)) == rank
     assert t.node(t.label(rank)) == t.node(rank) == t.node(np.int32(rank)) == rank  # type: ignore[arg-type]
     assert t.labels([rank, 0]).tolist() == [t.label(rank), t.label(0)]
@@ -168,10 +159,10 @@ def test_values_of_other_types_are_not_nodes() -> None:
 
 def test_neighbours_are_exchanges() -> None:
     for n in SIZES:
-        t, ranks = topology(f"S{n}"), oracles.ranks(n)
+        t, ranks = topology(f"S{n}"), star_graph.ranks(n)
         for port in t.ports:
             assert t.neighbours(port).tolist() == [
-                ranks[oracles.swap(node, port)] for node in oracles.nodes(n)
+                ranks[star_graph.swap(node, port)] for node in star_graph.nodes(n)
             ]
 
 
@@ -201,8 +192,10 @@ def test_the_neighbour_of_any_node_follows_the_definition(
 ) -> None:
     n, rank = drawn
     port = data.draw(st.integers(2, n))
-    moved = oracles.swap(oracles.node_by_counting(n, rank), port)
-    assert topology(f"S{n}").neighbours(port, [rank]).tolist() == [oracles.rank_by_counting(moved)]
+    moved = star_graph.swap(star_graph.node_by_counting(n, rank), port)
+    assert topology(f"S{n}").neighbours(port, [rank]).tolist() == [
+        star_graph.rank_by_counting(moved)
+    ]
 
 
 def test_an_unknown_port_is_refused() -> None:
@@ -222,11 +215,11 @@ def test_an_unknown_port_is_refused() -> None:
 @pytest.mark.parametrize("n", SIZES)
 def test_distances_are_those_of_breadth_first_search(n: int) -> None:
     t = topology(f"S{n}")
-    for root in [*oracles.cyclic_roots(n), oracles.nodes(n)[-1]]:
-        result = oracles.distances(root)
-        expected = [result[node] for node in oracles.nodes(n)]
-        assert t.distances(oracles.label(root)).tolist() == expected
-        assert t.distances(oracles.ranks(n)[root]).tolist() == expected
+    for root in [*star_graph.cyclic_roots(n), star_graph.nodes(n)[-1]]:
+        result = star_graph.distances(root)
+        expected = [result[node] for node in star_graph.nodes(n)]
+        assert t.distances(star_graph.label(root)).tolist() == expected
+        assert t.distances(star_graph.ranks(n)[root]).tolist() == expected
         assert max(expected) == t.diameter
 
 
@@ -245,18 +238,18 @@ def test_distances_to_far_roots_fall_by_one_towards_the_root(n: int) -> None:
 
 def test_the_formula_of_misplaced_symbols_and_cycles_is_the_distance() -> None:
     for n in range(2, 7):
-        root = oracles.shift(oracles.identity(n), 1)
-        assert oracles.distances(root) == {
-            node: oracle_distance(node, root) for node in oracles.nodes(n)
+        root = star_graph.shift(star_graph.identity(n), 1)
+        assert star_graph.distances(root) == {
+            node: oracle_distance(node, root) for node in star_graph.nodes(n)
         }
 
 
 def test_distances_of_s10_follow_the_formula() -> None:
     t = topology("S10")
-    root = oracles.node_by_counting(10, 2_345_678)
-    result = t.distances(oracles.label(root))
+    root = star_graph.node_by_counting(10, 2_345_678)
+    result = t.distances(star_graph.label(root))
     for rank in np.random.default_rng(10).integers(0, t.nodes, 500).tolist():
-        assert result[rank] == oracle_distance(oracles.node_by_counting(10, rank), root)
+        assert result[rank] == oracle_distance(star_graph.node_by_counting(10, rank), root)
 
 
 def test_distances_from_an_unknown_root_are_refused() -> None:
@@ -271,16 +264,16 @@ def test_distances_from_an_unknown_root_are_refused() -> None:
 
 def test_translation_relabels_symbols() -> None:
     for n in range(2, 7):
-        t, ranks = topology(f"S{n}"), oracles.ranks(n)
+        t, ranks = topology(f"S{n}"), star_graph.ranks(n)
         for q in [
-            *oracles.cyclic_roots(n),
-            oracles.nodes(n)[-1],
-            oracles.nodes(n)[len(oracles.nodes(n)) // 3],
+            *star_graph.cyclic_roots(n),
+            star_graph.nodes(n)[-1],
+            star_graph.nodes(n)[len(star_graph.nodes(n)) // 3],
         ]:
-            expected = [ranks[oracles.compose(q, node)] for node in oracles.nodes(n)]
+            expected = [ranks[star_graph.compose(q, node)] for node in star_graph.nodes(n)]
             assert (
                 t.translation(ranks[q]).tolist()
-                == t.translation(oracles.label(q)).tolist()
+                == t.translation(star_graph.label(q)).tolist()
                 == expected
             )
 
@@ -313,7 +306,7 @@ def test_s12_allocates_nothing_before_an_array_is_requested() -> None:
         assert (t.nodes, t.links, t.diameter) == (479_001_600, 2_634_508_800, 16)
         assert t.rank(t.label(123_456_789)) == 123_456_789
         assert t.neighbours(12, [t.nodes - 1]).tolist() == [
-            oracles.rank_by_counting((1, *range(11, 1, -1), 12))
+            star_graph.rank_by_counting((1, *range(11, 1, -1), 12))
         ]
         assert t.labels([5]).tolist() == [t.label(5)]
         _, peak = tracemalloc.get_traced_memory()

@@ -1,20 +1,14 @@
-"""SPT, SPG and EDT of definitions/edge-disjoint-trees.md node by node.
+"""SPT, SPG and EDT of edge-disjoint-trees.md node by node (Fragopoulou & Akl 1996, Def. 6 to 8).
 
-Slow, and independent of the array implementation. Symbols are counted from 1, subtrees are l = 2..n
-(Fragopoulou & Akl 1996, Def. 6 to 8).
+Subtrees are l = 2..n.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 
-from support.oracles import Node, Tree, compose, identity, inverse, nodes, swap
-
-#: fmr, or another reading of its definition: maps a node and k to a position.
-FirstMisplaced = Callable[[Node, int], int]
-
-
-def position(x: Node, symbol: int) -> int:
-    """Return the position of the symbol."""
-    return x.index(symbol) + 1
+from oracles.rooted_trees import Tree, children, translated
+from oracles.rotation import position, r
+from oracles.star_graph import Node, identity, nodes, swap
 
 
 def dimensions(x: Node) -> range:
@@ -35,26 +29,11 @@ def is_adjacent(x: Node) -> bool:
 # Rotation
 
 
-def r(i: int, n: int) -> int:
-    """1 stays, 2..n-1 move up, n becomes 2."""
-    if i == 1:
-        return 1
-    return i + 1 if i < n else 2
-
-
-def rotate(x: Node) -> Node:
-    """R(x): the symbol r(x_j) in position r(j)."""
-    n, turned = len(x), [0] * len(x)
-    for j, symbol in enumerate(x, start=1):
-        turned[r(j, n) - 1] = r(symbol, n)
-    return tuple(turned)
-
-
 # The shortest-path tree and graph
 
 
 def right_of(k: int, n: int) -> list[int]:
-    """The positions k+1, .., n, 2, .., k-1, k in this order."""
+    """Return the positions k+1, .., n, 2, .., k-1, k in this order."""
     order, at = [], k
     for _ in range(n - 1):
         at = r(at, n)
@@ -63,18 +42,18 @@ def right_of(k: int, n: int) -> list[int]:
 
 
 def fmr(x: Node, k: int) -> int:
-    """The first position to the right of k that has a misplaced symbol."""
+    """Return the first position to the right of k that has a misplaced symbol."""
     return next(j for j in right_of(k, len(x)) if x[j - 1] != j)
 
 
-def p(x: Node, first_misplaced: FirstMisplaced = fmr) -> int:
-    """The dimension towards the SPT parent, for x outside S^1."""
+def p(x: Node) -> int:
+    """Return the dimension towards the SPT parent, for x outside S^1."""
     k = position(x, 1)
-    return x[0] if x[0] != k else first_misplaced(x, k)
+    return x[0] if x[0] != k else fmr(x, k)
 
 
 def spt_parent(x: Node) -> Node | None:
-    """The parent in SPT; None for the nodes of S^1, I among them."""
+    """Return the parent in SPT; None for the nodes of S^1, I among them."""
     return None if x[0] == 1 else swap(x, p(x))
 
 
@@ -94,21 +73,21 @@ def c2(x: Node) -> set[int]:
 
 
 def spt_children(x: Node) -> set[Node]:
-    """The children in SPT; the other nodes of S^1 have none."""
+    """Return the children in SPT; the other nodes of S^1 have none."""
     if x[0] == 1:
         return {swap(x, d) for d in dimensions(x)} if x == identity(len(x)) else set()
     return {swap(x, j) for j in c1(x)}
 
 
 def spg_parent(x: Node, tree: int) -> Node | None:
-    """The parent in subtree l of SPG, None where there is none."""
+    """Return the parent in subtree l of SPG, None where there is none."""
     if x[0] == 1:
         return None if x == identity(len(x)) else swap(x, tree)
     return spt_parent(x) if position(x, 1) == tree else None
 
 
 def spg_children(x: Node, tree: int) -> set[Node]:
-    """The children in subtree l of SPG."""
+    """Return the children in subtree l of SPG."""
     if x == identity(len(x)):
         return {swap(x, tree)}
     if position(x, 1) != tree:
@@ -119,14 +98,14 @@ def spg_children(x: Node, tree: int) -> set[Node]:
 # The edge-disjoint trees
 
 
-def edt_parent(x: Node, tree: int, first_misplaced: FirstMisplaced = fmr) -> Node | None:
-    """The parent in subtree l of EDT, None for I."""
+def edt_parent(x: Node, tree: int) -> Node | None:
+    """Return the parent in subtree l of EDT, None for I."""
     if x == identity(len(x)):
         return None
     if x[0] == 1:
         return swap(x, tree)
     k, a = position(x, 1), x[0]
-    q = x[p(x, first_misplaced) - 1]
+    q = x[p(x) - 1]
     if tree == k:
         symbol = q
     elif a == k:
@@ -139,12 +118,12 @@ def edt_parent(x: Node, tree: int, first_misplaced: FirstMisplaced = fmr) -> Nod
 
 
 def edt_children(x: Node, tree: int) -> set[Node]:
-    """The children in subtree l of EDT, by the definition dimensions."""
+    """Return the children in subtree l of EDT, by the definition dimensions."""
     return {swap(x, d) for d in edt_child_dimensions(x, tree)}
 
 
 def edt_child_dimensions(x: Node, tree: int) -> set[int]:
-    """The dimensions that lead to the children in subtree l of EDT."""
+    """Return the dimensions that lead to the children in subtree l of EDT."""
     if x == identity(len(x)):
         return {tree}
     k = position(x, 1)
@@ -176,72 +155,42 @@ def run_left_of(x: Node, m: int) -> set[int]:
 
 def spt(root: Node) -> list[Tree]:
     """SPT as a list of one partial tree."""
-    return [translated({x: spt_parent(x) for x in nodes(len(root))}, root)]
+    return [at_root({x: spt_parent(x) for x in nodes(len(root))}, root)]
 
 
 def spg(root: Node) -> list[Tree]:
-    """The n-1 subtrees of SPG, partial."""
+    """Return the n-1 subtrees of SPG, partial."""
     return [
-        translated({x: spg_parent(x, tree) for x in nodes(len(root))}, root)
+        at_root({x: spg_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)
     ]
 
 
-def edt(root: Node, parent: Callable[[Node, int], Node | None] = edt_parent) -> list[Tree]:
-    """The n-1 subtrees of EDT; ``parent`` may be another reading of Def. 8."""
+@cache
+def edt(root: Node) -> list[Tree]:
+    """Return the n-1 subtrees of EDT."""
     return [
-        translated({x: parent(x, tree) for x in nodes(len(root))}, root)
+        at_root({x: edt_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)
     ]
 
 
-def translated(parents: Mapping[Node, Node | None], root: Node) -> Tree:
-    """T_h(parent(T_h^-1(x))) for every node x that has a parent, from the parents at I."""
-    back = inverse(root)
-    above = {x: parents[compose(back, x)] for x in nodes(len(root))}
-    return {x: compose(root, y) for x, y in above.items() if y is not None}
-
-
-def path(tree: Tree, x: Node) -> list[Node]:
-    """The chain of parents from a node to its end; an endless chain is a RuntimeError."""
-    chain = [x]
-    while chain[-1] in tree:
-        chain.append(tree[chain[-1]])
-        if len(chain) > len(tree) + 1:
-            raise RuntimeError(f"{x} leads into a cycle")
-    return chain
-
-
-def unreached(trees: Sequence[Tree], root: Node) -> int:
-    """The number of pairs (node, subtree) in which the node does not lead to the root."""
-    missing = 0
-    for tree in trees:
-        leads = {root: True}
-        for x in nodes(len(root)):
-            chain = [x]
-            while chain[-1] not in leads and chain[-1] in tree and tree[chain[-1]] not in chain:
-                chain.append(tree[chain[-1]])
-            end = leads.get(chain[-1], False)
-            leads |= dict.fromkeys(chain, end)
-        missing += sum(not result for result in leads.values())
-    return missing
+def at_root(parents: Mapping[Node, Node | None], root: Node) -> Tree:
+    """Return the tree of the nodes that have a parent, translated from I to the root."""
+    return translated({x: parent for x, parent in parents.items() if parent is not None}, root)
 
 
 def depth_first(trees: Sequence[Tree], root: Node) -> list[list[tuple[Node, Node]]]:
     """The links (parent, child) of every subtree, depth first, children in the order phi_k."""
     orders = []
     for k, tree in enumerate(trees, start=2):
-        children: dict[Node, set[Node]] = {}
-        for child, above in tree.items():
-            children.setdefault(above, set()).add(child)
+        below = children(tree)
         phi = [k, *right_of(k, len(root))[:-1]]
         order, waiting = [], [(root, root)]
         while waiting:
             link = waiting.pop()
             order.append(link)
-            below = children.get(link[1], set())
-            waiting += [
-                (link[1], swap(link[1], d)) for d in reversed(phi) if swap(link[1], d) in below
-            ]
+            ends = [swap(link[1], d) for d in reversed(phi)]
+            waiting += [(link[1], end) for end in ends if end in below.get(link[1], ())]
         orders.append(order[1:])
     return orders

@@ -1,9 +1,8 @@
-"""The hypercube and Johnsson & Ho's binomial trees, with labels as text.
+"""The hypercube and Johnsson & Ho's binomial trees.
 
-A node is its bit string, bit 1 the leftmost. This module imports nothing from starcast.
+A node is its bit string, bit 1 the leftmost.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 
@@ -11,17 +10,23 @@ Tree = dict[str, str]
 
 
 def nodes(d: int) -> list[str]:
-    """All bit strings in order."""
+    """Return all bit strings in order."""
     return ["".join(bits) for bits in product("01", repeat=d)]
 
 
 def flip(x: str, i: int) -> str:
-    """The neighbour across port i: bit i turned."""
+    """Return the neighbour across port i: bit i turned."""
     return x[: i - 1] + "10"[int(x[i - 1])] + x[i:]
 
 
+def port_between(a: str, b: str) -> int:
+    """Return the port of the link between two neighbours."""
+    (port,) = [i for i in range(1, len(a) + 1) if flip(a, i) == b]
+    return port
+
+
 def xor(x: str, r: str) -> str:
-    """The relative label."""
+    """Return the relative label."""
     return "".join("01"[a != b] for a, b in zip(x, r, strict=True))
 
 
@@ -55,23 +60,3 @@ def edge_disjoint_binomial(r: str) -> list[Tree]:
         assert tree.pop(r) == flip(r, i)
         trees.append({**tree, flip(r, i): r})
     return trees
-
-
-def depths(tree: Tree, r: str) -> dict[str, int]:
-    """Every node's level, by walking up."""
-    result = {r: 0}
-    for start in tree:
-        trail, node = [], start
-        while node not in result:
-            trail.append(node)
-            node = tree[node]
-            assert len(trail) <= len(tree)
-        result |= {
-            member: above for above, member in enumerate(reversed(trail), start=result[node] + 1)
-        }
-    return result
-
-
-def load(trees: Sequence[Tree]) -> Counter[tuple[str, str]]:
-    """The number of trees that use each directed link, parent to child."""
-    return Counter((parent, child) for tree in trees for child, parent in tree.items())

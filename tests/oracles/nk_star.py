@@ -1,27 +1,20 @@
-"""The definitions of definitions/nk-star.md node by node.
-
-Slow, and independent of the array implementation. A node is the tuple of its k symbols, counted
-from 1, and a tree maps every node but the root to its parent.
-"""
+"""The definitions of nk-star.md node by node. A node is the tuple of its k symbols."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from itertools import permutations
 from math import gcd
 
-from support.oracles import Node, Tree, identity, load, rerooted, shift
-
-#: The new first symbol of v, whose first symbol is external, in a tree at the identity.
-Reading = Callable[[Node], int]
-
+from oracles.rooted_trees import Tree, load, rerooted, translated
+from oracles.star_graph import Node, identity, shift, swap
 
 # The graph
 
 
 @cache
 def nodes(n: int, k: int) -> tuple[Node, ...]:
-    """All nodes of S_{n,k} in lexicographic order."""
+    """Return all nodes of S_{n,k} in lexicographic order."""
     return tuple(permutations(range(1, n + 1), k))
 
 
@@ -32,15 +25,8 @@ def ranks(n: int, k: int) -> dict[Node, int]:
 
 
 def missing(v: Node, n: int) -> list[int]:
-    """The symbols that v lacks, ascending."""
+    """Return the symbols that v lacks, ascending."""
     return [symbol for symbol in range(1, n + 1) if symbol not in v]
-
-
-def swap(v: Node, i: int) -> Node:
-    """swap_i: exchange v_1 and v_i."""
-    moved = list(v)
-    moved[0], moved[i - 1] = moved[i - 1], moved[0]
-    return tuple(moved)
 
 
 def residual(v: Node, x: int) -> Node:
@@ -50,7 +36,7 @@ def residual(v: Node, x: int) -> Node:
 
 
 def across(v: Node, port: int, n: int) -> Node:
-    """The node across a port: 2..k exchange, k+s moves s places on in the sorted clique."""
+    """Return the node across a port: 2..k exchange, k+s moves s places on in the sorted clique."""
     if port <= len(v):
         return swap(v, port)
     clique = sorted([v[0], *missing(v, n)])
@@ -58,7 +44,7 @@ def across(v: Node, port: int, n: int) -> Node:
 
 
 def port_between(a: Node, b: Node, n: int) -> int:
-    """The port of a that leads to its neighbour b."""
+    """Return the port of a that leads to its neighbour b."""
     k = len(a)
     if a[1:] != b[1:]:
         (port,) = [i for i in range(2, k + 1) if swap(a, i) == b]
@@ -68,7 +54,7 @@ def port_between(a: Node, b: Node, n: int) -> int:
 
 
 def neighbours(v: Node, n: int) -> list[Node]:
-    """All n-1 neighbours, without ports."""
+    """Return all n-1 neighbours, without ports."""
     return [swap(v, i) for i in range(2, len(v) + 1)] + [residual(v, x) for x in missing(v, n)]
 
 
@@ -88,18 +74,8 @@ def diameter(n: int, k: int) -> int:
 
 
 def extension(r: Node, n: int) -> Node:
-    """The label of n symbols: the missing ones follow, ascending."""
+    """Return the label of n symbols: the missing ones follow, ascending."""
     return (*r, *missing(r, n))
-
-
-def relabel(q: Node, v: Node) -> Node:
-    """q.v: the symbol s becomes q_s."""
-    return tuple(q[symbol - 1] for symbol in v)
-
-
-def inverse(q: Node) -> Node:
-    """The relabelling that undoes q."""
-    return tuple(q.index(symbol) + 1 for symbol in identity(len(q)))
 
 
 def root_of(i: int, n: int, k: int) -> Node:
@@ -119,7 +95,7 @@ def chain(v: Node, e: int) -> list[int]:
 
 
 def externals(v: Node) -> list[int]:
-    """The symbols > k of a label, in its order."""
+    """Return the symbols > k of a label, in its order."""
     return [symbol for symbol in v if symbol > len(v)]
 
 
@@ -129,7 +105,7 @@ def desired(v: Node, e: int) -> int:
 
 
 def internal_cycles(v: Node) -> list[list[int]]:
-    """The cycles of two or more displaced symbols that return to themselves."""
+    """Return the cycles of two or more displaced symbols that return to themselves."""
     in_chains = {j for e in externals(v) for j in chain(v, e)}
     left = {j for j in range(1, len(v) + 1) if v[j - 1] != j} - in_chains
     result = []
@@ -162,35 +138,31 @@ def others_first(v: Node) -> int:
     return min([desired(v, f) for f in externals(v) if f != e], default=desired(v, e))
 
 
-def parent(v: Node, newcomer: Reading = others_first) -> Node:
-    """The next hop towards the identity."""
+def parent(v: Node) -> Node:
+    """Return the next hop towards the identity."""
     if v[0] == 1:
         return swap(v, min(i for i in range(2, len(v) + 1) if v[i - 1] != i))
     if v[0] <= len(v):
         return swap(v, v[0])
-    return residual(v, newcomer(v))
+    return residual(v, others_first(v))
 
 
 @cache
-def greedy(r: Node, n: int, newcomer: Reading = others_first) -> Tree:
-    """SP(r) = { q.v -> q.parent(v) } with an extension q of r."""
-    q = extension(r, n)
-    home = identity(n)[: len(r)]
-    return {relabel(q, v): relabel(q, parent(v, newcomer)) for v in nodes(n, len(r)) if v != home}
+def greedy(r: Node, n: int) -> Tree:
+    """SP(r) = { q.v -> q.parent(v) } with the extension q of r."""
+    others = nodes(n, len(r))[1:]
+    return translated({v: parent(v) for v in others}, extension(r, n))
 
 
-def multiple_at_identity(n: int, k: int, trees: Callable[[Node, int], Tree] = greedy) -> list[Tree]:
+def multiple_at_identity(n: int, k: int) -> list[Tree]:
     """MT(R_i), i = 1..n-1: SP(R_i(Id)) with the path to Id turned around."""
-    return [rerooted(trees(root_of(i, n, k), n), identity(n)[:k]) for i in range(1, n)]
+    return [rerooted(greedy(root_of(i, n, k), n), identity(n)[:k]) for i in range(1, n)]
 
 
 def multiple(r: Node, n: int) -> list[Tree]:
-    """The same for another root: relabelled by the extension of r."""
+    """Return MT for the root r: relabelled by the extension of r."""
     q = extension(r, n)
-    return [
-        {relabel(q, v): relabel(q, u) for v, u in tree.items()}
-        for tree in multiple_at_identity(n, len(r))
-    ]
+    return [translated(tree, q) for tree in multiple_at_identity(n, len(r))]
 
 
 def path_length(n: int, k: int, i: int) -> int:

@@ -1,7 +1,6 @@
 """Executions event by event, with dictionaries and fractions.
 
-This module does not import starcast. It takes the executed rows of all sources from the plain
-simulator of `oracles_simulator`, and knows no symmetry.
+They take the executed rows of all sources from `oracles.simulator`, and know no symmetry.
 """
 
 import heapq
@@ -10,7 +9,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from support.oracles_simulator import NO_FAULTS, Faults, Plan, Row, execute_all, expanded
+from oracles.schedule_rows import Row
+from oracles.simulator import NO_FAULTS, Faults, Plan, execute_all, expanded
 
 
 @dataclass(frozen=True)

@@ -1,36 +1,20 @@
-"""Multinode broadcast trees of definitions/fragopoulou-akl.md (A0 to A4) node by node.
+"""The trees of the allgathers of fragopoulou-akl.md (A1 to A4), with the page's names.
 
-Slow, and independent of the array implementation. Symbols, positions, types (dimensions) and
-subtrees are counted as in that document; in cycle notation symbol s is followed by x_s.
+A type is the dimension of a link.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from math import factorial
 from typing import NamedTuple
 
-from support.oracles import Node, Tree, compose, diameter, identity, nodes, swap
-from support.oracles_balanced import distance, necklace, necklaces, v
-from support.oracles_edge_disjoint import r
+from oracles.rooted_trees import Tree
+from oracles.rotation import distance, from_cycles, necklace, necklaces, r, v
+from oracles.schedule_rows import Row
+from oracles.star_graph import Node, ceil_div, diameter, identity, nodes, swap, visited
 
-# A0: moves, types, parity
-
-
-def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
-    """The node with this cycle notation."""
-    x = list(identity(n))
-    for cycle in written:
-        for s, follower in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
-            x[s - 1] = follower
-    return tuple(x)
-
-
-def rdim(i: int, e: int, n: int) -> int:
-    """The type that links of type i have after e rotations."""
-    for _ in range(e):
-        i = r(i, n)
-    return i
+# Parity
 
 
 def odd(x: Node) -> bool:
@@ -42,7 +26,7 @@ def odd(x: Node) -> bool:
 
 
 def ehrlich(m: int) -> list[int]:
-    """The types of the path: Algorithm E as the page writes it."""
+    """Return the types of the path: Algorithm E as the page writes it."""
     b, c = list(range(m)), [0] * (m + 1)
     types: list[int] = []
     while True:
@@ -55,14 +39,6 @@ def ehrlich(m: int) -> list[int]:
         c[k] += 1
         types.append(b[k] + 1)
         b[1:k] = b[1:k][::-1]
-
-
-def visited(start: Node, types: Iterable[int]) -> list[Node]:
-    """The nodes on the way, the first included."""
-    result = [start]
-    for i in types:
-        result.append(swap(result[-1], i))
-    return result
 
 
 def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
@@ -89,7 +65,7 @@ def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
 
 
 def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
-    """The types of the path through all nodes that differ from u in free positions only."""
+    """Return the types of the path through all nodes that differ from u in free positions only."""
     m = len(free)
     if m <= 4:
         result = depth_first(u, goal, sorted(free))
@@ -123,7 +99,7 @@ def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
 
 @cache
 def cycle_types(n: int) -> list[int]:
-    """The n! types of the cycle."""
+    """Return the n! types of the cycle."""
     if n == 3:
         return [2, 3, 2, 3, 2, 3]
     e = identity(n)
@@ -146,16 +122,16 @@ def w(n: int) -> list[int]:
 
 def subtree(n: int, j: int) -> list[Node]:
     """T_j behind the root, in the order of the steps."""
-    return visited(identity(n), [rdim(i, j - 2, n) for i in w(n)])[1:]
+    return visited(identity(n), [r(i, n, j - 2) for i in w(n)])[1:]
 
 
 def leaves(n: int) -> list[Node]:
-    """The nodes of phase 2."""
+    """Return the nodes of phase 2."""
     return [u for u in nodes(n)[1:] if u[0] == 1]
 
 
 def rotated_tree(n: int) -> Tree:
-    """T_2, .., T_n and the leaves: u hangs across the position of symbol n."""
+    """T_2, .., T_n and the leaves: the parent of leaf u is across the position of symbol n."""
     tree: Tree = {}
     for j in range(2, n + 1):
         way = [identity(n), *subtree(n, j)]
@@ -163,29 +139,25 @@ def rotated_tree(n: int) -> Tree:
     return tree | {u: swap(u, u.index(n) + 1) for u in leaves(n)}
 
 
-class Send(NamedTuple):
-    """One link of a root schedule: in this step over this type, from the tail to the head."""
-
-    step: int
-    tail: Node
-    type: int
-    head: Node
-
-
-def phase_1(n: int) -> Iterator[Send]:
+def phase_1(n: int) -> Iterator[Row]:
     """Step t: for j = 2..n over type rdim(w_t, j-2) from the end of T_j."""
     ends = [identity(n)] * (n - 1)
     for t, i in enumerate(w(n), start=1):
         for e, tail in enumerate(ends):
-            ends[e] = swap(tail, rdim(i, e, n))
-            yield Send(t, tail, rdim(i, e, n), ends[e])
+            ends[e] = swap(tail, r(i, n, e))
+            yield Row(t, tail, r(i, n, e), ends[e], e, 0)
 
 
-def phase_2(n: int, after: int) -> Iterator[Send]:
-    """For each type i the leaves with n in position i, lexicographically, one a step."""
+def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterator[Row]:
+    """Yield the rows of the leaves, copy after copy: each type serves its leaves one per step.
+
+    The parent of leaf u in copy c is across the position of the copy's symbol in u; the symbol of
+    a single copy is n.
+    """
     for i in range(2, n + 1):
-        for k, u in enumerate([u for u in leaves(n) if u[i - 1] == n], start=1):
-            yield Send(after + k, swap(u, i), i, u)
+        served = [(c, u) for c, s in enumerate(symbols or [n]) for u in leaves(n) if u[i - 1] == s]
+        for k, (c, u) in enumerate(served, start=1):
+            yield Row(after + k, swap(u, i), i, u, c % (n - 1), c)
 
 
 # A3: algorithm 2, the MBST
@@ -218,7 +190,7 @@ class Numbered(NamedTuple):
 
 
 def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
-    """The recipe, given the generators G_k that are defined and their types."""
+    """Number the nodes by the recipe, given the generators G_k that are defined and their types."""
     order: list[tuple[Node, ...]] = []
     count = 0
     for k in range(1, diameter(n) + 1):
@@ -252,13 +224,5 @@ def mbst(n: int) -> Numbered:
 
 
 def step(m: int, n: int) -> int:
-    """ceil(m / (n-1)): when node number m is reached."""
-    return -(-m // (n - 1))
-
-
-# Any root
-
-
-def translated(tree: Tree, root: Node) -> Tree:
-    """F_q: symbols relabelled."""
-    return {compose(root, x): compose(root, parent) for x, parent in tree.items()}
+    """Return the step in which node number m is reached."""
+    return ceil_div(m, n - 1)

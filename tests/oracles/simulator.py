@@ -1,15 +1,17 @@
 """Every collective executed step by step by the rules of conventions.md: with dictionaries.
 
-Nodes are labels, units are the numbers in the unit column. This module does not import starcast.
+Nodes are labels, units are the numbers in the unit column. In a row, a sender or receiver need not
+be a label of the topology.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import NamedTuple
 
-from support import oracles, oracles_cube, oracles_nk
+from oracles import hypercube, nk_star
+from oracles.schedule_rows import Row
+from oracles.star_graph import compose, label
 
 #: A dead node, or the two ends of a dead link, with the first step in which it is down.
 Faults = Mapping[frozenset[str], int]
@@ -29,7 +31,7 @@ class World:
     keeps_ports: bool = True
 
     def port(self, start: str, other: str) -> int:
-        """The port that leads from one node to its neighbour."""
+        """Return the port that leads from one node to its neighbour."""
         (port,) = [
             port for (node, port), across in self.across.items() if (node, across) == (start, other)
         ]
@@ -41,43 +43,26 @@ def world(spec: str) -> World:
     """``S4``, ``S4,2`` or ``Q3``."""
     if spec.startswith("Q"):
         d = int(spec[1:])
-        bits = oracles_cube.nodes(d)
-        across = {(x, i): oracles_cube.flip(x, i) for x in bits for i in range(1, d + 1)}
-        return World(bits, across, {q: {x: oracles_cube.xor(x, q) for x in bits} for q in bits})
+        bits = hypercube.nodes(d)
+        across = {(x, i): hypercube.flip(x, i) for x in bits for i in range(1, d + 1)}
+        return World(bits, across, {q: {x: hypercube.xor(x, q) for x in bits} for q in bits})
     n, _, k = spec[1:].partition(",")
-    stars = oracles_nk.nodes(int(n), int(k or n))
-    beyond: Callable[[oracles.Node, int], oracles.Node]
-    beyond = (lambda x, port: oracles_nk.across(x, port, int(n))) if k else oracles.swap
+    stars = nk_star.nodes(int(n), int(k or n))
     across = {
-        (oracles.label(x), port): oracles.label(beyond(x, port))
+        (label(x), port): label(nk_star.across(x, port, int(n)))
         for x in stars
         for port in range(2, int(n) + 1)
     }
-    extended = {q: (*q, *oracles_nk.missing(q, int(n))) for q in stars}
+    extended = {q: nk_star.extension(q, int(n)) for q in stars}
     translations = {
-        oracles.label(q): {
-            oracles.label(x): oracles.label(tuple(extended[q][symbol - 1] for symbol in x))
-            for x in stars
-        }
-        for q in stars
+        label(q): {label(x): label(compose(extended[q], x)) for x in stars} for q in stars
     }
     return World(
-        [oracles.label(x) for x in stars],
+        [label(x) for x in stars],
         across,
         translations,
         keeps_ports=not k or int(k) == int(n) - 1,
     )
-
-
-class Row(NamedTuple):
-    """A row of a schedule; a sender or receiver need not be a label of the topology."""
-
-    step: int
-    sender: str
-    port: int
-    receiver: str
-    tree: int
-    unit: int
 
 
 @dataclass(frozen=True)
@@ -261,20 +246,12 @@ def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
 
 
 def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
-    """The plan with other rows."""
+    """Return the plan with other rows."""
     parts = (plan.world, plan.collective, plan.root, plan.units, plan.one_port, plan.packets)
     return Plan(*parts, list(rows), plan.symmetric)
 
 
 # Waiting for acknowledgements (Fragopoulou & Akl 1996, section 4.4)
-
-
-class Hop(NamedTuple):
-    """All rows over one link of one source's tree, in order."""
-
-    sender: str
-    receiver: str
-    rows: list[Row]
 
 
 def acknowledged(

@@ -1,50 +1,28 @@
-"""The scatter trees of definitions/fragopoulou-akl.md (A0, A5) node by node.
-
-Slow, and independent of the array implementation. Positions, symbols and dimensions are counted
-from 1, cycles are tuples in which symbol s is followed by x_s, and a necklace is the list of its
-nodes in the order of rotation (Fragopoulou & Akl 1993, section 5).
-"""
+"""The scatter trees of fragopoulou-akl.md (A5) node by node (Fragopoulou & Akl 1993, section 5)."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import factorial, gcd
+from math import factorial
 
-from support.oracles import Node, Tree, compose, distances, identity, nodes, swap
-from support.oracles_edge_disjoint import position, rotate
+from oracles.rooted_trees import Tree, translated
+from oracles.rotation import (
+    Cycle,
+    cycle_of,
+    cycles,
+    nearest_first,
+    necklace,
+    period,
+    position,
+    turned_to_end,
+    v,
+)
+from oracles.star_graph import Node, compose, dimension_between, identity, nodes, swap
 
-Cycle = tuple[int, ...]
-
-
-# Cycles
-
-
-def turned_to_end(cycle: Cycle, symbol: int) -> Cycle:
-    """The same cycle with that symbol rightmost."""
-    at = cycle.index(symbol) + 1
-    return cycle[at:] + cycle[:at]
-
-
-def cycle_of(x: Node, symbol: int) -> Cycle:
-    """The cycle (s, x_s, ..) with this symbol first; a single symbol if it is fixed."""
-    cycle = [symbol]
-    while x[cycle[-1] - 1] != symbol:
-        cycle.append(x[cycle[-1] - 1])
-    return tuple(cycle)
-
-
-def cycles(x: Node) -> list[Cycle]:
-    """The cycles of two or more symbols."""
-    result = {min(cycle_of(x, symbol)): cycle_of(x, min(cycle_of(x, symbol))) for symbol in x}
-    return [cycle for cycle in result.values() if len(cycle) > 1]
-
-
-def distance(x: Node) -> int:
-    """A0: c + s, two less if x_1 != 1."""
-    return len(cycles(x)) + sum(map(len, cycles(x))) - (0 if x[0] == 1 else 2)
+# Canonical notation
 
 
 def rank_by_ordering(k: int, symbol: int, n: int) -> int:
-    """The place of a symbol in the ordering <_k: 1, k, k+1, .., n, 2, .., k-1."""
+    """Return the place of a symbol in the ordering <_k: 1, k, k+1, .., n, 2, .., k-1."""
     return [1, *range(k, n + 1), *range(2, k)].index(symbol)
 
 
@@ -62,34 +40,7 @@ def canonical(x: Node, k: int | None = None) -> list[Cycle]:
 # Necklaces
 
 
-@cache
-def necklace(x: Node) -> tuple[Node, ...]:
-    """x, R(x), R(R(x)), .. until x comes again."""
-    result = [x]
-    while (turned := rotate(result[-1])) != x:
-        result.append(turned)
-    return tuple(result)
-
-
-def period(x: Node) -> int:
-    """The number of nodes of the necklace: p(x)."""
-    return len(necklace(x))
-
-
-@cache
-def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
-    """All necklaces but the root's, each from its lowest node, the lowest first."""
-    return tuple(necklace(x) for x in nodes(n)[1:] if x == min(necklace(x)))
-
-
-def necklaces_counted(n: int) -> int:
-    """h(n) by Burnside's lemma: R^j has g = gcd(j, n-1) cycles; nodes it fixes commute with r^j."""
-    kept = 0
-    for j in range(n - 1):
-        g = gcd(j, n - 1)
-        length = (n - 1) // g
-        kept += factorial(n) if length == 1 else length**g * factorial(g)
-    return kept // (n - 1) - 1
+# Generators and displacements
 
 
 def contest(x: Node) -> dict[Node, Cycle]:
@@ -122,9 +73,8 @@ def parent_dimension(x: Node) -> int:
 
 def tree(root: Node, inner: Callable[[Node], int], leaf: Callable[[Node], int]) -> Tree:
     """Return the tree by the rules for x_1 != 1 and for x_1 = 1, translated to the root."""
-    e = identity(len(root))
-    across = {x: leaf(x) if x[0] == 1 else inner(x) for x in nodes(len(root)) if x != e}
-    return {compose(root, x): compose(root, swap(x, dimension)) for x, dimension in across.items()}
+    across = {x: leaf(x) if x[0] == 1 else inner(x) for x in nodes(len(root))[1:]}
+    return translated({x: swap(x, dimension) for x, dimension in across.items()}, root)
 
 
 @cache
@@ -202,18 +152,12 @@ def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
 # Section 5.1
 
 
-def v(m: int, n: int) -> int:
-    """The dimension of number m."""
-    return (m - 1) % (n - 1) + 2
-
-
 @cache
 def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
-    """The number m of every 1-starting node except e; later copies continue the numbers."""
-    starting = [ring for ring in necklaces(n) if ring[0][0] == 1]
+    """Return the number m of every 1-starting node except e; later copies continue the numbers."""
     numbers: dict[Node, int] = {}
     m = first
-    for ring in sorted(starting, key=lambda ring: (distances(identity(n))[ring[0]], ring[0])):
+    for ring in [ring for ring in nearest_first(n) if ring[0][0] == 1]:
         y = min(y for y in ring if y[v(m, n) - 1] != v(m, n))
         for x in necklace(y):
             numbers[x] = m
@@ -222,30 +166,24 @@ def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
 
 
 @cache
-def balanced(root: Node) -> Tree:
-    """Algorithm 1."""
+def balanced(root: Node, copy: int = 0) -> Tree:
+    """Algorithm 1; the running numbers of a copy continue those of the previous copy."""
     n = len(root)
-    return tree(root, parent_dimension, lambda x: v(running_numbers(n)[x], n))
+    numbers = running_numbers(n, 1 + copy * (factorial(n - 1) - 1))
+    return tree(root, parent_dimension, lambda x: v(numbers[x], n))
 
 
 # Measures
 
 
-def branches(trees: Tree, root: Node) -> list[int]:
-    """The sizes of the subtrees that are children of the root across dimension 2, .., n."""
-    head: dict[Node, Node] = {}
-
-    def top(x: Node) -> Node:
-        if x not in head:
-            head[x] = x if trees[x] == root else top(trees[x])
-        return head[x]
-
-    tops = [top(x) for x in trees]
-    return [tops.count(swap(root, dimension)) for dimension in range(2, len(root) + 1)]
+def branch_dimension(x: Node, parents: Tree, root: Node) -> int:
+    """Return the dimension of the root's link above a node."""
+    while parents[x] != root:
+        x = parents[x]
+    return dimension_between(root, x)
 
 
-def branch_dimension(x: Node, trees: Tree, root: Node) -> int:
-    """The dimension of the root's link above a node."""
-    while trees[x] != root:
-        x = trees[x]
-    return next(d for d in range(2, len(root) + 1) if swap(root, d) == x)
+def branches(parents: Tree, root: Node) -> list[int]:
+    """Return the sizes of the subtrees that are children of the root across dimension 2, .., n."""
+    tops = [branch_dimension(x, parents, root) for x in parents]
+    return [tops.count(dimension) for dimension in range(2, len(root) + 1)]

@@ -3,13 +3,11 @@
 The checkers do not use necklaces: each message per displacement must travel from the root over
 existing links, and the rows of a step must have different dimensions, so that the translations of
 all sources never share a directed link. One checker is plain Python, the other uses arrays and
-handles S_8; both name the first violation. The parts follow definitions/fragopoulou-akl.md, A6.
-This module does not import starcast.
+handles S_8; both name the first violation. The parts follow fragopoulou-akl.md, A6.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise, permutations
 from math import factorial
 from operator import attrgetter
@@ -18,32 +16,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from support.oracles import Node, Plain, ceil_div, identity, nodes, swap
-from support.oracles_balanced import Cycle, cycles, necklaces
+from oracles.rotation import Cycle, cycles, necklaces
+from oracles.schedule_rows import Row
+from oracles.star_graph import Node, ceil_div, distance_sum_formula, identity, nodes, swap
 
 Integers = NDArray[np.integer[Any]]
 
 
-def total_distance(n: int) -> int:
-    """t_n by the paper's closed form (section 2): n!(n + 2/n + H_n - 4)."""
-    harmonic = sum(Fraction(1, i) for i in range(1, n + 1))
-    total = factorial(n) * (n + Fraction(2, n) + harmonic - 4)
-    assert total.denominator == 1
-    return int(total)
-
-
 def fewest_steps(n: int, messages: int) -> int:
-    """The lower bound: n! M t_n transmissions, one per step on n!(n-1) directed links."""
-    return ceil_div(messages * total_distance(n), n - 1)
+    """Return the lower bound: n! M t_n transmissions, one per step on n!(n-1) directed links."""
+    return ceil_div(messages * distance_sum_formula(n), n - 1)
 
 
 # The judges of a source's schedule
 
 
-def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
+def problems(rows: Sequence[Row], n: int, messages: int) -> set[str]:
     """Return the first violation by the schedule of source 12..n; unit is destination * M + i."""
     all_nodes = nodes(n)
-    travelled: dict[int, list[Plain]] = defaultdict(list)
+    travelled: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(rows, key=attrgetter("step")):
         travelled[row.unit].append(row)
     result = set[str]()
@@ -51,7 +42,7 @@ def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
         result.add("not exactly the messages to all other nodes")
     for unit, hops in travelled.items():
         result |= journey_problems(hops, all_nodes[unit // messages % len(all_nodes)])
-    if len(rows) != messages * total_distance(
+    if len(rows) != messages * distance_sum_formula(
         n
     ):  # no way is shorter than the distance, so all are as long
         result.add("not a shortest path")
@@ -63,7 +54,7 @@ def problems(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
     return result
 
 
-def journey_problems(hops: Sequence[Plain], destination: Node) -> set[str]:
+def journey_problems(hops: Sequence[Row], destination: Node) -> set[str]:
     """Return the problems of the path of one message, whose rows are sorted by step."""
     root = identity(len(destination))
     result = set[str]()
@@ -91,7 +82,7 @@ def array_problems(
     n: int,
     messages: int,
 ) -> set[str]:
-    """The same of columns, at once."""
+    """Find the same violations in columns, all units at once."""
     all_nodes = np.array(list(permutations(range(1, n + 1))), dtype=np.int8)
     order = np.lexsort((step, unit))
     step, sender, port, receiver, unit = (
@@ -112,7 +103,7 @@ def array_problems(
         "the sender does not hold the message": bool(sender[first].any())
         or bool((sender[1:] != receiver[:-1])[~first[1:]].any()),
         "not at its destination": not np.array_equal(receiver[last], unit[last] // messages),
-        "not a shortest path": len(step) != messages * total_distance(n),
+        "not a shortest path": len(step) != messages * distance_sum_formula(n),
         "a dimension twice in a step": len(np.unique(step * (n + 1) + port)) < len(step),
         "not the fewest steps": int(step.max()) != fewest_steps(n, messages),
     }
@@ -122,7 +113,7 @@ def array_problems(
 # All sources together
 
 
-def exchanged(rows: Sequence[Plain], n: int, messages: int) -> set[str]:
+def exchanged(rows: Sequence[Row], n: int, messages: int) -> set[str]:
     """Return the first violation by the schedule of all sources, step by step.
 
     The unit is (source * N + destination) * M + i.
@@ -174,7 +165,7 @@ def short_hops(n: int) -> int:
 
 
 def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
-    """The types from x to the root, each cycle entered at a: a, x_a, x_{x_a}, .., a."""
+    """Return the types from x to the root, each cycle entered at a: a, x_a, x_{x_a}, .., a."""
     word = []
     for cycle in cycles(x):
         word.append(entered[cycle])
@@ -184,21 +175,6 @@ def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
             s = x[s - 1]
         word.append(entered[cycle])
     return word
-
-
-def walked(start: Node, types: Iterable[int]) -> Node:
-    """Return the node to which a word of link types leads."""
-    for i in types:
-        start = swap(start, i)
-    return start
-
-
-def loads(n: int, entry: Callable[[Cycle], int]) -> Counter[int]:
-    """Return how often the words of X cross each type under a rule for entries."""
-    result: Counter[int] = Counter()
-    for x in short_nodes(n):
-        result.update(homeward(x, {cycle: entry(cycle) for cycle in cycles(x)}))
-    return result
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -221,7 +197,7 @@ def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def primes_of(number: int) -> list[int]:
-    """The prime divisors."""
+    """Return the prime divisors."""
     return [q for q in range(2, number + 1) if number % q == 0 and all(q % d for d in range(2, q))]
 
 

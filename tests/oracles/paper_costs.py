@@ -7,10 +7,13 @@ does not state them).
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from math import ceil, comb, factorial, floor
+from math import ceil, comb, factorial
 from typing import NamedTuple
 
-from support import oracles, oracles_nk
+from oracles import nk_star as nk
+from oracles import rotation
+from oracles.star_graph import ceil_log2, diameter, distance_sum_formula
+from oracles.tseng_sheu import height_of_multiple
 
 
 class Cost(NamedTuple):
@@ -40,30 +43,23 @@ class Asked(NamedTuple):
     copies: int = 1
 
 
-def harmonic(n: int) -> Fraction:
-    """H_n."""
-    return sum((Fraction(1, i) for i in range(1, n + 1)), Fraction(0))
-
-
 @cache
 def star(n: int) -> Size:
-    """S_n, with t_n = n!(n + 2/n + H_n - 4)."""
-    t = factorial(n) * (n + Fraction(2, n) + harmonic(n) - 4)
-    assert t.denominator == 1
-    return Size(n, 0, factorial(n), n - 1, floor(Fraction(3 * (n - 1), 2)), int(t))
+    """S_n, with t_n by its closed form."""
+    return Size(n, 0, factorial(n), n - 1, diameter(n), distance_sum_formula(n))
 
 
 @cache
 def nk_star(n: int, k: int) -> Size:
     """S_{n,k}, its distances by the formula for each node."""
-    nodes = oracles_nk.nodes(n, k)
+    nodes = nk.nodes(n, k)
     return Size(
         n,
         k,
         len(nodes),
         n - 1,
-        oracles_nk.diameter(n, k),
-        sum(oracles_nk.distance(v) for v in nodes),
+        nk.diameter(n, k),
+        sum(nk.distance(v) for v in nodes),
     )
 
 
@@ -74,40 +70,11 @@ def cube(d: int) -> Size:
 
 
 def size(spec: str) -> Size:
-    """The topology of that name."""
+    """Return the topology of that name."""
     if spec.startswith("Q"):
         return cube(int(spec[1:]))
     numbers = [int(word) for word in spec[1:].split(",")]
     return nk_star(*numbers) if len(numbers) == 2 else star(*numbers)
-
-
-# Necklaces, one by one
-
-
-def rotate(x: oracles.Node) -> oracles.Node:
-    """R: y_{r(j)} = r(x_j), r = (2 3 .. n)."""
-    n = len(x)
-    r = {1: 1, **{i: i + 1 for i in range(2, n)}, n: 2}
-    if n == 2:
-        r = {1: 1, 2: 2}
-    y = {r[j]: r[symbol] for j, symbol in enumerate(x, start=1)}
-    return tuple(y[j] for j in range(1, n + 1))
-
-
-@cache
-def necklaces(n: int) -> tuple[tuple[int, int], ...]:
-    """The distance and the size of every orbit of R but that of the identity."""
-    seen, result = {oracles.identity(n)}, []
-    distances = oracles.distances(oracles.identity(n))
-    for x in oracles.nodes(n):
-        orbit = set()
-        while x not in seen:
-            seen.add(x)
-            orbit.add(x)
-            x = rotate(x)  # noqa: PLW2901 - round the orbit
-        if orbit:
-            result.append((distances[min(orbit)], len(orbit)))
-    return tuple(result)
 
 
 # Forms
@@ -133,7 +100,7 @@ def _units(steps: Fraction | int, asked: Asked, transmissions: int | None) -> Co
 
 
 def _multiple(network: Size, asked: Asked) -> Cost:
-    height = oracles.height_of_multiple(network.n)
+    height = height_of_multiple(network.n)
     return _piped(network, asked, height, Fraction(2, asked.share * (network.n - 1)), network.n - 1)
 
 
@@ -172,7 +139,7 @@ def _alltoall(network: Size, asked: Asked) -> Cost:
 
 
 def _rounds(network: Size, asked: Asked) -> int:
-    """The most copies that a tree gets if they are dealt like cards."""
+    """Return the largest number of copies of a tree if they are dealt like cards."""
     return max(
         len(range(tree, asked.share * asked.copies, network.degree))
         for tree in range(network.degree)
@@ -264,13 +231,13 @@ PAGE: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = _as_gather(
         ),
         ("scatter", "balanced"): _scatter,
         ("scatter", "near-balanced"): lambda network, asked: _units(
-            asked.share * len(necklaces(network.n)), asked, asked.share * network.t
+            asked.share * len(rotation.necklaces(network.n)), asked, asked.share * network.t
         ),
         ("scatter", "perfectly-balanced"): _scatter,
         ("scatter", "one-port"): _scatter,
         ("scatter", "edge-disjoint"): _edt_scatter,
         ("alltoall", "necklace"): lambda network, asked: _units(
-            sum(distance for distance, _ in necklaces(network.n)), asked, network.nodes * network.t
+            sum(rotation.necklace_distances(network.n)), asked, network.nodes * network.t
         ),
         ("alltoall", "perfectly-balanced"): _alltoall,
         ("alltoall", "exact"): _alltoall,
@@ -301,7 +268,7 @@ def bound_terms(network: Size, collective: str, ports: str) -> tuple[int, Fracti
     }[collective]
     if ports == "all":
         return network.diameter, Fraction(through, network.degree)
-    return max(network.diameter, oracles.ceil_log2(network.nodes)), Fraction(through)
+    return max(network.diameter, ceil_log2(network.nodes)), Fraction(through)
 
 
 def least_steps(network: Size, collective: str, asked: Asked) -> int:
@@ -330,7 +297,7 @@ def least_transmissions(network: Size, collective: str, asked: Asked) -> int:
 def cited(name: str, collective: str, ports: str, network: Size, pieces: int) -> Cost:
     """The rows of TS Tables 1 and 2 and NK Table 1 that cite others, as the pages clean them."""
     n = network.n
-    phases = sum(oracles.ceil_log2(i) for i in range(2, n + 1))
+    phases = sum(ceil_log2(i) for i in range(2, n + 1))
     others = network.nodes - 1
     rows = {
         ("Day & Tripathi [7]", "broadcast"): lambda: _equal_steps(
@@ -342,7 +309,7 @@ def cited(name: str, collective: str, ports: str, network: Size, pieces: int) ->
         ("Akl et al. [2]", "broadcast"): lambda: _equal_steps(phases, Fraction(1), None),
         ("Mendia & Sarkar [12]", "broadcast"): lambda: _equal_steps(phases, Fraction(1), None),
         ("Sheu et al. [17]", "broadcast"): lambda: _equal_steps(
-            phases + (pieces - 1) * oracles.ceil_log2(n), Fraction(1, pieces), None
+            phases + (pieces - 1) * ceil_log2(n), Fraction(1, pieces), None
         ),
         ("Fragopoulou & Akl [8] HAM", "allgather"): lambda: Cost(
             factorial(n - 1), Fraction(others, n - 1), None

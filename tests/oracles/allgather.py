@@ -1,0 +1,93 @@
+"""Allgathers row by row, as the pages describe them.
+
+Of tseng-sheu.md (A5) and nk-star.md in packets, of fragopoulou-akl.md (A2 to A4) in units.
+"""
+
+from collections.abc import Sequence
+
+from oracles import nk_star
+from oracles.allgather_trees import cycle_types, mbst, phase_1, phase_2, step
+from oracles.rooted_trees import Tree, translated
+from oracles.rotation import r, rotate, v
+from oracles.schedule_rows import Row, pipelined
+from oracles.star_graph import Node, identity, swap, visited
+from oracles.tseng_sheu import dimension_change
+
+# Packets: A5 of tseng-sheu.md, and nk-star.md
+
+
+def algorithm_2(tree: Tree, n: int) -> set[Row]:
+    """Segment i of the identity goes down DC(i, T), over links of level t in step t."""
+    trees = [dimension_change(i, tree, identity(n)) for i in range(n - 1)]
+    return pipelined(trees, identity(n), [[i] for i in range(n - 1)])
+
+
+def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Row]:
+    """Return the rows of source x of S_{n,k}: LC(x, T) for all trees T, ports at the images."""
+    q = nk_star.extension(x, n)
+    return pipelined(
+        [translated(tree, q) for tree in trees],
+        x,
+        [[(x, i)] for i in range(len(trees))],
+        lambda a, b: nk_star.port_between(a, b, n),
+    )
+
+
+def nk_all_sources(trees: Sequence[Tree], n: int) -> set[Row]:
+    """Return the rows of all sources of S_{n,k}."""
+    k = len(next(iter(trees[0])))
+    return {row for x in nk_star.nodes(n, k) for row in nk_source(trees, x, n)}
+
+
+# Units: A2 to A4 of fragopoulou-akl.md
+
+
+def rotated_hamiltonian(n: int, messages: int) -> set[Row]:
+    """A2: phase 1 of all copies in sequence, then one phase 2 for all."""
+    length = max(row.step for row in phase_1(n))
+    symbols = [2 + c % (n - 1) for c in range(messages)] if messages > 1 else [n]
+    first = {
+        row._replace(step=c * length + row.step, tree=c % (n - 1), unit=c)
+        for c in range(messages)
+        for row in phase_1(n)
+    }
+    return first | set(phase_2(n, messages * length, symbols))
+
+
+def mbst_copies(n: int, messages: int) -> set[Row]:
+    """A3, copy c rotated c times: full steps in sequence, then the last steps of all copies.
+
+    The last steps have one link per type and step.
+    """
+    numbers = mbst(n).numbers
+    last = step(max(numbers.values()), n)
+    rows, waiting = set(), []
+    for c in range(messages):
+        e = c % (n - 1)
+        for x, m in sorted(numbers.items()):
+            if m:
+                i, child = r(v(m, n), n, e), rotate(x, e)
+                row = Row(c * (last - 1) + step(m, n), swap(child, i), i, child, e, c)
+                if step(m, n) < last:
+                    rows.add(row)
+                else:
+                    waiting.append(row)
+    for i in range(2, n + 1):
+        served = sorted(
+            (row for row in waiting if row.port == i), key=lambda row: (row.unit, row.receiver)
+        )
+        rows |= {
+            row._replace(step=messages * (last - 1) + k) for k, row in enumerate(served, start=1)
+        }
+    return rows
+
+
+def cycle(n: int, messages: int) -> set[Row]:
+    """A4: the identity's messages in sequence along the Hamiltonian cycle without its last link."""
+    types = cycle_types(n)[:-1]
+    way = visited(identity(n), types)
+    return {
+        Row(c * len(types) + t, way[t - 1], types[t - 1], way[t], 0, c)
+        for c in range(messages)
+        for t in range(1, len(types) + 1)
+    }

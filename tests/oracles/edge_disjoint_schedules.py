@@ -1,0 +1,162 @@
+"""Schedules along edge-disjoint trees row by row (edge-disjoint-trees.md).
+
+Trees are counted from 0 as in a schedule: tree k-2 is the page's subtree k. Choices that the page
+leaves open (the trees of a copy, the order of groups) follow the docstrings of the algorithms.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from oracles.edge_disjoint import depth_first, edt
+from oracles.hypercube import edge_disjoint_binomial, port_between
+from oracles.rooted_trees import Tree, depths, path
+from oracles.rotation import necklaces, rotate
+from oracles.schedule_rows import Row, pipelined
+from oracles.star_graph import Node, compose, dimension_between, identity, nodes, ranks
+
+Unit = tuple[int, int]  # a copy: its message, and its number among the copies
+
+
+def queues(messages: int, copies: int, trees: int) -> list[list[Unit]]:
+    """Return the copies dealt like cards to the trees, those of message 0 first."""
+    hands: list[list[Unit]] = [[] for _ in range(trees)]
+    cards = [(message, copy) for message in range(messages) for copy in range(copies)]
+    for turn, card in enumerate(cards):
+        hands[turn % trees].append(card)
+    return hands
+
+
+@cache
+def levels(root: Node) -> list[dict[Node, int]]:
+    """Return the levels of all nodes in each of the trees."""
+    return [depths(tree, root) for tree in edt(root)]
+
+
+# Broadcast and allgather
+
+
+def broadcast(root: Node, messages: int, copies: int) -> set[Row]:
+    """Return the broadcast on S_n of sections 4.2 and 4.3."""
+    return pipelined(edt(root), root, messages_of_trees(messages, copies, len(root) - 1))
+
+
+def broadcast_on_cube(root: str, messages: int, copies: int) -> set[Row]:
+    """Return the broadcast on Q_d."""
+    hands = messages_of_trees(messages, copies, len(root))
+    return pipelined(edge_disjoint_binomial(root), root, hands, port_between)
+
+
+def messages_of_trees(messages: int, copies: int, trees: int) -> list[list[int]]:
+    """Return the message of every copy in the queue of each tree."""
+    return [[message for message, _ in hand] for hand in queues(messages, copies, trees)]
+
+
+def allgather(root: Node, messages: int, copies: int) -> set[Row]:
+    """Section 4.4 driven by steps: hop h of every tree has the steps (h-1)c+1 to hc."""
+    hands = messages_of_trees(messages, copies, len(root) - 1)
+    c = max(map(len, hands))
+    return {
+        _row((hop - 1) * c + place, parent, child, number, message)
+        for number, order in enumerate(traversals(root))
+        for hop, (parent, child) in enumerate(order, start=1)
+        for place, message in enumerate(hands[number], start=1)
+    }
+
+
+@cache
+def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
+    """Return the page's traversals at any root: those of the identity, translated."""
+    home = identity(len(root))
+    return [
+        [(compose(root, a), compose(root, b)) for a, b in order]
+        for order in depth_first(edt(home), home)
+    ]
+
+
+# Scatter, gather, alltoall
+
+
+@dataclass(frozen=True)
+class Addressed:
+    """A copy: its destination (for the identity), message, tree and level."""
+
+    goal: Node
+    message: int
+    tree: int
+    level: int
+
+
+def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
+    """Return the trees of copies: the nearest ones for the lowest node of a full necklace, rotated.
+
+    The copies for nodes of short necklaces are assigned round robin.
+    """
+    home = identity(n)
+    result: list[tuple[Node, int, int]] = []
+    left: list[Node] = []
+    for members in necklaces(n):
+        x = members[0]
+        if len(members) < n - 1:
+            left += members
+        else:
+            near = sorted(range(n - 1), key=lambda tree: (levels(home)[tree][x], tree))[:copies]
+            result += [
+                (node, message, (tree + turns) % (n - 1))
+                for turns, node in enumerate(members)
+                for message in range(messages)
+                for tree in near
+            ]
+    cards = [
+        (x, message) for x in sorted(left) for message in range(messages) for _ in range(copies)
+    ]
+    result += [(x, message, turn % (n - 1)) for turn, (x, message) in enumerate(cards)]
+    return [Addressed(x, message, tree, levels(home)[tree][x]) for x, message, tree in result]
+
+
+def scatter(root: Node, messages: int, copies: int) -> set[Row]:
+    """Section 4.5: each tree sends one unit per step, furthest first."""
+    n, rows = len(root), set[Row]()
+    trees = edt(identity(n))
+    rank = ranks(n)
+    everything = scatter_copies(n, messages, copies)
+    for number, tree in enumerate(trees):
+        mine = [copy for copy in everything if copy.tree == number]
+        mine.sort(key=lambda copy: (-copy.level, rank[copy.goal], copy.message))
+        for departure, copy in enumerate(mine, start=1):
+            unit = rank[compose(root, copy.goal)] * messages + copy.message
+            for hop, (above, below) in enumerate(_links(tree, copy.goal)):
+                rows.add(
+                    _row(departure + hop, compose(root, above), compose(root, below), number, unit)
+                )
+    return rows
+
+
+def alltoall(root: Node, messages: int, copies: int) -> set[Row]:
+    """Section 4.6: group by group, R^(k-2)(i) through subtree k, for the nodes i by level."""
+    n, rank, rows = len(root), ranks(len(root)), set[Row]()
+    trees = edt(identity(n))
+    level = levels(identity(n))[0]
+    hands = messages_of_trees(messages, copies, n - 1)
+    c, start = max(map(len, hands)), 0
+    for base in sorted(nodes(n)[1:], key=lambda x: (level[x], x)):
+        goal = base
+        for number, tree in enumerate(trees):
+            for hop, (above, below) in enumerate(_links(tree, goal)):
+                for place, message in enumerate(hands[number], start=1):
+                    unit = rank[compose(root, goal)] * messages + message
+                    step = start + hop * c + place
+                    rows.add(_row(step, compose(root, above), compose(root, below), number, unit))
+            goal = rotate(goal)
+        start += c * level[base]
+    return rows
+
+
+def _links(tree: Tree, goal: Node) -> list[tuple[Node, Node]]:
+    """Return the links from the root down to a node."""
+    up = path(tree, goal)
+    return [(above, below) for below, above in pairwise(up)][::-1]
+
+
+def _row(step: int, sender: Node, receiver: Node, tree: int, unit: int) -> Row:
+    return Row(step, sender, dimension_between(sender, receiver), receiver, tree, unit)

@@ -1,0 +1,96 @@
+"""The broadcast of Sheu, Liaw & Chen 1993 as tseng-sheu.md describes it (B1, B2)."""
+
+from collections import deque
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+
+from oracles.rooted_trees import Tree
+from oracles.schedule_rows import Row
+from oracles.star_graph import Node, swap
+
+
+@dataclass(frozen=True)
+class Send:
+    """A message of the Sheu-Liaw-Chen procedure, one step after the sender received it."""
+
+    step: int
+    sender: Node
+    dimension: int
+    receiver: Node
+    rule: int
+
+
+@cache
+def sends_from(source: Node) -> tuple[Send, ...]:
+    """B1: the procedure as recursion with its arguments s, dim1, flag, dim2."""
+    sends: list[Send] = []
+
+    def broadcasting(s: Node, dim1: int, flag: bool, dim2: int, received: int) -> None:
+        def send(dimension: int, dim1: int, flag: bool, dim2: int, rule: int) -> None:
+            receiver = swap(s, dimension)
+            sends.append(Send(received + 1, s, dimension, receiver, rule))
+            broadcasting(receiver, dim1, flag, dim2, received + 1)
+
+        if dim1 > 1:
+            send(dim1, dim1 - 1, True, dim1 - 1, rule=1)
+            for i in range(2, dim1):
+                send(i, i - 1, False, dim1, rule=1)
+        if not flag:
+            for k in range(dim1 + 2, dim2 + 1):
+                send(k, k - 1, True, k - 1, rule=2)
+
+    n = len(source)
+    broadcasting(source, n, True, n, 0)
+    return tuple(sends)
+
+
+def broadcast_tree(source: Node) -> Tree:
+    """B1: the sender of the message of each node."""
+    return {send.receiver: send.sender for send in sends_from(source)}
+
+
+def informed_per_step(n: int) -> list[int]:
+    """B1: the coefficients of P_n(z) = product of (1 + z + (i-2) z^2) for i = 2..n."""
+    coefficients = [1]
+    for i in range(2, n + 1):
+        trees = [0] * (len(coefficients) + 2)
+        for power, coefficient in enumerate(coefficients):
+            for offset, factor in enumerate((1, 1, i - 2)):
+                trees[power + offset] += coefficient * factor
+        coefficients = trees
+    while coefficients[-1] == 0:
+        coefficients.pop()
+    return coefficients
+
+
+def links_of_dimension(n: int, k: int) -> int:
+    """B1: how many links of dimension k the broadcast tree has."""
+    return (k - 1) * prod(range(k + 1, n + 1))
+
+
+def one_port(source: Node, messages: int) -> set[Row]:
+    """B2: one child per slot after receipt, Rule 2 before Rule 1; a message per n-1 slots."""
+    served: dict[Node, list[Send]] = {}
+    for send in sends_from(source):
+        served.setdefault(send.sender, []).append(send)
+    received, queue, rows, n = {source: 0}, deque([source]), set(), len(source)
+    while queue:
+        node = queue.popleft()
+        for turn, send in enumerate(
+            sorted(served.get(node, []), key=lambda s: (-s.rule, s.dimension)), start=1
+        ):
+            received[send.receiver] = received[node] + turn
+            queue.append(send.receiver)
+            rows |= {
+                Row(
+                    received[node] + turn + number * (n - 1),
+                    node,
+                    send.dimension,
+                    send.receiver,
+                    0,
+                    (0, number),
+                )
+                for number in range(messages)
+            }
+    return rows

@@ -1,0 +1,113 @@
+"""Trees as dictionaries from every node but the root to its parent, and measures of trees."""
+
+from collections import Counter, deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from math import factorial
+from typing import TypeVar
+
+from oracles.star_graph import Node, compose
+
+Tree = dict[Node, Node]
+Place = TypeVar("Place", bound=Hashable)
+
+
+def rerooted(tree: Tree, root: Node) -> Tree:
+    """Return the same undirected links, all pointing to another root."""
+    linked: dict[Node, list[Node]] = {}
+    for child, parent in tree.items():
+        linked.setdefault(child, []).append(parent)
+        linked.setdefault(parent, []).append(child)
+    parents: Tree = {}
+    queue = deque([root])
+    while queue:
+        node = queue.popleft()
+        for neighbour in linked[node]:
+            if neighbour != parents.get(node):
+                parents[neighbour] = node
+                queue.append(neighbour)
+    return parents
+
+
+def translated(tree: Tree, q: Node) -> Tree:
+    """Return the tree with its symbols relabelled: LC(q, T), every node y becomes q o y."""
+    return {compose(q, child): compose(q, parent) for child, parent in tree.items()}
+
+
+def path(tree: Tree, x: Node) -> list[Node]:
+    """Return the chain of parents from a node to its end; an endless chain is a RuntimeError."""
+    chain = [x]
+    while chain[-1] in tree:
+        chain.append(tree[chain[-1]])
+        if len(chain) > len(tree) + 1:
+            raise RuntimeError(f"{x} leads into a cycle")
+    return chain
+
+
+def children(tree: Tree) -> dict[Node, set[Node]]:
+    """Return the children of every inner node."""
+    result: dict[Node, set[Node]] = {}
+    for child, parent in tree.items():
+        result.setdefault(parent, set()).add(child)
+    return result
+
+
+# Measures of trees
+
+
+def depths(tree: Mapping[Place, Place], root: Place) -> dict[Place, int]:
+    """Return every node's level; a cycle is a RuntimeError, another root a KeyError."""
+    result = {root: 0}
+    for start in tree:
+        trail, node = [], start
+        while node not in result:
+            trail.append(node)
+            if len(trail) > len(tree):
+                raise RuntimeError(f"{start} does not lead to {root}")
+            node = tree[node]
+        result |= {
+            member: above for above, member in enumerate(reversed(trail), start=result[node] + 1)
+        }
+    return result
+
+
+def profile(tree: Tree, root: Node) -> list[int]:
+    """Return the number of nodes on each level."""
+    counts = Counter(depths(tree, root).values())
+    return [counts[level] for level in range(max(counts) + 1)]
+
+
+def leaves(tree: Tree, root: Node) -> set[Node]:
+    """Return the nodes without children."""
+    return ({root} | set(tree)) - set(tree.values())
+
+
+def sizes(tree: Tree, root: Node) -> dict[Node, int]:
+    """Return the number of nodes of every node's subtree, including itself."""
+    counts = dict.fromkeys(depths(tree, root), 0)
+    for start in counts:
+        node = start
+        counts[node] += 1
+        while node != root:
+            node = tree[node]
+            counts[node] += 1
+    return counts
+
+
+def load(trees: Iterable[Mapping[Place, Place]]) -> Counter[tuple[Place, Place]]:
+    """Return the number of trees that use each directed link, parent to child."""
+    return Counter((parent, child) for tree in trees for child, parent in tree.items())
+
+
+def load_histogram(trees: Sequence[Tree], n: int) -> dict[int, int]:
+    """Return the number of directed links by load, including 0."""
+    histogram = Counter(load(trees).values())
+    histogram[0] = factorial(n) * (n - 1) - sum(histogram.values())
+    return {amount: links for amount, links in sorted(histogram.items()) if links}
+
+
+def is_spanning(tree: Tree, root: Node) -> bool:
+    """Return whether every node leads to the root."""
+    try:
+        return len(depths(tree, root)) == factorial(len(root)) and root not in tree
+    except (KeyError, RuntimeError):
+        return False

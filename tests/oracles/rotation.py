@@ -1,0 +1,125 @@
+"""Cycles of permutations, and the rotation R of nodes with its necklaces (fragopoulou-akl.md, A0).
+
+Cycles are tuples in which symbol s is followed by x_s, and a necklace is the tuple of its nodes in
+the order of rotation.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from math import factorial, gcd
+
+from oracles.star_graph import Node, distances, identity, nodes
+
+Cycle = tuple[int, ...]
+
+
+# Cycles
+
+
+def turned_to_end(cycle: Cycle, symbol: int) -> Cycle:
+    """Return the same cycle with that symbol rightmost."""
+    at = cycle.index(symbol) + 1
+    return cycle[at:] + cycle[:at]
+
+
+def cycle_of(x: Node, symbol: int) -> Cycle:
+    """Return the cycle (s, x_s, ..) with this symbol first; a single symbol if it is fixed."""
+    cycle = [symbol]
+    while x[cycle[-1] - 1] != symbol:
+        cycle.append(x[cycle[-1] - 1])
+    return tuple(cycle)
+
+
+def cycles(x: Node) -> list[Cycle]:
+    """Return the cycles of two or more symbols."""
+    result = {min(cycle_of(x, symbol)): cycle_of(x, min(cycle_of(x, symbol))) for symbol in x}
+    return [cycle for cycle in result.values() if len(cycle) > 1]
+
+
+def distance(x: Node) -> int:
+    """A0: c + s, two less if x_1 != 1."""
+    return len(cycles(x)) + sum(map(len, cycles(x))) - (0 if x[0] == 1 else 2)
+
+
+def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
+    """Return the node with this cycle notation."""
+    x = list(identity(n))
+    for cycle in written:
+        for s, follower in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+            x[s - 1] = follower
+    return tuple(x)
+
+
+# Rotation
+
+
+def r(i: int, n: int, times: int = 1) -> int:
+    """A symbol, position or dimension after rotations: 2, 3, .., n, 2 in turn; 1 stays."""
+    return 1 if i == 1 else (i - 2 + times) % (n - 1) + 2
+
+
+def rotate(x: Node, times: int = 1) -> Node:
+    """R(x), or R applied several times: the symbol r(x_j) in position r(j)."""
+    n = len(x)
+    image = {r(j, n, times): r(symbol, n, times) for j, symbol in enumerate(x, start=1)}
+    return tuple(image[position] for position in identity(n))
+
+
+def position(x: Node, symbol: int) -> int:
+    """Return the position of the symbol."""
+    return x.index(symbol) + 1
+
+
+# Necklaces
+
+
+@cache
+def necklace(x: Node) -> tuple[Node, ...]:
+    """x, R(x), R(R(x)), .. until x comes again."""
+    result = [x]
+    while (turned := rotate(result[-1])) != x:
+        result.append(turned)
+    return tuple(result)
+
+
+def period(x: Node) -> int:
+    """Return the number of nodes of the necklace: p(x)."""
+    return len(necklace(x))
+
+
+@cache
+def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
+    """Return all necklaces but the root's, each from its lowest node, the lowest first."""
+    visited = {identity(n)}
+    result = []
+    for x in nodes(n):
+        if x not in visited:
+            result.append(necklace(x))
+            visited.update(result[-1])
+    return tuple(result)
+
+
+def necklaces_counted(n: int) -> int:
+    """h(n) by Burnside's lemma: R^j has g = gcd(j, n-1) cycles; nodes it fixes commute with r^j."""
+    kept = 0
+    for j in range(n - 1):
+        g = gcd(j, n - 1)
+        length = (n - 1) // g
+        kept += factorial(n) if length == 1 else length**g * factorial(g)
+    return kept // (n - 1) - 1
+
+
+@cache
+def nearest_first(n: int) -> tuple[tuple[Node, ...], ...]:
+    """Return the necklaces by distance, then by their lowest node."""
+    return tuple(sorted(necklaces(n), key=lambda ring: (distances(identity(n))[ring[0]], ring[0])))
+
+
+def necklace_distances(n: int) -> list[int]:
+    """Return the distance of every necklace, the nearest first."""
+    return [distances(identity(n))[ring[0]] for ring in nearest_first(n)]
+
+
+def v(m: int, n: int) -> int:
+    """Return the dimension of number m."""
+    return (m - 1) % (n - 1) + 2

@@ -1,0 +1,205 @@
+"""Scatter and alltoall message by message: fragopoulou-akl.md, A5, A6, Rules 5, 8, 9, 10.
+
+Three choices that the page leaves open: messages to equally distant nodes are sorted by the rank of
+the displacement, then by number; necklaces of equal distance by their lowest node; message i of a
+node takes path i mod k of its k paths.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from oracles.rooted_trees import Tree, path
+from oracles.rotation import nearest_first, period
+from oracles.scatter_trees import balanced, near_balanced, perfectly_balanced
+from oracles.schedule_rows import Row
+from oracles.star_graph import (
+    Node,
+    compose,
+    dimension_between,
+    distances,
+    identity,
+    inverse,
+    nodes,
+    ranks,
+)
+
+# Messages
+
+
+class Message(NamedTuple):
+    """One unit: its path from the root to the destination, its tree, and its number."""
+
+    path: tuple[Node, ...]
+    tree: int
+    number: int
+
+    @property
+    def hops(self) -> int:
+        """The number of links that the message crosses."""
+        return len(self.path) - 1
+
+
+def along(parents: Tree, x: Node, tree: int, number: int) -> Message:
+    """Return the message from the root down to a node."""
+    return Message(tuple(reversed(path(parents, x))), tree, number)
+
+
+def balanced_messages(root: Node, messages: int) -> list[Message]:
+    """Send every copy along a tree of its own, numbered modulo n-1."""
+    trees = [balanced(root, copy) for copy in range(messages)]
+    return [
+        along(tree, x, number % (len(root) - 1), number)
+        for number, tree in enumerate(trees)
+        for x in tree
+    ]
+
+
+def near_balanced_messages(root: Node, messages: int) -> list[Message]:
+    """Send all messages along one tree."""
+    tree = near_balanced(root)
+    return [along(tree, x, 0, number) for x in tree for number in range(messages)]
+
+
+def perfectly_balanced_messages(root: Node, messages: int) -> list[Message]:
+    """Each of a node's (n-1)/p copies carries M p/(n-1) messages."""
+    trees = perfectly_balanced(root)
+    result = []
+    for x in nodes(len(root)):
+        copies = [(index, tree) for index, tree in enumerate(trees) if x in tree]
+        for place, (index, tree) in enumerate(copies):
+            numbers = range(place, messages, len(copies))
+            assert len(numbers) == messages * period(compose(inverse(root), x)) // (len(root) - 1)
+            result += [along(tree, x, index, number) for number in numbers]
+    return result
+
+
+#: The messages of every scatter by the name of its algorithm.
+SCATTERED: dict[str, Callable[[Node, int], list[Message]]] = {
+    "balanced": balanced_messages,
+    "near-balanced": near_balanced_messages,
+    "perfectly-balanced": perfectly_balanced_messages,
+    "one-port": near_balanced_messages,
+}
+
+
+def rank_seen(root: Node, x: Node) -> int:
+    """Return the rank of the displacement q^-1.x."""
+    return ranks(len(root))[compose(inverse(root), x)]
+
+
+def travelling(message: Message, departure: int, messages: int) -> Iterator[Row]:
+    """Hop by hop, one per step."""
+    unit = ranks(len(message.path[0]))[message.path[-1]] * messages + message.number
+    for step, (a, b) in enumerate(pairwise(message.path), start=departure):
+        yield Row(step, a, dimension_between(a, b), b, message.tree, unit)
+
+
+# Scatter
+
+
+def farthest_first(message: Message) -> tuple[int, int, int]:
+    """Return the sort key of the messages that a queue sends."""
+    root = message.path[0]
+    return -message.hops, rank_seen(root, message.path[-1]), message.number
+
+
+def rule_5(sent: Sequence[Message], messages: int) -> list[Row]:
+    """Send the next message of each queue in every step, until all queues are empty."""
+    queues: dict[Node, list[Message]] = {}
+    for message in sorted(sent, key=farthest_first):
+        queues.setdefault(message.path[1], []).append(message)
+    return [
+        row
+        for queue in queues.values()
+        for step, message in enumerate(queue, start=1)
+        for row in travelling(message, step, messages)
+    ]
+
+
+def rule_8(sent: Sequence[Message], messages: int) -> list[Row]:
+    """One message per step: T_2 completely, then T_3, and so on, farthest first in each."""
+
+    def turn(message: Message) -> tuple[int, tuple[int, int, int]]:
+        return dimension_between(*message.path[:2]), farthest_first(message)
+
+    return [
+        row
+        for step, message in enumerate(sorted(sent, key=turn), start=1)
+        for row in travelling(message, step, messages)
+    ]
+
+
+def scatter(algorithm: str, root: Node, messages: int) -> list[Row]:
+    """Return the rows of a scatter."""
+    entry = rule_8 if algorithm == "one-port" else rule_5
+    return entry(SCATTERED[algorithm](root, messages), messages)
+
+
+# Alltoall: one source
+
+
+def rule_9(root: Node) -> list[Row]:
+    """A group for each necklace, along the tree of Def. 13; the next leaves when it has arrived."""
+    parents, rows, clock = near_balanced(root), list[Row](), 0
+    for ring in nearest_first(len(root)):
+        group = [along(parents, compose(root, x), 0, 0) for x in ring]
+        rows += [row for message in group for row in travelling(message, clock + 1, 1)]
+        clock += group[0].hops
+    return rows
+
+
+def rule_10(root: Node, messages: int) -> list[Row]:
+    """M p/(n-1) groups for a necklace of period p, each of n-1 messages, one in each subtree."""
+    n, trees = len(root), perfectly_balanced(root)
+    rows, clock = list[Row](), 0
+    for ring in nearest_first(n):
+        given: Counter[Node] = Counter()
+        for _ in range(messages * len(ring) // (n - 1)):
+            for index, parents in enumerate(trees):
+                (x,) = (compose(root, x) for x in ring if compose(root, x) in parents)
+                rows += travelling(along(parents, x, index, given[x]), clock + 1, messages)
+                given[x] += 1
+            clock += distances(identity(n))[ring[0]]
+        assert set(given.values()) == {messages}
+    return rows
+
+
+def one_port_exchange(root: Node, messages: int) -> list[Row]:
+    """One displacement and one hop per step, the nearest nodes first."""
+    rows, clock = list[Row](), 0
+    sent = near_balanced_messages(root, messages)
+    for message in sorted(
+        sent, key=lambda message: (message.hops, rank_seen(root, message.path[-1]), message.number)
+    ):
+        rows += travelling(message, clock + 1, messages)
+        clock += message.hops
+    return rows
+
+
+#: The rows of every alltoall by the name of its algorithm, for one source.
+EXCHANGED: dict[str, Callable[[Node, int], list[Row]]] = {
+    "necklace": lambda root, _: rule_9(root),
+    "perfectly-balanced": rule_10,
+    "one-port": one_port_exchange,
+}
+
+
+# Properties of all valid rows
+
+
+def flights(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    """Return the rows of every unit in the order of steps."""
+    result: dict[int, list[Row]] = {}
+    for row in sorted(rows):
+        result.setdefault(row.unit, []).append(row)
+    return result
+
+
+def ports_by_step(rows: Iterable[Row]) -> list[list[int]]:
+    """Return the ports of the rows of every step from 1 to the last."""
+    used: dict[int, list[int]] = {}
+    for row in rows:
+        used.setdefault(row.step, []).append(row.port)
+    return [sorted(used.get(step, [])) for step in range(1, max(used) + 1)]

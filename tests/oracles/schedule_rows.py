@@ -1,0 +1,192 @@
+"""Schedules as collections of rows: pipelines, all sources, and plain execution."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from oracles.rooted_trees import depths
+from oracles.star_graph import Node, compose, dimension_between, nodes, ranks, swap
+
+
+class Row(NamedTuple):
+    """One unit that crosses one directed link in one step.
+
+    Nodes are tuples of symbols, or strings of bits on a hypercube. A unit is any value.
+    """
+
+    step: int
+    sender: Any
+    port: int
+    receiver: Any
+    tree: int
+    unit: Any
+
+
+# Pipelines
+
+
+def segments(trees: int, number: int) -> list[list[tuple[int, int]]]:
+    """Return the segments of every tree as units (tree, segment), both from 0."""
+    return [[(tree, segment) for segment in range(number)] for tree in range(trees)]
+
+
+def pipelined(
+    trees: Sequence[Mapping[Any, Any]],
+    root: Any,
+    queues: Sequence[Sequence[Any]],
+    port_between: Callable[[Any, Any], int] = dimension_between,
+) -> set[Row]:
+    """Pipeline a queue of units down every tree.
+
+    The unit in place q of a queue (from 0) crosses links of level l in step q + l.
+    """
+    rows = set()
+    for number, (tree, queue) in enumerate(zip(trees, queues, strict=True)):
+        level = depths(tree, root)
+        for child, parent in tree.items():
+            port = port_between(parent, child)
+            rows |= {
+                Row(place + level[child], parent, port, child, number, unit)
+                for place, unit in enumerate(queue)
+            }
+    return rows
+
+
+def by_dimension(rows: Iterable[Row], ports: Sequence[int]) -> set[Row]:
+    """One-port: every step becomes one sub-step per port, in the order of the ports."""
+    return {
+        row._replace(step=(row.step - 1) * len(ports) + ports.index(row.port) + 1) for row in rows
+    }
+
+
+def backwards(rows: Collection[Row]) -> list[Row]:
+    """Return the rows reversed in time and direction."""
+    last = max(row.step for row in rows)
+    return [
+        row._replace(step=last + 1 - row.step, sender=row.receiver, receiver=row.sender)
+        for row in rows
+    ]
+
+
+# All sources
+
+
+def for_all(
+    rows: Iterable[Row], sources: Iterable[Node], relabel: Callable[[Node, Any], Any] = compose
+) -> list[Row]:
+    """Return the identity's rows for every source q: relabelled nodes, units (q, unit)."""
+    base = list(rows)
+    return [
+        row._replace(
+            sender=relabel(q, row.sender), receiver=relabel(q, row.receiver), unit=(q, row.unit)
+        )
+        for q in sources
+        for row in base
+    ]
+
+
+def of_all_sources(rows: Iterable[Row], units: int, addressed: bool) -> list[Row]:
+    """Return the identity's rows for every source of S_n, with numbers as units.
+
+    Units name the source, and the destination if they are addressed.
+    """
+    kept = list(rows)
+    n = len(kept[0].sender)
+    every, rank = nodes(n), ranks(n)
+    each = units // len(every) if addressed else units
+    result = []
+    for number, source in enumerate(every):
+        image = {x: compose(source, x) for x in every}
+        for row in kept:
+            own = row.unit
+            if addressed:
+                own = rank[image[every[own // each]]] * each + own % each
+            result.append(
+                row._replace(
+                    sender=image[row.sender],
+                    receiver=image[row.receiver],
+                    unit=number * units + own,
+                )
+            )
+    return result
+
+
+# Execution
+
+
+class Execution(NamedTuple):
+    """The results: each node's units, the largest packet of every step, and the rows dropped."""
+
+    holds: dict[Any, set[Any]]
+    packets: dict[int, int]
+    lacking: int
+
+
+def execute(
+    rows: Iterable[Row],
+    held: Mapping[Any, Iterable[Any]],
+    up: Callable[[Row], bool] = lambda _: True,
+) -> Execution:
+    """Execute step by step; units on one link in one step are one packet.
+
+    Args:
+        rows: a schedule; rows whose link is down or whose sender lacks the unit are dropped.
+        held: the units held before step 1.
+        up: whether a row's link is up.
+    """
+    holds = defaultdict[Any, set[Any]](set)
+    holds.update({node: set(units) for node, units in held.items()})
+    packets, lacking = dict[int, int](), 0
+    for step, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
+        able = list(filter(up, together))
+        moving = [row for row in able if row.unit in holds[row.sender]]
+        lacking += len(able) - len(moving)
+        sizes = Counter((row.sender, row.receiver) for row in moving)
+        packets[step] = max(sizes.values(), default=0)
+        for row in moving:
+            holds[row.receiver].add(row.unit)
+    return Execution(holds, packets, lacking)
+
+
+def deliver_all(
+    rows: Iterable[Row], held: Mapping[Any, Collection[Any]], every: Iterable[Any]
+) -> dict[int, int]:
+    """Execute a schedule that brings all units to every node; return the packets of its steps."""
+    units = set[Any]().union(*held.values())
+    result = execute(rows, held)
+    assert result.lacking == 0
+    assert all(result.holds[node] == units for node in every)
+    return result.packets
+
+
+def execute_apart(
+    rows: Collection[Row],
+    held: Mapping[Any, Iterable[Any]],
+    up: Callable[[Row], bool] = lambda _: True,
+) -> Execution:
+    """Execute with copies as different units: a node forwards in a tree only units of that tree."""
+    trees = {row.tree for row in rows}
+    marked = [row._replace(unit=(row.tree, row.unit)) for row in rows]
+    copies = {
+        node: [(tree, unit) for tree in trees for unit in units] for node, units in held.items()
+    }
+    result = execute(marked, copies, up)
+    holds = {node: {unit for _, unit in units} for node, units in result.holds.items()}
+    return result._replace(holds=holds)
+
+
+def is_sound(rows: Collection[Row]) -> bool:
+    """Return whether rows use links of S_n, and no directed link carries two units per step."""
+    uses = Counter((row.step, row.sender, row.port) for row in rows)
+    across = all(swap(row.sender, row.port) == row.receiver for row in rows)
+    return across and max(uses.values()) == 1 and min(row.step for row in rows) >= 1
+
+
+def is_one_port(rows: Iterable[Row]) -> bool:
+    """Return whether no node sends two packets in a step, or receives two."""
+    links = {(row.step, row.sender, row.receiver) for row in rows}
+    sends = Counter((step, sender) for step, sender, _ in links)
+    receipts = Counter((step, receiver) for step, _, receiver in links)
+    return max(sends.values()) == max(receipts.values()) == 1

@@ -1,0 +1,124 @@
+"""The trees, schedules and times of Tseng & Sheu 1997 (tseng-sheu.md, A1 to A6)."""
+
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from math import factorial, gcd
+from typing import NamedTuple
+
+from oracles.rooted_trees import Tree, depths, rerooted
+from oracles.rotation import r
+from oracles.star_graph import (
+    Node,
+    ceil_log2,
+    diameter,
+    dimension_between,
+    identity,
+    nodes,
+    shift,
+    swap,
+)
+
+# Trees
+
+
+def dif(v: Node, r: Node) -> int:
+    """A1: the first position from 2 on in which v and r differ."""
+    return min(k for k in range(2, len(r) + 1) if v[k - 1] != r[k - 1])
+
+
+def alpha(v: Node, r: Node) -> int:
+    """A1: the dimension of the link that leads from v towards r in L(r)."""
+    return dif(v, r) if v[0] == r[0] else r.index(v[0]) + 1
+
+
+@cache
+def greedy(r: Node) -> Tree:
+    """A1: L(r)."""
+    return {v: swap(v, alpha(v, r)) for v in nodes(len(r)) if v != r}
+
+
+@cache
+def multiple(r: Node) -> tuple[Tree, ...]:
+    """A2: the trees L-hat(rho^i(r)), i = 1..n-1, each L(rho^i(r)) rooted again at r."""
+    return tuple(rerooted(greedy(shift(r, i)), r) for i in range(1, len(r)))
+
+
+def path_dimensions(r: Node, i: int) -> list[int]:
+    """A2: the dimensions of p_i, by walking from r to rho^i(r) with alpha."""
+    goal, node, crossed = shift(r, i), r, []
+    while node != goal:
+        crossed.append(alpha(node, goal))
+        node = swap(node, crossed[-1])
+    return crossed
+
+
+def path_dimensions_by_cycles(n: int, i: int) -> list[int]:
+    """A2: the same from the cycles C_k = (k, c(k), ..): tail(C_1), then each C_k and k."""
+    crossed: list[int] = []
+    for k in range(1, gcd(n, i) + 1):
+        cycle, position = [k], (k - 1 + i) % n + 1
+        while position != k:
+            cycle.append(position)
+            position = (position - 1 + i) % n + 1
+        crossed += cycle[1:] if k == 1 else [*cycle, k]
+    return crossed
+
+
+def height_of_multiple(n: int) -> int:
+    """A6: h = D_n + n + g - 2 with the largest proper divisor g of n; 1 for n = 2."""
+    largest = max(d for d in range(1, n) if n % d == 0)
+    return 1 if n == 2 else diameter(n) + n + largest - 2
+
+
+# Dimension changes
+
+
+def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
+    """A4: the path d1, d2, .. from the root becomes the path d1', d2', .. from the root."""
+    image = {root: root}
+    for node in sorted(tree, key=depths(tree, root).__getitem__):
+        dimension = r(dimension_between(tree[node], node), len(root), i)
+        image[node] = swap(image[tree[node]], dimension)
+    return {image[child]: image[parent] for child, parent in tree.items()}
+
+
+def literally_changed(i: int, tree: Tree, n: int, k: int) -> Counter[Node]:
+    """Count the ends of the paths of a tree on S_{n,k} with moved dimensions.
+
+    Labels have n symbols, including those in brackets.
+    """
+    label = {identity(k): identity(n)}
+    image = {identity(k): identity(n)}
+    for node in sorted(tree, key=depths(tree, identity(k)).__getitem__):
+        above = label[tree[node]]
+        (dimension,) = [d for d in range(2, n + 1) if swap(above, d)[:k] == node]
+        label[node] = swap(above, dimension)
+        image[node] = swap(image[tree[node]], r(dimension, n, i))
+    return Counter(item[:k] for item in image.values())
+
+
+# Costs
+
+
+class Prices(NamedTuple):
+    """Message size and costs, as exact fractions: m bytes, T_s per start-up, T_c per byte."""
+
+    m: Fraction
+    start_up: Fraction
+    byte: Fraction
+
+
+def lower_bound(n: int, ports: str, prices: Prices) -> Fraction:
+    """A6, Lemma 1."""
+    if ports == "all":
+        return max(diameter(n) * prices.start_up, prices.m * prices.byte / (n - 1))
+    start_ups = max(diameter(n), ceil_log2(factorial(n)))
+    return max(start_ups * prices.start_up, prices.m * prices.byte)
+
+
+def time_of_multiple(n: int, ports: str, segments: int, prices: Prices) -> Fraction:
+    """A6 (3), and n-1 times that for one-port: (h+p-1)(T_s + a/p) with a = 2m T_c/(n-1)."""
+    a = 2 * prices.m * prices.byte / (n - 1)
+    slots = (height_of_multiple(n) + segments - 1) * (1 if ports == "all" else n - 1)
+    return slots * (prices.start_up + a / segments)
