@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from starcast import checkers, permutations
+from starcast import checkers
 from starcast.blockwise import (
     BlockVerification,
     Source,
@@ -29,7 +29,7 @@ from starcast.blockwise.verification import RangeResult, examine_range
 from starcast.errors import InputError, LimitError, RejectedError
 from starcast.support import shards
 from starcast.support.processes import local_processes
-from starcast.topologies import topology
+from starcast.topologies import permutations, topology
 from starcast.trees import forest
 from support import oracles, oracles_edge_disjoint
 

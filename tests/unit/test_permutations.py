@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast import permutations
 from starcast.errors import StarcastError
+from starcast.topologies import permutations
 from support import oracles
 
 SIZES = range(2, 8)

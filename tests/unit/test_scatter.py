@@ -12,11 +12,11 @@ from starcast.collectives import schedule as build
 from starcast.collectives.catalogue import find
 from starcast.collectives.scatter import assign_trees, balanced_forest, build_scatter, root_ports
 from starcast.simulator import simulate
+from starcast.support.vocabulary import Ports
 from starcast.topologies import as_topology
 from starcast.trees import Forest
 from starcast.trees import forest as build_forest
 from starcast.trees.balanced import numbered_dimension, running_numbers
-from starcast.vocabulary import Ports
 from support import oracles
 from support import oracles_balanced as trees_page
 from support import oracles_scatter as page
